@@ -1,4 +1,4 @@
-"""The processes of a service: the web application with its routes and health, and the worker without one."""
+"""The service's processes: a web application with its routes, or a worker without one."""
 
 import asyncio
 import signal
@@ -9,28 +9,30 @@ from fastapi import FastAPI
 
 from bot import __version__
 from bot.errors import MetaAgentError
-from bot.health import health_router
+from bot.front.health import health_router
 from bot.intake.webhook import webhook_router
 from bot.private import forbid_core_dumps
+from bot.service import Role, Service
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
 from bot.wiring.data_folder import close_data_dir
-from bot.wiring.service import Role, Service
 
 
 def create_app(
-    settings: Settings, on_failure: Callable[[MetaAgentError], None] | None = None, role: Role = Role.SERVE
+    settings: Settings,
+    on_failure: Callable[[MetaAgentError], None] | None = None,
+    role: Role = Role.SERVE,
 ) -> FastAPI:
-    """The application; starting it starts the worker, where this process works.
+    """Return the web application; its start also starts the service.
 
     Args:
         settings: All settings.
-        on_failure: Told why the service could not be started, before the server gives up.
-        role: What this process does.
+        on_failure: Receives the error of a failed start, before the server exits.
+        role: The work of this process.
 
     Raises:
-        SettingsError: something a service cannot do without is missing.
-        QueueError: the database does not do.
+        SettingsError: a required setting is missing.
+        QueueError: the database is not supported.
     """
     service = Service(settings, role)
 
@@ -47,7 +49,9 @@ def create_app(
         finally:
             await service.stop()
 
-    app = FastAPI(title="MetaAgent", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="MetaAgent", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None
+    )
     app.include_router(
         webhook_router(
             secret=service.secret.get_secret_value(),
@@ -66,7 +70,7 @@ def serve(settings: Settings, role: Role = Role.SERVE) -> None:
     """Listen until stopped.
 
     Raises:
-        SettingsError: something a service cannot do without is missing.
+        SettingsError: a required setting is missing.
         QueueError: another process already works on this data.
     """
     from bot.front.server import GuardedServer
@@ -77,25 +81,25 @@ def serve(settings: Settings, role: Role = Role.SERVE) -> None:
     try:
         GuardedServer(app, settings.http, host=settings.host, port=settings.port).run()
     except SystemExit:
-        # The server's own way to say that it could not start; ours says why.
+        # uvicorn exits silently after a failed start; our error has the reason.
         if failures:
             raise failures[0] from None
         raise
 
 
 def work(settings: Settings) -> None:
-    """Work on missions until stopped; those under way go on in another worker.
+    """Run missions until stopped; active ones move to another worker.
 
     Raises:
-        SettingsError: something a worker cannot do without is missing.
-        QueueError: the database does not do, or cannot be reached.
+        SettingsError: a required setting is missing.
+        QueueError: the database is not supported, or unreachable.
     """
     _begin(settings)
     asyncio.run(_work(Service(settings, Role.WORKER)))
 
 
 def _begin(settings: Settings) -> None:
-    """Set up what every process of a service needs first."""
+    """Prepare a process of a service."""
     forbid_core_dumps()
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
     close_data_dir(settings.data_dir)

@@ -1,16 +1,16 @@
-"""The one place that asks the system for the time."""
+"""The only module that reads the system clock."""
 
 import time
 from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The real time."""
+    """The system clock."""
 
     def now(self) -> datetime:
-        """The wall clock, UTC."""
+        """Return the wall-clock time, UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
+        """Return monotonic seconds."""
         return time.monotonic()

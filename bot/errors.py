@@ -1,29 +1,29 @@
-"""What can go wrong in the bot; each error says whose fault it is and what to do.
+"""Errors of the bot; each one names the responsible party and the remedy.
 
 MetaAgentError
-├── UsageError        the person who started us gave something we cannot use: theirs
-├── SettingsError     a setting is missing or wrong: the operator's
-├── DeliveryRejected  a webhook delivery is not acceptable; carries the HTTP status: the sender's
+├── UsageError        invalid input: the user's
+├── SettingsError     a setting is missing or invalid: the operator's
+├── DeliveryRejected  a webhook delivery is invalid; carries the HTTP status: the sender's
 ├── GitHubError       GitHub refused, failed or could not be reached
-│   ├── NotPermitted  a permission is missing; names which one
-│   ├── NotFound      absent, or hidden from us
-│   ├── Conflict      somebody else was there first (a ref moved, a pull request exists)
-│   └── RateLimited   ask again later; says when
-├── ModelError        a language model gave no answer: the provider's (in bot/domain/model_error.py, with its words)
-├── BudgetSpent       a mission may take no more of something: the policy's or the operator's
-├── Paused            the operator lets no mission begin there
-├── Superseded        the branch moved, or a human pushed, while we worked: nobody's
-├── QueueError        the queue cannot take or keep work: the operator's
-└── StoreError        what is remembered cannot be read or written: the operator's
-    ├── BlobLost      a large value is gone, or not what was kept
-    └── BlobRefused   a value is too large to be kept
+│   ├── NotPermitted  a permission is missing; names it
+│   ├── NotFound      missing, or hidden from us
+│   ├── Conflict      another change came first (a ref moved, a pull request exists)
+│   └── RateLimited   too many requests; names the wait
+├── ModelError        a language model gave no answer: the provider's (in domain/model_error.py)
+├── BudgetSpent       a limit of a mission is reached: the policy's or the operator's
+├── Paused            the operator paused new missions
+├── Superseded        the branch moved during a mission: no one's fault
+├── QueueError        the queue cannot accept or store work: the operator's
+└── StoreError        stored data cannot be read or written: the operator's
+    ├── BlobLost      a large value is missing or corrupt
+    └── BlobRefused   a value exceeds the size limit
 """
 
 from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """Who has to act."""
+    """The party that has to act."""
 
     USER = "user"
     OPERATOR = "operator"
@@ -34,11 +34,11 @@ class Fault(StrEnum):
 
 
 class MetaAgentError(Exception):
-    """The root of this tree.
+    """The base class of all errors of the bot.
 
     Args:
-        message: What happened, in one sentence that is safe to show.
-        advice: What the one at fault can do about it.
+        message: The error in one sentence; safe to show.
+        advice: The recommended action.
     """
 
     fault: Fault = Fault.US
@@ -50,23 +50,23 @@ class MetaAgentError(Exception):
 
 
 class UsageError(MetaAgentError):
-    """Wrong use of a command."""
+    """Invalid use of a command."""
 
     fault = Fault.USER
 
 
 class SettingsError(MetaAgentError):
-    """A setting is missing or wrong."""
+    """A setting is missing or invalid."""
 
     fault = Fault.OPERATOR
 
 
 class DeliveryRejected(MetaAgentError):
-    """A webhook delivery cannot be taken.
+    """A webhook delivery is invalid.
 
     Args:
-        message: What is wrong with it.
-        status: The HTTP status to answer with.
+        message: The reason.
+        status: The HTTP status of the response.
     """
 
     fault = Fault.USER
@@ -80,41 +80,43 @@ class GitHubError(MetaAgentError):
     """GitHub refused, failed or could not be reached.
 
     Args:
-        message: What happened.
-        advice: What to do.
-        status: The HTTP status, 0 when there was no answer.
-        retryable: Whether asking again later may help.
+        message: The error.
+        advice: The recommended action.
+        status: The HTTP status, 0 without a response.
+        retryable: True if a retry may help.
     """
 
     fault = Fault.GITHUB
 
-    def __init__(self, message: str, advice: str = "", *, status: int = 0, retryable: bool = False) -> None:
+    def __init__(
+        self, message: str, advice: str = "", *, status: int = 0, retryable: bool = False
+    ) -> None:
         super().__init__(message, advice)
         self.status = status
         self.retryable = retryable
 
 
 class NotPermitted(GitHubError):
-    """The App lacks a permission, or is not installed there."""
+    """The App lacks a permission or is not installed there."""
 
     fault = Fault.OPERATOR
 
 
 class NotFound(GitHubError):
-    """Absent, or hidden from us: GitHub answers both alike."""
+    """Missing, or hidden from us: GitHub returns the same status for both."""
 
 
 class Conflict(GitHubError):
-    """Somebody else was there first."""
+    """Another change came first."""
 
     fault = Fault.NOBODY
 
 
 class RateLimited(GitHubError):
-    """Ask again after `retry_after_s` seconds.
+    """GitHub's rate limit is reached; retry after `retry_after_s` seconds.
 
     Args:
-        message: What happened.
+        message: The error.
         retry_after_s: Seconds to wait.
     """
 
@@ -124,38 +126,38 @@ class RateLimited(GitHubError):
 
 
 class Superseded(MetaAgentError):
-    """The ground moved under a mission."""
+    """The commit of a mission is no longer the head of its branch."""
 
     fault = Fault.NOBODY
 
 
 class BudgetSpent(MetaAgentError):
-    """A limit leaves nothing for the next step."""
+    """A limit leaves no room for the next step."""
 
     fault = Fault.OPERATOR
 
 
 class Paused(MetaAgentError):
-    """No mission begins in a place: the operator paused it."""
+    """No mission may start in this scope, because the operator paused it."""
 
     fault = Fault.OPERATOR
 
 
 class QueueError(MetaAgentError):
-    """The queue cannot take or keep work."""
+    """The queue cannot accept or store work."""
 
     fault = Fault.OPERATOR
 
 
 class StoreError(MetaAgentError):
-    """What is remembered cannot be read or written."""
+    """Stored data cannot be read or written."""
 
     fault = Fault.OPERATOR
 
 
 class BlobLost(StoreError):
-    """A large value is gone, or not what was kept; asking again does not help."""
+    """A large value is missing or corrupt; a retry does not help."""
 
 
 class BlobRefused(StoreError):
-    """A value is larger than what is kept."""
+    """A value exceeds the size limit."""

@@ -1,13 +1,11 @@
-"""The whole story on one page: admit, open a workspace, run the mission, tell people, remember."""
+"""The whole story on one page: admit, open a workspace, run the mission, publish, learn."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from pydantic import SecretStr
 
 from bot.conversation.answered import fixers_for, note_answer
 from bot.domain.admission import Admission
@@ -19,12 +17,12 @@ from bot.domain.pause import Pause
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
-from bot.errors import GitHubError, StoreError, Superseded, UsageError
-from bot.intake.admission import admit
-from bot.lessons.by_model import looked_back
+from bot.errors import GitHubError, StoreError, UsageError
+from bot.intake.admission import admit, guard_opening
+from bot.lessons.by_model import add_reflection
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
-from bot.mission.continuous import run_continuous_improvement, told
+from bot.mission.continuous import run_continuous_improvement, select_reported
 from bot.mission.loop import MissionPorts
 from bot.policy.policy_file import read_folder_policy
 from bot.ports import (
@@ -32,8 +30,6 @@ from bot.ports import (
     Clock,
     Fixer,
     GitHub,
-    GitHubRuns,
-    GitHubUpkeep,
     LessonStore,
     Meters,
     Mind,
@@ -42,40 +38,39 @@ from bot.ports import (
     Progress,
     Registry,
     Switchboard,
-    Workspace,
 )
 from bot.publish.dry_run import publish_staged
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
-from bot.publish.story import Story, a_story
+from bot.publish.story import Story, build_story
 from bot.registry import under_way
-from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
+from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 2.0
-"""Between two looks whether a pause is over."""
+"""Interval between two checks of a pause, in seconds."""
 
 OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
-"""Somebody who listens to one mission, for as long as it runs."""
+"""Opens the progress listener of one mission."""
 
 
 KeepEvidence = Callable[[Story, Checkout, OpenWorkspace], Awaitable[KeptEvidence]]
-"""Keeps what a finished mission can be run again from."""
+"""Stores the evidence of a finished mission."""
 
 
 async def _nothing() -> None:
-    """Nothing is held ready."""
+    """Close nothing."""
 
 
 async def _keep_nothing(_: Story, __: Checkout, ___: OpenWorkspace) -> KeptEvidence:
-    """Nobody asked for evidence."""
+    """Store no evidence."""
     return KeptEvidence()
 
 
 @dataclass(frozen=True)
-class Line:
-    """Everything a mission needs from outside, whatever asked for it."""
+class MissionServices:
+    """External dependencies of a mission."""
 
     open_workspace: OpenWorkspace
     fixers: tuple[Fixer, ...]
@@ -86,32 +81,34 @@ class Line:
     app_slug: str = "metaagent"
     secrets: tuple[str, ...] = ()
     close: Callable[[], Awaitable[None]] = _nothing
-    """Gives back what is held ready for the next mission."""
+    """Closes what is held for the next mission."""
     keep_evidence: KeepEvidence = _keep_nothing
     registry: Registry | None = None
-    """What is under way where; None on the command line."""
-    runs: GitHubRuns | None = None
-    upkeep: GitHubUpkeep | None = None
-    """The calls that the life of a fix needs; None leaves it at a new pull request."""
+    """Active missions by place; None on the command line."""
     minds: Minds | None = None
-    """Gives every mission its models; None leaves every judgement to the rules."""
+    """The models of every mission; None leaves every judgement to the rules."""
     meters: Meters | None = None
-    """Books every mission's time; None where nothing limits several missions together."""
+    """Books every mission's time; None without limits across missions."""
     switchboard: Switchboard | None = None
-    """What the operator has paused; None where nobody can."""
+    """The operator's pauses; None on the command line."""
 
 
 class Kept(KeptEvidence):
-    """What is kept of a mission's work: the evidence, and the bill."""
+    """Stored results of a mission: evidence and bill."""
 
     bill: Spend | None = None
 
 
-async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
-    """From a request to an outcome that is published and remembered. Every part is a step that is not run twice."""
+async def handle_request(
+    request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
+) -> MissionContext:
+    """Run a request up to its published and remembered outcome.
+
+    Every part is a stored step: a resumed mission does not repeat it.
+    """
     admission = await _admitted(request, line, github, checkpoint)
     if line.registry is not None:
-        # Now branch and pull request are known, also of a command.
+        # Branch and pull request are known now, even for a command.
         admitted = admission.checkout is not None
         await under_way.begin(admission.request, line.registry, line.clock, admitted=admitted)
     kept = Kept()
@@ -120,13 +117,15 @@ async def handle_request(request: MissionRequest, line: Line, github: GitHub, ch
     else:
         guarded = replace(
             line,
-            open_workspace=_guarded(line.open_workspace, github, admission),
+            open_workspace=guard_opening(line.open_workspace, github, admission),
             fixers=await fixers_for(request, line.fixers, line.registry, checkpoint),
         )
         context = await _mission(admission, admission.checkout, guarded, checkpoint)
         kept = await _keep(context, admission.checkout, guarded, checkpoint)
         context = _billed(context, kept.bill)
-    publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github, kept))
+    publication = await checkpoint.step(
+        "publish", Publication, lambda: _publish(context, line, github, kept)
+    )
     await note_answer(request, publication, line.registry)
     await _remember(context, publication, line, checkpoint)
     _log_end(context, publication)
@@ -151,30 +150,37 @@ def _log_end(context: MissionContext, publication: Publication) -> None:
     )
 
 
-async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpoint) -> MissionContext:
-    """The same for a red working tree on this host: nothing to admit, nobody to tell but the caller."""
+async def handle_folder(
+    request: MissionRequest, line: MissionServices, checkpoint: Checkpoint
+) -> MissionContext:
+    """Run a mission on a local red working tree, without admission and publication."""
     if request.folder is None:
         raise UsageError("a folder is missing")
     policy, checkout = await folder_checkout(request.folder, request.command, since=request.since)
-    admission = Admission(request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout)
+    admission = Admission(
+        request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout
+    )
     return await handle_admitted(admission, line, checkpoint)
 
 
 async def handle_admitted(
-    admission: Admission, line: Line, checkpoint: Checkpoint, github: GitHub | None = None
+    admission: Admission,
+    line: MissionServices,
+    checkpoint: Checkpoint,
+    github: GitHub | None = None,
 ) -> MissionContext:
-    """A mission that is told to nobody but the caller.
+    """Run a mission whose result only the caller receives.
 
     Args:
-        admission: What to work on.
-        line: Everything a mission needs.
-        checkpoint: Remembers its stages.
-        github: Gives the right to fetch; None for files that are here.
+        admission: The work.
+        line: External dependencies.
+        checkpoint: Stores its stages.
+        github: Grants access to fetch; None for local files.
     """
     if admission.checkout is None:
         return await _refused(admission, line, checkpoint)
     if github is not None:
-        line = replace(line, open_workspace=_guarded(line.open_workspace, github, admission))
+        line = replace(line, open_workspace=guard_opening(line.open_workspace, github, admission))
     context = await _mission(admission, admission.checkout, line, checkpoint)
     await _keep(context, admission.checkout, line, checkpoint)
     await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
@@ -182,31 +188,40 @@ async def handle_admitted(
 
 
 async def folder_checkout(
-    folder: str, command: str | None, *, since: str | None = None, policy: RepositoryPolicy | None = None
+    folder: str,
+    command: str | None,
+    *,
+    since: str | None = None,
+    policy: RepositoryPolicy | None = None,
 ) -> tuple[RepositoryPolicy, Checkout]:
-    """Return the policy for a working tree of this host, and how the tree is opened.
+    """Return the policy for a local working tree, and the checkout of it.
 
     Args:
         folder: Its path.
-        command: The command that is red; None takes the policy's, or detects one.
-        since: The revision it was green at; None chooses one where the folder is a git checkout.
-        policy: The policy to obey; None reads the folder's own file.
+        command: The red command; None uses the policy's, or detects one.
+        since: The revision at which it was green; None chooses one in a git checkout.
+        policy: The policy; None reads the folder's own file.
     """
     if policy is None:
         policy = await asyncio.to_thread(read_folder_policy, Path(folder))
-    hints = JobHints(command=command or policy.test_command, setup=policy.setup, python=policy.python)
+    hints = JobHints(
+        command=command or policy.test_command, setup=policy.setup, python=policy.python
+    )
     source = FolderSource(path=folder, repository_id=f"local:{folder}", since=since)
     return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
 
 
-async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:
+async def _admitted(
+    request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
+) -> Admission:
     async def ask() -> Admission:
         if (pause := await _let_in(request, line)) is not None:
-            return Admission(request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=pause.advice)
+            return Admission(
+                request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=pause.advice
+            )
         return await admit(
             request,
             github,
-            runs=line.runs,
             registry=line.registry,
             own_app_slug=line.app_slug,
             secrets=line.secrets,
@@ -215,14 +230,17 @@ async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpo
     try:
         return await checkpoint.step("admit", Admission, ask)
     except (GitHubError, StoreError) as error:
-        # GitHub may still take an answer though we were not told everything: silence is the last thing to do.
-        return Admission(request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice)
+        # Some reads failed, but GitHub may still accept an answer: report it.
+        return Admission(
+            request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice
+        )
 
 
-async def _let_in(request: MissionRequest, line: Line) -> Pause | None:
-    """Wait while everything is paused; the pause of one place refuses, else its missions would keep others waiting.
+async def _let_in(request: MissionRequest, line: MissionServices) -> Pause | None:
+    """Wait while everything is paused; refuse if only the mission's place is paused.
 
-    Whoever is let in has not begun: its meter looks again in the transaction that begins it.
+    Waiting for one place would block missions elsewhere. An admitted mission may still be paused
+    before it starts: its meter checks again in the transaction that starts it.
     """
     if line.switchboard is None or request.repository is None:
         return None
@@ -233,7 +251,9 @@ async def _let_in(request: MissionRequest, line: Line) -> Pause | None:
         await asyncio.sleep(LOOK_S)
 
 
-async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> MissionContext:
+async def _mission(
+    admission: Admission, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
+) -> MissionContext:
     async with line.open_progress(admission.request) as progress:
         ports = MissionPorts(
             open_workspace=line.open_workspace,
@@ -252,36 +272,47 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
                 admission.policy,
                 checkout,
                 ports,
-                # A meter books one mission, and the service's missions are counted.
+                # The service's meters book and count single missions.
                 limit=line.limits.missions_in_a_row if line.meters is None else 1,
                 ci_log=admission.ci_log,
             )
-            return told(contexts)
-        except Exception as error:  # a fault of ours must still be told, with a reference that finds it in the log
+            return select_reported(contexts)
+        except Exception as error:  # report internal errors too, with a reference to the log
             reference = f"{admission.request.mission_id}:{type(error).__name__}"
-            log.exception("mission broke", extra={"mission": admission.request.mission_id, "reference": reference})
+            log.exception(
+                "mission failed with an internal error",
+                extra={"mission": admission.request.mission_id, "reference": reference},
+            )
             context = await _bare(admission, line, checkpoint, "broken")
             reason = "something broke inside MetaAgent; this is our fault, not yours"
             return context.ended(Outcome.ERROR, reason, error_reference=reference)
 
 
-def _mind(request: MissionRequest, policy: RepositoryPolicy, line: Line) -> Mind | None:
-    """The models of one mission; it is the same account whenever it is asked for."""
+def _mind(request: MissionRequest, policy: RepositoryPolicy, line: MissionServices) -> Mind | None:
+    """Return the models of one mission; repeated calls share one account."""
     return line.minds.of(request, policy) if line.minds else None
 
 
-async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> Kept:
-    """Keep what the mission can be run again from; a mission does not fail because that fails."""
+async def _keep(
+    context: MissionContext, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
+) -> Kept:
+    """Store the mission's evidence; an error there never fails the mission."""
 
     async def keep() -> Kept:
         bill = None
         try:
-            bill = await line.meters.of(context.request, context.policy).bill() if line.meters else None
+            bill = (
+                await line.meters.of(context.request, context.policy).bill()
+                if line.meters
+                else None
+            )
             billed = _billed(context, bill)
-            story = a_story(billed, confidence=await _confidence(billed, line), secrets=line.secrets)
+            story = build_story(
+                billed, confidence=await _confidence(billed, line), secrets=line.secrets
+            )
             evidence = await line.keep_evidence(story, checkout, line.open_workspace)
-        except Exception as error:
-            log.warning("evidence not kept: %s", error, extra={"mission": context.mission_id})
+        except Exception as error:  # no error here changes the outcome
+            log.warning("storing evidence failed: %s", error, extra={"mission": context.mission_id})
             evidence = KeptEvidence(reason=getattr(error, "message", type(error).__name__))
         return Kept(**evidence.model_dump(), bill=bill)
 
@@ -289,48 +320,62 @@ async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpo
 
 
 def _billed(context: MissionContext, bill: Spend | None) -> MissionContext:
-    """The mission with what models cost it, as the ledger says it."""
+    """Return the mission with the costs of models, by the ledger."""
     if bill is None or not bill.calls:
         return context
+    # A rung may report costs without calls, which the ledger does not have.
     return context.with_(spent=bill, cost_usd=max(context.cost_usd, bill.cost_usd))
 
 
-async def _publish(context: MissionContext, line: Line, github: GitHub, kept: KeptEvidence) -> Publication:
+async def _publish(
+    context: MissionContext, line: MissionServices, github: GitHub, kept: KeptEvidence
+) -> Publication:
     confidence = await _confidence(context, line)
-    story = a_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
+    story = build_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
-    return await publish(story, Places(github, line.app_slug, line.registry, line.upkeep))
+    return await publish(story, Places(github, line.app_slug, line.registry))
 
 
-async def _confidence(context: MissionContext, line: Line) -> Confidence:
+async def _confidence(context: MissionContext, line: MissionServices) -> Confidence:
     forecasts = await line.lessons.forecasts(repository_id=context.request.memory_key)
     return confidence_after(context, forecasts)
 
 
-async def _remember(context: MissionContext, publication: Publication, line: Line, checkpoint: Checkpoint) -> None:
+async def _remember(
+    context: MissionContext, publication: Publication, line: MissionServices, checkpoint: Checkpoint
+) -> None:
     async def keep() -> Lesson:
         reflection, lesson = reflect(context, publication, context.lessons)
         if mind := _mind(context.request, context.policy, line):
-            reflection, lesson = await looked_back(mind, reflection, lesson, context)
+            reflection, lesson = await add_reflection(mind, reflection, lesson, context)
+        lesson = lesson.with_(reflection=reflection)
         try:
             await line.lessons.remember(lesson)
         except StoreError as error:
-            # What was published stands; a lesson that cannot be kept must not undo it.
-            log.warning("lesson not kept: %s", error.message, extra={"mission": context.mission_id})
+            # The outcome is already published; a lesson that cannot be stored must not change it.
+            log.warning(
+                "storing the lesson failed: %s",
+                error.message,
+                extra={"mission": context.mission_id},
+            )
         return lesson
 
     await checkpoint.step("reflect", Lesson, keep)
 
 
-async def _refused(admission: Admission, line: Line, checkpoint: Checkpoint) -> MissionContext:
+async def _refused(
+    admission: Admission, line: MissionServices, checkpoint: Checkpoint
+) -> MissionContext:
     if admission.refusal is None:
         raise UsageError("an admission without a checkout names its refusal")
     context = await _bare(admission, line, checkpoint, "refuse")
     return context.ended(admission.refusal, admission.reason, advice=admission.advice)
 
 
-async def _bare(admission: Admission, line: Line, checkpoint: Checkpoint, step: str) -> MissionContext:
-    """A mission of which only the request is known."""
+async def _bare(
+    admission: Admission, line: MissionServices, checkpoint: Checkpoint, step: str
+) -> MissionContext:
+    """Return a mission of which only the request is known."""
     request = admission.request
 
     async def begun() -> MissionContext:
@@ -339,41 +384,9 @@ async def _bare(admission: Admission, line: Line, checkpoint: Checkpoint, step: 
             request=request,
             policy=admission.policy,
             created_at=line.clock.now().isoformat(),
-            target_path=request.repository.full_name if request.repository else request.folder or "",
+            target_path=request.repository.full_name
+            if request.repository
+            else request.folder or "",
         )
 
     return await checkpoint.step(step, MissionContext, begun)
-
-
-def _guarded(open_workspace: OpenWorkspace, github: GitHub, admission: Admission) -> OpenWorkspace:
-    """Look before each opening whether the branch still stands where it stood, and ask for the right to fetch then.
-
-    So a mission that nobody needs any more ends before its next long stage, and tokens are short-lived and never
-    stored.
-    """
-
-    @asynccontextmanager
-    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
-        await _ensure_unmoved(admission.request, github)
-        source = checkout.source
-        if isinstance(source, GitSource):
-            clone = await github.clone_source(admission.repository)
-            source = source.with_(url=clone.url, authorization=SecretStr(clone.authorization))
-        async with open_workspace(checkout.with_(source=source)) as workspace:
-            yield workspace
-
-    return door
-
-
-async def _ensure_unmoved(request: MissionRequest, github: GitHub) -> None:
-    """Whether the failing commit is still the head of its branch; a fork's branch is not ours to ask about.
-
-    Raises:
-        Superseded: somebody pushed, or took the branch away.
-    """
-    if request.repository is None or request.head_branch is None or request.tier is TrustTier.FORK:
-        return
-    head = await github.branch_head(request.repository, request.head_branch)
-    if head != request.head_sha:
-        where = f"moved on to {head[:12]}" if head else "is gone"
-        raise Superseded(f"the branch {request.head_branch} {where} while we worked")

@@ -1,4 +1,4 @@
-"""Keep what this process holds and writes from other users: no core dumps, private folders."""
+"""Protect this process's data from other users: no core dumps, private folders."""
 
 import ctypes
 import logging
@@ -15,11 +15,11 @@ log = logging.getLogger(__name__)
 
 
 def forbid_core_dumps() -> None:
-    """Let no crash write this process's memory, which holds keys and source, to a disk.
+    """Prevent core dumps, which would write keys and source code to disk.
 
-    The limit on size covers files, also those of child processes. Linux ignores it when a program takes the dumps, as
-    systemd-coredump does. A process that is not dumpable has none, and other processes of its user cannot read its
-    memory.
+    The size limit also covers child processes. Linux ignores it when a program such as
+    systemd-coredump receives the dumps. A process that is not dumpable writes none, and other
+    processes of the same user cannot read its memory.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
@@ -29,10 +29,10 @@ def forbid_core_dumps() -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for this user only; one that is there stays as it is.
+    """Create a folder and its missing parents for this user only; an existing one is not changed.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     missing = []
     for one in (folder, *folder.parents):
@@ -44,18 +44,21 @@ def make_private_folder(folder: Path) -> None:
 
 
 def close_to_others(folder: Path, ours: frozenset[str]) -> None:
-    """Make a folder that is there private again, where it is ours and holds nothing else; warn otherwise.
+    """Make an existing folder private if we own it and it holds only our files; warn otherwise.
 
-    Another program's folder (`/tmp`, `/srv`) may have been named by mistake: its rights are left alone.
+    Another program's folder (`/tmp`, `/srv`) may have been configured by mistake, so its
+    permissions stay as they are.
 
     Args:
         folder: The folder.
-        ours: First parts, up to a dot, of the names we use in it.
+        ours: Names of our files, up to the first dot.
     """
     found = folder.stat()
     if not found.st_mode & 0o077 or found.st_uid != os.geteuid():
         return
-    foreign = [one.name for one in folder.iterdir() if one.name.lstrip(".").partition(".")[0] not in ours]
+    foreign = [
+        one.name for one in folder.iterdir() if one.name.lstrip(".").partition(".")[0] not in ours
+    ]
     if found.st_mode & stat.S_ISVTX or foreign:
         log.warning("other users may look into %s: give it to MetaAgent alone, `chmod 700`", folder)
         return

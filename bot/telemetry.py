@@ -1,4 +1,4 @@
-"""Structured log lines, the mission id on every line, secrets masked."""
+"""Structured log lines with the mission id, and with secrets masked."""
 
 import json
 import logging
@@ -9,27 +9,32 @@ from typing import Any, TextIO
 from pydantic import SecretStr
 from typing_extensions import override
 
-from sandbox.gate import clean, needles_of
+from sandbox.gate import clean, prepare_needles
 
 OWN_LOGGERS = ("bot", "metaagent", "sandbox")
 _LINE_CAP = 8_192
-_STANDARD = frozenset(logging.LogRecord("", 0, "", 0, "", None, None).__dict__) | {"message", "asctime", "taskName"}
+# Attributes of every record; all others come from `extra`.
+_STANDARD = frozenset(logging.LogRecord("", 0, "", 0, "", None, None).__dict__) | {
+    "message",
+    "asctime",
+    "taskName",
+}
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line; every text goes through the gate before it is written.
+    """Formats records as one JSON object per line; every text is masked first.
 
     Args:
-        secrets: Values that must never be seen, whatever their encoding.
+        secrets: Values to mask, in any encoding.
     """
 
     def __init__(self, secrets: Sequence[SecretStr] = ()) -> None:
         super().__init__()
-        self._secrets = needles_of(secrets)
+        self._secrets = prepare_needles(secrets)
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        """The record as one line of JSON."""
+        """Return the record as one line of JSON."""
         line: dict[str, Any] = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
             "level": record.levelname.lower(),
@@ -38,7 +43,9 @@ class JsonFormatter(logging.Formatter):
         }
         for key, value in record.__dict__.items():
             if key not in _STANDARD and value is not None:
-                line[key] = value if isinstance(value, int | float | bool) else self._masked(str(value))
+                line[key] = (
+                    value if isinstance(value, int | float | bool) else self._masked(str(value))
+                )
         if record.exc_info:
             line["exception"] = self._masked(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
@@ -50,10 +57,10 @@ class JsonFormatter(logging.Formatter):
 def set_up_logging(
     *, level: str = "INFO", secrets: Sequence[SecretStr] = (), stream: TextIO | None = None
 ) -> logging.Handler:
-    """Send every logger's lines, masked, to one stream; returns the handler.
+    """Send the masked lines of every logger to one stream, and return its handler.
 
     Args:
-        level: Lowest level of our own loggers; libraries start at WARNING.
+        level: Lowest level of our own loggers; libraries use WARNING.
         secrets: Values to mask.
         stream: Standard error by default.
     """

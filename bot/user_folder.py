@@ -1,4 +1,4 @@
-"""Where a user's data is kept when no setting says so, and how it stays out of the user's commits."""
+"""The default data directory, and how it stays out of the user's commits."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ WHERE = "Where databases, the store and caches are kept; by default `metaagent` 
 """The setting's description."""
 
 EARLIER = Path(".metaagent")
-"""Where earlier versions kept it: in the current folder."""
+"""Folder of earlier versions, in the current folder."""
 
 _NAME = "metaagent"
 _OURS = ("app.json", "engine.sqlite", "metaagent.sqlite")
@@ -18,9 +18,9 @@ _IGNORE_ALL = "# Made by MetaAgent: nothing here belongs into a commit.\n*\n"
 
 
 def default_data_dir(variables: Mapping[str, str]) -> Path:
-    """Return the data directory of the XDG base directory specification, or the one that is in use here already.
+    """Return the XDG data directory, or an earlier version's folder that is in use here.
 
-    A folder of an earlier version counts only if its files are private: those of a cloned repository are not.
+    The earlier folder counts only if its files are private: those of a cloned repository are not.
 
     Args:
         variables: The process's environment.
@@ -42,7 +42,7 @@ def _is_private(path: Path) -> bool:
 
 
 def keep_out_of_commits(folder: Path) -> None:
-    """Make a data directory if needed; one called `.metaagent` stands in a project, and hides itself from git.
+    """Create a data directory; one called `.metaagent` hides itself from git.
 
     Raises:
         OSError: nothing can be written there.

@@ -1,1 +1,1 @@
-"""Large values by their own hash: in a local folder, or in a store that speaks S3."""
+"""Large values, addressed by their hash, in a local folder or an S3 bucket."""

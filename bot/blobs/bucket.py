@@ -1,4 +1,4 @@
-"""The shelf that is a bucket: Amazon S3 and whatever speaks as it does, through obstore."""
+"""Blob storage in a bucket of Amazon S3 or a compatible server, through obstore."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -17,34 +17,38 @@ Answer = TypeVar("Answer")
 DEFAULT_REGION = "us-east-1"
 RETRIES = 5
 RETRY_S = 60
-"""So long it is asked again at most."""
+"""Time limit for all retries of a request, in seconds."""
 CONNECT_S = 5
+"""Timeout for connecting, in seconds."""
 SILENCE_S = 30
-"""The longest wait for the next bytes."""
+"""Timeout for the next bytes, in seconds."""
 REQUEST_S = 600
+"""Timeout of a whole request, in seconds."""
 
 _ABSENT = "NoSuchKey"
-"""What S3 says of an object; of a bucket, or of a server that is none, it says something else."""
+"""S3's code for a missing object; a missing bucket or server has another one."""
 _STATUS = re.compile(r"status code: (\d{3})")
 
 
 class BucketShelf(Shelf):
-    """Objects of a bucket, below a prefix. Connecting is left to the first call.
+    """Objects of a bucket below a prefix. The first call connects.
 
     Args:
-        spec: Which bucket, where, and with which keys.
-        ca_bundle: Certificates that are trusted besides the system's.
-        retries: How often a server that does not answer, or answers 5xx, is asked again.
+        spec: The bucket, its server and its credentials.
+        ca_bundle: Certificates to trust besides the system's.
+        retries: Retries of a request that fails with a timeout or status 5xx.
 
     Raises:
-        SettingsError: what speaks S3 is not installed.
+        SettingsError: obstore is not installed.
     """
 
-    def __init__(self, spec: StorageSpec, ca_bundle: Path | None = None, *, retries: int = RETRIES) -> None:
+    def __init__(
+        self, spec: StorageSpec, ca_bundle: Path | None = None, *, retries: int = RETRIES
+    ) -> None:
         try:
             import obstore  # noqa: F401
         except ImportError as error:
-            message = "storage.url names a bucket, and what speaks S3 is not installed"
+            message = "storage.url names a bucket, and S3 support is not installed"
             raise SettingsError(message, "in MetaAgent's checkout: pip install '.[s3]'") from error
         self._spec = spec
         self._ca_bundle = ca_bundle
@@ -53,14 +57,14 @@ class BucketShelf(Shelf):
 
     @override
     def write(self, key: str, content: bytes) -> None:
-        """Put an object in one request: what is cut off leaves nothing behind."""
+        """Put an object in one request, so that an interrupted one leaves nothing behind."""
         import obstore
 
         self._ask("written", lambda bucket: obstore.put(bucket, key, content, use_multipart=False))
 
     @override
     def read(self, key: str, most: int) -> bytes | None:
-        """Get an object; of one that is too large, no more than needed to see that."""
+        """Get an object; if it is too large, only as much as proves that."""
         import obstore
 
         def get(bucket: Any) -> bytes:
@@ -76,7 +80,7 @@ class BucketShelf(Shelf):
 
     @override
     def entries(self, under: str) -> Iterator[Entry]:
-        """List the objects below, a page at a time."""
+        """List the objects below a prefix, page by page."""
         import obstore
 
         pages = iter(self._ask("listed", lambda bucket: obstore.list(bucket, under)))
@@ -92,14 +96,14 @@ class BucketShelf(Shelf):
 
     @override
     def clear_up(self, under: str) -> int:
-        """A write that is cut off leaves nothing behind."""
+        """Do nothing: an interrupted write leaves nothing behind."""
         return 0
 
     def _ask(self, verb: str, call: Callable[[Any], Answer]) -> Answer:
-        """What the library raises is one trouble to us; its texts stay out, they quote the server's.
+        """Run a call; turn its errors into StoreErrors, without texts that may quote secrets.
 
         Raises:
-            FileNotFoundError: there is no such object.
+            FileNotFoundError: the object does not exist.
         """
         from obstore.exceptions import BaseError
 
@@ -110,7 +114,7 @@ class BucketShelf(Shelf):
                 raise
             status = _STATUS.search(str(error))
             why = f"status {status[1]}" if status else type(error).__name__
-            advice = "check the settings storage.*, and whether the bucket is there and the server answers"
+            advice = "check the settings storage.*, the bucket and the server"
             raise StoreError(f"{self._spec.url} cannot be {verb} ({why})", advice) from None
 
     def _bucket(self) -> Any:
@@ -133,18 +137,21 @@ class BucketShelf(Shelf):
             bucket,
             prefix=prefix.strip("/") or None,
             region=spec.region or DEFAULT_REGION,
-            client_options=client_options(spec, self._ca_bundle),  # type: ignore[arg-type]  # a dict at run time
-            retry_config={"max_retries": self._retries, "retry_timeout": timedelta(seconds=RETRY_S)},
+            client_options=client_options(spec, self._ca_bundle),  # type: ignore[arg-type]
+            retry_config={
+                "max_retries": self._retries,
+                "retry_timeout": timedelta(seconds=RETRY_S),
+            },
             **named,
         )
 
 
 def client_options(spec: StorageSpec, ca_bundle: Path | None) -> dict[str, Any]:
-    """How the server is talked to.
+    """Return obstore's HTTP options.
 
     Args:
-        spec: Says where it is.
-        ca_bundle: Certificates that are trusted besides the system's.
+        spec: The storage settings, with the server's endpoint.
+        ca_bundle: Certificates to trust besides the system's.
     """
     options: dict[str, Any] = {
         "allow_http": (spec.endpoint or "").startswith("http://"),

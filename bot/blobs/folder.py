@@ -1,4 +1,4 @@
-"""The shelf that is a folder: for one machine, or for several that share a file system."""
+"""Blob storage in a folder, for one machine or several that share a file system."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from bot.private import make_private_folder
 
 HALF_WRITTEN = ".writing-"
 ABANDONED = timedelta(days=1)
-"""So long after it was begun nobody is writing a file any more."""
+"""Age after which a temporary file belongs to no running write."""
 _TRIES = 20
 
 
@@ -24,19 +24,22 @@ class FolderShelf(Shelf):
     """Files that only this user can read.
 
     Args:
-        root: Made when it is not there.
+        root: The folder; it is created if missing.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._emptying = threading.Lock()
-        """No thread takes a folder away while another puts something in; other processes are met by trying again."""
+        """Keeps threads from removing a folder during a write.
+
+        For other processes, writes are retried.
+        """
 
     @override
     def write(self, key: str, content: bytes) -> None:
-        """Write a file whole."""
+        """Write a file atomically."""
         path = self._root / key
-        # Beside the owners' folders, which whoever drops the last value in one takes away at any moment.
+        # Not in the owner's folder, which may be removed with its last value at any moment.
         kind = self._root / Path(key).parts[0]
         self._make(kind)
         try:
@@ -59,7 +62,7 @@ class FolderShelf(Shelf):
                 if last:
                     raise
             else:
-                # A folder that is gone again had nothing left in it to remember.
+                # If the folder is gone again, its values were removed, too.
                 with contextlib.suppress(FileNotFoundError):
                     _remember_names(path.parent)
                 return
@@ -77,7 +80,7 @@ class FolderShelf(Shelf):
 
     @override
     def entries(self, under: str) -> Iterator[Entry]:
-        """Look at every file below; one that vanishes meanwhile is not there."""
+        """Yield every file below a folder; skip files that vanish meanwhile."""
         for folder, _, names in os.walk(self._root / under):
             for name in names:
                 path = Path(folder, name)
@@ -88,7 +91,7 @@ class FolderShelf(Shelf):
 
     @override
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove files, and the folders that this leaves empty."""
+        """Remove files, and folders that become empty."""
         for key in keys:
             path = self._root / key
             with self._emptying:
@@ -101,15 +104,17 @@ class FolderShelf(Shelf):
 
     @override
     def clear_up(self, under: str) -> int:
-        """Remove files that were begun a day ago and have no name of their own yet: no write takes so long."""
-        left = [entry for entry in self.entries(under) if Path(entry.key).name.startswith(HALF_WRITTEN)]
+        """Remove temporary files that are older than a day; no write takes that long."""
+        left = [
+            entry for entry in self.entries(under) if Path(entry.key).name.startswith(HALF_WRITTEN)
+        ]
         if not left:
             return 0
         try:
             abandoned = _now_at(self._root / under) - ABANDONED
             gone = [self._root / entry.key for entry in left if entry.written_at < abandoned]
             for path in gone:
-                path.unlink(missing_ok=True)  # the folder stays: somebody may be about to write there
+                path.unlink(missing_ok=True)  # keep the folder: a write may be about to use it
         except OSError as error:
             raise _trouble(self._root / under, "cleared up", error) from error
         return len(gone)
@@ -122,10 +127,10 @@ class FolderShelf(Shelf):
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Whoever looks sees the old file or the whole new one, also after a power cut; only this user can read it.
+    """Replace a file atomically and durably; only this user can read it.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
     try:
         temporary = _half_written(path.parent, content)
@@ -140,10 +145,12 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def _half_written(folder: Path, content: bytes) -> Path:
-    """A file of another name whose content is on the disk."""
+    """Write a temporary file, synchronized to disk, and return its path."""
     temporary = folder / f"{HALF_WRITTEN}{secrets.token_hex(8)}"
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+        with os.fdopen(
+            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb"
+        ) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -155,7 +162,7 @@ def _half_written(folder: Path, content: bytes) -> Path:
 
 
 def _now_at(folder: Path) -> datetime:
-    """What the clock says that stamps the files there: the machines that share a folder may not agree."""
+    """Return the time of the folder's file system, whose clock may differ from this machine's."""
     probe = _half_written(folder, b"")
     try:
         return datetime.fromtimestamp(probe.lstat().st_mtime, UTC)
@@ -172,4 +179,6 @@ def _remember_names(folder: Path) -> None:
 
 
 def _trouble(path: Path, verb: str, error: OSError) -> StoreError:
-    return StoreError(f"{path} cannot be {verb} ({error.strerror})", "check the folder and its room")
+    return StoreError(
+        f"{path} cannot be {verb} ({error.strerror})", "check the folder and its free space"
+    )

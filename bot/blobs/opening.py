@@ -1,4 +1,4 @@
-"""From the settings of the store to the store."""
+"""Opens the configured blob store."""
 
 from pathlib import Path
 
@@ -7,19 +7,19 @@ from bot.blobs.store import HashedStore
 from bot.domain.storage import StorageSpec
 
 FOLDER = "blobs"
-"""In the data directory."""
+"""Default folder in the data directory."""
 
 
 def open_store(spec: StorageSpec, data_dir: Path, ca_bundle: Path | None = None) -> HashedStore:
-    """The store that all processes of a service share; nothing is asked yet.
+    """Return the blob store that all processes of a service share, without connecting yet.
 
     Args:
-        spec: Which.
-        data_dir: Where it is when nothing else is said.
-        ca_bundle: Certificates that are trusted besides the system's.
+        spec: The storage settings.
+        data_dir: The data directory, which holds the default store.
+        ca_bundle: Certificates to trust besides the system's.
 
     Raises:
-        SettingsError: it cannot be used here.
+        SettingsError: the configured store needs a missing library.
     """
     if spec.url is None:
         return HashedStore(FolderShelf(data_dir / FOLDER))

@@ -1,32 +1,32 @@
-"""What nobody can ask for any more is dropped; what a mission that lives may still need is not."""
+"""Retention: values of forgotten missions are deleted, those of known missions are kept."""
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-from bot.domain.blob import Blob, Kind
+from bot.domain.blob import Blob, BlobKind
 from bot.ports import BlobStore
 
 Known = Callable[[str], Awaitable[object | None]]
-"""What is known of a mission, of the work before it, or of a command: None when it was forgotten."""
+"""Returns what is stored about a mission or command, or None if it was forgotten."""
 
 
 async def forget_missions(blobs: BlobStore, known: Known, before: datetime) -> int:
-    """Drop steps and logs of missions that were forgotten, and what was never finished; how many values.
+    """Delete steps and logs of forgotten missions, and unfinished writes; return their number.
 
     Args:
         blobs: The store.
-        known: Tells whether a mission is remembered. What is remembered keeps everything, whatever its age.
-        before: What was put later stays in any case.
+        known: Looks a mission up; a known one keeps all its values, at any age.
+        before: Newer values are kept in any case.
 
     Raises:
-        StoreError: the store is out of reach.
-        QueueError: nobody can tell which missions are remembered; then nothing is dropped.
+        StoreError: the store is unavailable.
+        QueueError: the lookup failed; the missions not yet looked up keep their values.
     """
     dropped = 0
-    for kind in (Kind.STEPS, Kind.LOGS):
+    for kind in (BlobKind.STEPS, BlobKind.LOGS):
         old: defaultdict[str, list[Blob]] = defaultdict(list)
-        for blob in await blobs.kept(kind, before=before):
+        for blob in await blobs.list_blobs(kind, before=before):
             old[blob.drawer.owner].append(blob)
         for owner, held in old.items():
             if await known(owner) is None:

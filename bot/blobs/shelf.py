@@ -1,4 +1,4 @@
-"""A place for named bytes: what a folder and a bucket have in common."""
+"""The interface of blob storage, common to folders and buckets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,33 +8,33 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Entry:
-    """One object on a shelf."""
+    """A stored object."""
 
     key: str
-    """Words with slashes between, of letters, digits, `_` and `-` only."""
+    """Words of letters, digits, `_` and `-`, separated by slashes."""
     size: int
     written_at: datetime
 
 
 class Shelf(Protocol):
-    """Named bytes. All calls block, and every one may raise a StoreError."""
+    """Named objects. All calls block, and each one may raise a StoreError."""
 
     def write(self, key: str, content: bytes) -> None:
-        """Put the whole content there, in place of what was there; readers see the one or the other."""
+        """Write an object atomically, replacing an existing one."""
         ...
 
     def read(self, key: str, most: int) -> bytes | None:
-        """The content, no more than one byte beyond `most` of it; None when there is none."""
+        """Return the content, cut at `most` + 1 bytes, or None if missing."""
         ...
 
     def entries(self, under: str) -> Iterable[Entry]:
-        """Everything whose key begins with these words."""
+        """Yield all objects whose key is below these words."""
         ...
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Take these away; one that is not there is no trouble."""
+        """Remove objects; missing ones are ignored."""
         ...
 
     def clear_up(self, under: str) -> int:
-        """Take away what whoever died while writing there left half written, a day ago or earlier; how many."""
+        """Remove unfinished writes that are older than a day; return their number."""
         ...

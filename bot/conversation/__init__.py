@@ -1,1 +1,1 @@
-"""Beside the line: what people ask by comment, button and label, and what we answer."""
+"""Commands from comments, buttons and labels, and the replies to them."""

@@ -1,4 +1,4 @@
-"""What a mission goes on with when a person answered, and what the answer's end is noted as."""
+"""Follow-up missions to an answered question: their fixers, and the recorded decision."""
 
 import logging
 
@@ -13,7 +13,7 @@ from sandbox.types import Frozen
 log = logging.getLogger(__name__)
 
 
-class Choice(Frozen):
+class ChosenChange(Frozen):
     """The change a person chose, and the commit it was made for."""
 
     change: ProposedChange | None = None
@@ -21,36 +21,57 @@ class Choice(Frozen):
 
 
 async def fixers_for(
-    request: MissionRequest, fixers: tuple[Fixer, ...], registry: Registry | None, checkpoint: Checkpoint
+    request: MissionRequest,
+    fixers: tuple[Fixer, ...],
+    registry: Registry | None,
+    checkpoint: Checkpoint,
 ) -> tuple[Fixer, ...]:
-    """The rungs of a mission: a chosen change stands alone, words leave the ladder as it is."""
+    """Return the fixers of a mission; a chosen change replaces the whole ladder."""
     answer, repository = request.answer, request.repository
     if answer is None or answer.choice is None or registry is None or repository is None:
         return fixers
     number, proposal_id = answer.choice, answer.proposal_id
 
-    async def chosen() -> Choice:
+    async def chosen() -> ChosenChange:
         try:
             proposal = await registry.proposal(repository.id, proposal_id=proposal_id)
         except StoreError as error:
-            log.warning("a choice cannot be read: %s", error.message, extra={"mission": request.mission_id})
-            return Choice()
+            log.warning(
+                "reading a chosen change failed: %s",
+                error.message,
+                extra={"mission": request.mission_id},
+            )
+            return ChosenChange()
         if proposal is None or number > len(proposal.changes):
-            return Choice()
-        return Choice(change=proposal.changes[number - 1], head_sha=proposal.head_sha)
+            return ChosenChange()
+        return ChosenChange(change=proposal.changes[number - 1], head_sha=proposal.head_sha)
 
-    choice = await checkpoint.step("choice", Choice, chosen)
+    choice = await checkpoint.step("choice", ChosenChange, chosen)
     return (ChosenFixer(choice.change, choice.head_sha),)
 
 
-async def note_answer(request: MissionRequest, publication: Publication, registry: Registry | None) -> None:
-    """A change that was chosen and handed over is decided; one that failed can still be chosen otherwise."""
+async def note_answer(
+    request: MissionRequest, publication: Publication, registry: Registry | None
+) -> None:
+    """Record a chosen change as applied once it is delivered.
+
+    After a failure another can be chosen.
+    """
     answer, repository = request.answer, request.repository
-    if answer is None or registry is None or repository is None or publication.way in {None, "report"}:
+    if (
+        answer is None
+        or registry is None
+        or repository is None
+        or publication.way in {None, "report"}
+    ):
         return
     try:
         proposal = await registry.proposal(repository.id, proposal_id=answer.proposal_id)
         if proposal is not None and not proposal.decided:
             await registry.propose(proposal.with_(decided="applied"))
     except StoreError as error:
-        log.warning("a decision is not noted: %s", error.message, extra={"mission": request.mission_id})
+        log.warning(
+            "recording a decision failed: %s",
+            error.message,
+            extra={"mission": request.mission_id},
+        )

@@ -1,4 +1,7 @@
-"""handle_command: may they, what do they want, do it, say so; nothing is written for whoever may not command."""
+"""Command handling: check the permission, run the command and reply.
+
+People without write access get no reply.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -6,9 +9,9 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from bot.conversation.decide import answer, apply, reject
-from bot.conversation.desk import Desk, Done, Reply, refuse
 from bot.conversation.rerun import rerun
-from bot.conversation.scene import Scene, look
+from bot.conversation.result import CommandOutcome, Reply, pen, refuse
+from bot.conversation.scene import Scene, find_scene
 from bot.conversation.switches import end_stopped, off, on, stop
 from bot.conversation.tell import config, help_, how_to, lessons, status
 from bot.conversation.undo import undo
@@ -18,10 +21,10 @@ from bot.domain.command import Command, Origin, Verb
 from bot.domain.github import CheckUpdate
 from bot.domain.policy import RepositoryPolicy
 from bot.errors import GitHubError, MetaAgentError
-from bot.github.staged import Notebook, StagedWhole
-from bot.policy.rules import no_to_command
-from bot.ports import Checkpoint, PatientCheckpoint
-from bot.publish.dry_run import StagedRegistry
+from bot.github.staged import Notebook, stage
+from bot.policy.rules import command_refusal
+from bot.ports import Checkpoint, PatientCheckpoint, Services
+from bot.publish.dry_run import stage_registry
 from bot.publish.markdown import Section, fit
 from bot.publish.story import identity
 from sandbox.types import Frozen
@@ -31,11 +34,11 @@ log = logging.getLogger(__name__)
 MAY_COMMAND = frozenset({"admin", "write"})
 """GitHub reports `maintain` as write and `triage` as read."""
 BODY = 60_000
-"""Characters of a reply."""
+"""Longest reply, in characters; GitHub refuses more than 65,536."""
 HELP_MARKER = "<!-- metaagent:help -->"
-"""One answer to unknown words in a pull request, however many there are."""
+"""Marks the single reply to all unknown commands of a pull request."""
 
-Action = Callable[[Scene, Desk], Awaitable[Done]]
+Action = Callable[[Scene, Services], Awaitable[CommandOutcome]]
 
 ACTIONS: Mapping[Verb, Action] = MappingProxyType(
     {
@@ -57,136 +60,160 @@ ACTIONS: Mapping[Verb, Action] = MappingProxyType(
         Verb.HELP: help_,
     }
 )
-"""Who does what."""
+"""The handler of each verb."""
 
 
 _ABOUT_GITHUB = frozenset({Verb.RERUN, Verb.UNDO, Verb.REJECT})
-"""What we remember of these is what became of something on GitHub."""
+"""Verbs whose registry entries describe changes on GitHub, which staged mode does not make."""
 
 
 class Allowed(Frozen):
-    """Whether somebody may command us."""
+    """The result of the permission check."""
 
     yes: bool
     why_not: str = ""
 
 
 class Shown(Frozen):
-    """Whether a sign could be given."""
+    """The result of adding a reaction."""
 
     ok: bool = True
 
 
-async def handle_command(command: Command, desk: Desk, checkpoint: PatientCheckpoint) -> Reply:
-    """Do what a person asks, once, and say what came of it.
+async def handle_command(
+    command: Command, services: Services, checkpoint: PatientCheckpoint
+) -> Reply:
+    """Run a person's command once, and reply with the result.
 
     Args:
-        command: What they ask; who they are is known, what they may is not.
-        desk: Everything from outside.
-        checkpoint: Remembers each step.
+        command: The command; the author is authenticated but not yet authorized.
+        services: The external dependencies.
+        checkpoint: Stores the result of each step.
 
     Raises:
-        MetaAgentError: the answer could not be written, and trying again may help.
+        MetaAgentError: the reply could not be written, and a retry may help.
     """
-    allowed = await _allowed(command, desk, checkpoint)
+    allowed = await _allowed(command, services, checkpoint)
     if not allowed.yes:
-        log.info("a command is not heard: %s", allowed.why_not, extra={"command": command.command_id})
+        log.info("command refused: %s", allowed.why_not, extra={"command": command.command_id})
         return Reply(command_id=command.command_id, refused=allowed.why_not)
-    await checkpoint.step("seen", Shown, lambda: _react(command, "eyes", desk))
+    await checkpoint.step("seen", Shown, lambda: _react(command, "eyes", services))
     try:
-        came = await checkpoint.step("act", Done, lambda: _act(command, desk))
+        came = await checkpoint.step("act", CommandOutcome, lambda: _act(command, services))
     except MetaAgentError as error:
-        log.warning("a command failed: %s", error.message, extra={"command": command.command_id})
-        advice = f" ({desk.pen.prose(error.advice, cap=300)})" if error.advice else ""
-        came = refuse(f"That did not work: {desk.pen.prose(error.message, cap=300)}{advice}.")
-    reply = await checkpoint.step("tell", Reply, lambda: _tell(command, came, desk))
+        log.warning("command failed: %s", error.message, extra={"command": command.command_id})
+        advice = f" ({pen(services).prose(error.advice, cap=300)})" if error.advice else ""
+        came = refuse(f"The command failed: {pen(services).prose(error.message, cap=300)}{advice}.")
+    reply = await checkpoint.step("tell", Reply, lambda: _send_reply(command, came, services))
     if came.stopped:
-        await checkpoint.pause(desk.wind_down_s)
-        await checkpoint.step("ended", Shown, lambda: _ended(command, came, desk))
+        await checkpoint.pause(services.wind_down_s)
+        await checkpoint.step("ended", Shown, lambda: _report_stopped(command, came, services))
     return reply
 
 
-async def _allowed(command: Command, desk: Desk, checkpoint: Checkpoint) -> Allowed:
-    """What GitHub says of this person now: a button, a label or an old membership proves nothing."""
+async def _allowed(command: Command, services: Services, checkpoint: Checkpoint) -> Allowed:
+    """Check the author's current permission.
+
+    A button, a label or an old membership proves nothing.
+    """
 
     async def ask() -> Allowed:
+        # Two bots could otherwise answer each other forever.
         if command.author.endswith("[bot]"):
-            return Allowed(yes=False, why_not="a bot may not command us")
-        level = await desk.github.permission(command.repository, command.author)
+            return Allowed(yes=False, why_not="bots may not give commands")
+        level = await services.github.permission(command.repository, command.author)
         if level in MAY_COMMAND:
             return Allowed(yes=True)
-        return Allowed(yes=False, why_not=f"the permission is {level}, and write access is needed")
+        return Allowed(yes=False, why_not=f"write access is required, the permission is {level}")
 
     try:
         return await checkpoint.step("permission", Allowed, ask)
     except GitHubError as error:
-        return Allowed(yes=False, why_not=f"GitHub did not say what they may: {error.message}")
+        return Allowed(yes=False, why_not=f"reading the permission failed: {error.message}")
 
 
-async def _act(command: Command, desk: Desk) -> Done:
-    """Look at the place, then do it, unless the policy says no."""
+async def _act(command: Command, services: Services) -> CommandOutcome:
+    """Run the command if the policy allows it."""
     entry = VERBS[command.verb or Verb.HELP]
-    policy = await desk.read_policy(command.repository)
-    # What starts no work is answered where the policy says off, too.
+    # Read now: the policy may have changed since the webhook arrived.
+    policy = await services.read_policy(command.repository)
+    # Verbs that start no work are allowed even where the policy disables MetaAgent.
     asked_of = policy.with_(enabled=True) if entry.always else policy
-    if (reason := no_to_command(asked_of, command.origin)) is not None:
-        return refuse(f"Not here: {desk.pen.prose(reason, cap=300)}.")
+    if (reason := command_refusal(asked_of, command.origin)) is not None:
+        return refuse(f"Not allowed here: {pen(services).prose(reason, cap=300)}.")
     if command.verb is None:
-        return refuse(f"{desk.pen.code(command.word, cap=60)} is not a command of mine.\n\n{how_to()}")
-    if (strange := unknown_options(command, desk)) is not None:
+        return refuse(
+            f"{pen(services).code(command.word, cap=60)} is not a known command.\n\n{how_to()}"
+        )
+    if (strange := unknown_options(command, services)) is not None:
         return strange
     if policy.mode == "staged":
-        return await _staged(command, policy, desk)
-    return await ACTIONS[command.verb](await look(command, policy, desk), desk)
+        return await _staged(command, policy, services)
+    return await ACTIONS[command.verb](await find_scene(command, policy, services), services)
 
 
-async def _staged(command: Command, policy: RepositoryPolicy, desk: Desk) -> Done:
-    """The same where nothing is to be written: what would have been is said instead."""
+async def _staged(command: Command, policy: RepositoryPolicy, services: Services) -> CommandOutcome:
+    """Run the command in staged mode, and report its writes instead of making them."""
     verb, notebook = command.verb or Verb.HELP, Notebook()
-    staged = replace(desk, github=StagedWhole(desk.github, notebook))
+    staged = replace(services, github=stage(services.github, notebook))
     if verb in _ABOUT_GITHUB:
-        staged = replace(staged, registry=StagedRegistry(desk.registry))
-    came = await ACTIONS[verb](await look(command, policy, staged), staged)
+        staged = replace(staged, registry=stage_registry(services.registry))
+    came = await ACTIONS[verb](await find_scene(command, policy, staged), staged)
     if not notebook.writes:
         return came
     text = "\n\n".join(part for part in (came.text, notebook.markdown()) if part)
     return came.with_(text=text)
 
 
-async def _ended(command: Command, came: Done, desk: Desk) -> Shown:
-    """What was stopped says so."""
-    await end_stopped(came.stopped, command, desk)
+async def _report_stopped(command: Command, came: CommandOutcome, services: Services) -> Shown:
+    """Report the end of stopped missions."""
+    await end_stopped(came.stopped, command, services)
     return Shown()
 
 
-async def _tell(command: Command, came: Done, desk: Desk) -> Reply:
-    """The reaction, and the answer where it was asked."""
-    await _react(command, "rocket" if came.ok else "confused", desk)
-    reply = Reply(command_id=command.command_id, ok=came.ok, text=came.text, mission_id=came.mission_id)
+async def _send_reply(command: Command, came: CommandOutcome, services: Services) -> Reply:
+    """Add the reaction and write the reply."""
+    await _react(command, "rocket" if came.ok else "confused", services)
+    reply = Reply(
+        command_id=command.command_id, ok=came.ok, text=came.text, mission_id=came.mission_id
+    )
     if not came.text:
         return reply
     try:
-        return reply.with_(comment=await _say(command, came, desk))
+        return reply.with_(comment=await _say(command, came, services))
     except GitHubError as error:
         if error.retryable:
             raise
-        log.warning("no answer could be written: %s", error.message, extra={"command": command.command_id})
+        log.warning(
+            "writing a reply failed: %s",
+            error.message,
+            extra={"command": command.command_id},
+        )
         return reply.with_(refused=error.message)
 
 
-async def _say(command: Command, came: Done, desk: Desk) -> int | None:
-    marker = HELP_MARKER if command.verb is None else f"<!-- metaagent:{identity(command.command_id, cap=120)} -->"
-    # Our marks are found by their text, so that of others must not look like one.
-    text, asked = (part.replace("<!-- metaagent:", "<!-- metaagent :") for part in (came.text, _asked(command, desk)))
+async def _say(command: Command, came: CommandOutcome, services: Services) -> int | None:
+    marker = (
+        HELP_MARKER
+        if command.verb is None
+        else f"<!-- metaagent:{identity(command.command_id, cap=120)} -->"
+    )
+    # Our markers are found by their text, so quoted text must not contain one.
+    text, asked = (
+        part.replace("<!-- metaagent:", "<!-- metaagent :")
+        for part in (came.text, _quote_command(command, services))
+    )
     body = fit([Section(lead=text), Section(lead=asked)], limit=BODY, ending=marker)
-    comment, repository, github = command.comment, command.repository, desk.github
+    comment, repository, github = command.comment, command.repository, services.github
     if comment is not None and comment.in_review:
-        return await github.reply_in_review(repository, comment.number, comment.id, body, marker=marker)
+        return await github.reply_in_review(
+            repository, comment.number, comment.id, body, marker=marker
+        )
     if command.number is not None:
         return await github.comment(repository, command.number, body, marker=marker)
     if command.head_sha is None:
         return None
-    # A button on a commit without a pull request: a check of its own is the only place to answer.
+    # A button on a commit without a pull request can only be answered by a check run.
     update = CheckUpdate(
         status="completed",
         title=f"{command.word}: {'done' if came.ok else 'not done'}"[:255],
@@ -196,24 +223,26 @@ async def _say(command: Command, came: Done, desk: Desk) -> int | None:
     return await github.publish_check(repository, command.head_sha, update)
 
 
-def _asked(command: Command, desk: Desk) -> str:
-    """Who asked for what: comments stand far from what they answer."""
-    by = desk.pen.code(command.author, cap=60)
+def _quote_command(command: Command, services: Services) -> str:
+    """Return the line that names the command, because a reply may be far from its comment."""
+    by = pen(services).code(command.author, cap=60)
     if command.origin is not Origin.COMMENT:
         return f"<sub>{by} asked by a {command.origin.value}.</sub>"
     said = " ".join(part for part in ("/metaagent", command.word, command.target) if part)
-    return f"<sub>{by} asked {desk.pen.code(said, cap=160)}.</sub>"
+    return f"<sub>{by} asked {pen(services).code(said, cap=160)}.</sub>"
 
 
-async def _react(command: Command, content: str, desk: Desk) -> Shown:
-    """A sign at the comment; one that cannot be given stops nothing."""
+async def _react(command: Command, content: str, services: Services) -> Shown:
+    """Add a reaction to the comment; a failure is only logged."""
     comment = command.comment
     if comment is None:
         return Shown()
-    react = desk.github.react_in_review if comment.in_review else desk.github.react
+    react = services.github.react_in_review if comment.in_review else services.github.react
     try:
         await react(command.repository, comment.id, content)
     except GitHubError as error:
-        log.info("no reaction: %s", error.message, extra={"command": command.command_id})
+        log.info(
+            "adding a reaction failed: %s", error.message, extra={"command": command.command_id}
+        )
         return Shown(ok=False)
     return Shown()

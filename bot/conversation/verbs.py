@@ -1,4 +1,4 @@
-"""What can be asked: one entry for each verb, from which `/metaagent help` and the reference are made."""
+"""The verbs of commands, from which `/metaagent help` and the reference are generated."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,99 +7,112 @@ from bot.domain.command import Verb
 from sandbox.types import Frozen
 
 
-class Entry(Frozen):
-    """How a verb is used, and what it does."""
+class VerbHelp(Frozen):
+    """The usage and description of a verb."""
 
     usage: str
     does: str
     options: tuple[str, ...] = ()
-    """Keys of OPTIONS it takes."""
+    """Keys of OPTIONS that it accepts."""
     always: bool = True
-    """Whether it is answered even where the policy switches us off: it starts no work."""
+    """True for a verb that starts no work; it is answered even where the policy disables us."""
 
 
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {
-        "check": "the red check, by its name or a part of it that names only one; the same as the target",
-        "command": "the command that is red, instead of the one read from the workflow",
-        "rungs": "which rungs of the ladder may be climbed, among those the policy allows: `0`, `1`, `0,1`",
+        "check": "the red check, by its name or an unambiguous part of it; same as the target",
+        "test": "the command to repair, instead of the one from the workflow",
+        "rungs": "allowed rungs of the ladder, within those of the policy: `0`, `1`, `0,1`",
         "time-limit": "seconds for one climb of the ladder, at most 600",
-        "mission": "the mission that asked, where several did",
+        "mission": "the mission that asked, if there are several",
     }
 )
-"""Every option, and what it says."""
+"""Every option with its description."""
 
-_WORK = ("check", "command", "rungs", "time-limit")
+_WORK = ("check", "test", "rungs", "time-limit")
 
-VERBS: Mapping[Verb, Entry] = MappingProxyType(
+VERBS: Mapping[Verb, VerbHelp] = MappingProxyType(
     {
-        Verb.FIX: Entry(
+        Verb.FIX: VerbHelp(
             usage="fix [check or file]",
-            does="looks for a fix of the red check, proves it by running the tests, and opens a pull request with it",
+            does="searches for a fix of the red check, verifies it by running the tests, "
+            "and opens a pull request with it",
             options=_WORK,
             always=False,
         ),
-        Verb.EXPLAIN: Entry(
+        Verb.EXPLAIN: VerbHelp(
             usage="explain [check or file]",
-            does="reproduces the failure and says what causes it; changes nothing",
+            does="reproduces the failure and reports its cause; changes nothing",
             options=_WORK,
             always=False,
         ),
-        Verb.REPRODUCE: Entry(
+        Verb.REPRODUCE: VerbHelp(
             usage="reproduce [check]",
-            does="runs the failing tests several times and says whether it is a bug, a flake, an outage or older than "
-            "this change",
+            does="runs the failing tests several times and reports whether the failure is a bug, "
+            "a flake, an outage or older than this change",
             options=_WORK,
             always=False,
         ),
-        Verb.RERUN: Entry(
+        Verb.RERUN: VerbHelp(
             usage="rerun [workflow]",
-            does="asks GitHub Actions to run the failed jobs of this commit again",
+            does="asks GitHub Actions to rerun the failed jobs of this commit",
             always=False,
         ),
-        Verb.RETRY: Entry(
+        Verb.RETRY: VerbHelp(
             usage="retry [check or file]",
-            does="`fix` once more, with another seed; forgets how often it was tried",
+            does="repeats `fix` with another seed, and resets the count of attempts",
             options=_WORK,
             always=False,
         ),
-        Verb.APPLY: Entry(
+        Verb.APPLY: VerbHelp(
             usage="apply [number]",
-            does="takes a change that was shown and not pushed, verifies it again and opens a pull request with it",
+            does="verifies a change that was shown but not pushed, and opens a pull request",
             options=("mission",),
             always=False,
         ),
-        Verb.REJECT: Entry(
+        Verb.REJECT: VerbHelp(
             usage="reject [reason]",
-            does="closes our pull request, or drops what was proposed; the same change is not proposed again",
+            does="closes our pull request or drops the proposal; "
+            "the same change is not proposed again",
             options=("mission",),
         ),
-        Verb.UNDO: Entry(
+        Verb.UNDO: VerbHelp(
             usage="undo [#pull-request]",
-            does="takes a fix of ours back: closes it, reverts the commit we pushed, or opens a pull request that "
-            "reverts the merge",
+            does="reverts one of our fixes: closes its pull request, reverts the pushed commit, "
+            "or opens a pull request that reverts the merge",
         ),
-        Verb.OFF: Entry(
+        Verb.OFF: VerbHelp(
             usage="off [repository]",
-            does="turns MetaAgent off for this pull request (or for the whole repository) and stops what runs",
+            does="turns MetaAgent off for this pull request or the whole repository, "
+            "and stops its missions",
         ),
-        Verb.ON: Entry(usage="on [repository]", does="turns it on again"),
-        Verb.STATUS: Entry(usage="status", does="says what runs, what was proposed, what is asked, and what is left"),
-        Verb.CONFIG: Entry(usage="config", does="shows every setting of this repository and where it comes from"),
-        Verb.LESSONS: Entry(usage="lessons [words]", does="shows what was learned here, or what bears on the words"),
-        Verb.ANSWER: Entry(
+        Verb.ON: VerbHelp(usage="on [repository]", does="turns MetaAgent on again"),
+        Verb.STATUS: VerbHelp(
+            usage="status",
+            does="shows active missions, proposals, open questions and remaining attempts",
+        ),
+        Verb.CONFIG: VerbHelp(
+            usage="config", does="shows every policy key of this repository and its source"
+        ),
+        Verb.LESSONS: VerbHelp(
+            usage="lessons [words]", does="shows recent lessons, or those relevant to the words"
+        ),
+        Verb.ANSWER: VerbHelp(
             usage="answer [number, yes, no or words]",
-            does="answers the question a mission ended with, which then goes on",
+            does="answers the question of a mission, which then continues",
             options=("mission",),
             always=False,
         ),
-        Verb.STOP: Entry(usage="stop [repository]", does="stops what waits or runs for this pull request, or anywhere"),
-        Verb.HELP: Entry(usage="help", does="shows this"),
+        Verb.STOP: VerbHelp(
+            usage="stop [repository]",
+            does="stops waiting and running missions of this pull request, or of the repository",
+        ),
+        Verb.HELP: VerbHelp(usage="help", does="shows this help"),
     }
 )
-"""Every verb; a test sees that none is missing."""
+"""Every verb; a test checks that none is missing."""
 
 
-def table_of_verbs(*, call: str = "/metaagent") -> tuple[tuple[str, str], ...]:
-    """Usage and meaning of every verb, as rows."""
+def verb_table(*, call: str = "/metaagent") -> tuple[tuple[str, str], ...]:
+    """Return the usage and description of every verb as table rows."""
     return tuple((f"`{call} {entry.usage}`", f"{entry.does}.") for entry in VERBS.values())

@@ -1,1 +1,1 @@
-"""The words of the project as frozen pydantic models. No input, no output, no clock."""
+"""Domain values as frozen pydantic models, without input, output or a clock."""

@@ -1,4 +1,4 @@
-"""Where a mission's money, tokens, time and number are booked, up to which ceilings, and what the ledger says to it."""
+"""Accounts of a mission: money, tokens, time and mission count, with their ceilings."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -14,119 +14,132 @@ from sandbox.types import Frozen
 
 
 class Kind(StrEnum):
-    """What is booked."""
+    """A kind of resource that is booked."""
 
     USD = "usd"
     TOKENS = "tokens"
     CALLS = "calls"
-    """Questions to models."""
+    """Model calls."""
     SECONDS = "seconds"
-    """Of missions' work."""
+    """Seconds of mission run time."""
     MISSIONS = "missions"
 
 
 class Scope(StrEnum):
-    """Whose bookings count together; together with a kind it is the name of a policy key or a setting."""
+    """The bookings that count towards one ceiling.
+
+    Policy keys and settings are named `KIND_per_SCOPE`.
+    """
 
     MISSION = "mission"
     PULL_REQUEST = "pull_request"
-    """A pull request for ever; a branch without one for a day."""
+    """All missions of a pull request, or one day of a branch without a pull request."""
     DAY = "day"
-    """A repository's day."""
+    """One day of a repository."""
     INSTALLATION = "day_installation"
-    """The day of all repositories of one installation."""
+    """One day of all repositories of an installation."""
     TOTAL = "day_total"
-    """The day of everything."""
+    """One day of all repositories."""
 
 
 class Ceiling(Frozen):
-    """How much of a kind may be booked in a scope."""
+    """An upper limit for one kind of resource in one scope."""
 
     name: str
-    """The policy key or the setting that says so."""
+    """The policy key or setting that sets the limit."""
     kind: Kind
     scope: Scope
     most: float = Field(ge=0.0)
 
 
 class ModelLimits(Frozen):
-    """What models may cost and take here; each is a setting. A repository's policy may allow less, never more."""
+    """The service's limits for models.
+
+    Each is a setting. A repository policy can only lower them.
+    """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
     GROUP: ClassVar[str] = "models"
 
     usd_per_mission: float = Field(default=5.0, ge=0.0)
-    """US dollars for one mission, whatever the repository's policy allows."""
+    """US dollars for one mission; the lower of this and the policy's limit applies."""
     usd_per_day: float = Field(default=50.0, ge=0.0)
-    """US dollars for one repository in one day (UTC), whatever its policy allows."""
+    """US dollars for one repository in one day (UTC); the lower of this and the policy's limit
+    applies."""
     usd_per_day_installation: float | None = Field(default=None, ge=0.0)
-    """US dollars for all repositories of one installation in one day (UTC); not limited by default."""
+    """US dollars for all repositories of one installation in one day (UTC); unlimited by
+    default."""
     usd_per_day_total: float | None = Field(default=None, ge=0.0)
-    """US dollars for all repositories together in one day (UTC); not limited by default."""
+    """US dollars for all repositories together in one day (UTC); unlimited by default."""
     tokens_per_mission: int | None = Field(default=None, ge=0)
-    """Tokens, read and written, for one mission; not limited by default."""
+    """Input and output tokens for one mission; unlimited by default."""
     tokens_per_day: int | None = Field(default=None, ge=0)
-    """Tokens for one repository in one day (UTC); not limited by default."""
+    """Tokens for one repository in one day (UTC); unlimited by default."""
     tokens_per_day_installation: int | None = Field(default=None, ge=0)
-    """Tokens for all repositories of one installation in one day (UTC); not limited by default."""
+    """Tokens for all repositories of one installation in one day (UTC); unlimited by default."""
     tokens_per_day_total: int | None = Field(default=None, ge=0)
-    """Tokens for all repositories together in one day (UTC); not limited by default."""
+    """Tokens for all repositories together in one day (UTC); unlimited by default."""
     calls_per_mission: int = Field(default=60, ge=0)
-    """Calls in one mission; the only limit for models whose price is not known."""
+    """Calls in one mission; the only limit for models without a known price."""
     prices: str = ""
-    """US dollars per million tokens of models whose price is not known, or is wrong: `NAME=INPUT/OUTPUT` or
-    `NAME=INPUT/OUTPUT/CACHE-READ/CACHE-WRITE`, several with commas between."""
+    """US dollars per million tokens, for models whose price is unknown or wrong. Write
+    `NAME=INPUT/OUTPUT` or `NAME=INPUT/OUTPUT/CACHE-READ/CACHE-WRITE`, separated by commas."""
     agent_command: str = ""
-    """How the agent of the setting `model_agent` is started in the sandbox, a shell command line; `$MODEL_URL` leads to
-    the model, `$MODEL` names it, and the task is its standard input. Empty for that of the kind itself."""
+    """Shell command line that starts the agent of the setting `model_agent` in the sandbox.
+    `$MODEL_URL` is the address of the model, `$MODEL` its name; the task is passed on standard
+    input. Empty uses the default command of the agent."""
     timeout_s: float = Field(default=60.0, gt=0.0, le=3_600.0)
-    """Seconds for one answer over HTTP, retries included."""
+    """Timeout for one answer over HTTP, including retries, in seconds."""
     cli_timeout_s: float = Field(default=600.0, gt=0.0, le=7_200.0)
-    """Seconds for one answer of a command-line agent."""
+    """Timeout for one answer of a command-line agent, in seconds."""
     plain_http: bool = False
-    """Whether a key may be sent to another machine without encryption."""
+    """Allow sending a key to another machine without encryption."""
     cli_reads_host: bool = False
-    """Whether a command-line agent may be asked that keeps tools which read this host's files (codex, gemini)."""
+    """Allow command-line agents whose tools can read files of this host (codex)."""
     context_tokens: int = Field(default=12_000, ge=1_000)
-    """Tokens of a prompt that asks for a fix."""
+    """Size of a prompt that asks for a fix, in tokens."""
     answer_tokens: int = Field(default=2_000, ge=100)
-    """Tokens of an answer with a fix."""
+    """Size of an answer that contains a fix, in tokens."""
     samples: int = Field(default=4, ge=1, le=20)
-    """Answers asked for in one round, until one passes; the first is the likeliest, the others vary."""
+    """Most answers requested in one round. Sampling stops at the first answer that passes."""
     rounds: int = Field(default=2, ge=1, le=5)
-    """Rounds; each later one sees what failed before."""
+    """Rounds of sampling; each later round sees the failed attempts of earlier rounds."""
     edit_format: Literal["auto", "search_replace", "function"] = "auto"
-    """How a model writes its edits; `auto` begins with `search_replace`, and asks for whole functions of one that
-    cannot."""
+    """Format of a model's edits. `auto` begins with `search_replace` and falls back to whole
+    functions."""
 
 
 class Quota(Frozen):
-    """What missions may take here in a day (UTC), whatever it costs; each is a setting. A policy may allow less."""
+    """The service's limits for missions in one day (UTC).
+
+    Each is a setting. A repository policy can only lower them.
+    """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
     GROUP: ClassVar[str] = "quota"
 
     missions_per_day: int | None = Field(default=None, ge=0)
-    """Missions begun in one repository; only its policy limits them by default."""
+    """Missions started in one repository; only the repository policy limits them by default."""
     missions_per_day_installation: int | None = Field(default=None, ge=0)
-    """Missions begun in all repositories of one installation; not limited by default."""
+    """Missions started in all repositories of one installation; unlimited by default."""
     missions_per_day_total: int | None = Field(default=None, ge=0)
-    """Missions begun in all repositories together; not limited by default."""
+    """Missions started in all repositories together; unlimited by default."""
     seconds_per_day: float | None = Field(default=None, ge=0.0)
-    """Seconds of missions' work in one repository; only its policy limits them by default."""
+    """Run time of missions in one repository, in seconds; only the policy limits it by default."""
     seconds_per_day_installation: float | None = Field(default=None, ge=0.0)
-    """Seconds of missions' work in all repositories of one installation; not limited by default."""
+    """Run time of missions in all repositories of one installation, in seconds; unlimited by
+    default."""
     seconds_per_day_total: float | None = Field(default=None, ge=0.0)
-    """Seconds of missions' work in all repositories together; not limited by default."""
+    """Run time of missions in all repositories together, in seconds; unlimited by default."""
 
 
 class Account(Frozen):
-    """Where what a mission takes is booked, and up to which ceilings."""
+    """The scopes a mission's costs are booked in, and their ceilings."""
 
     mission: str
     repository: str
     pull_request: str = ""
-    """The pull request, or the branch and the day where there is none."""
+    """The pull request; without one, the branch and the day."""
     installation: str = ""
     day: str
     """ISO date, UTC."""
@@ -134,34 +147,37 @@ class Account(Frozen):
 
     @property
     def is_penniless(self) -> bool:
-        """Whether some ceiling leaves no money at all."""
+        """Return True if a ceiling of 0 US dollars applies."""
         return any(ceiling.kind is Kind.USD and ceiling.most == 0.0 for ceiling in self.ceilings)
 
 
 class Reserved(Frozen):
-    """A reservation, or the answer that was paid for before."""
+    """A reservation, or an answer that was already paid for."""
 
     id: int = 0
     answer: Completion | None = None
 
 
 class Grant(Frozen):
-    """Time for a step."""
+    """Time granted for one step."""
 
     seconds: float
     limit: str
-    """What bounds it, in words."""
+    """The limit that bounds it, in words."""
 
 
-def account_of(request: MissionRequest, policy: RepositoryPolicy, ours: ModelLimits | Quota, day: date) -> Account:
-    """The account of a mission, with the lower of what the repository and we allow.
+def build_account(
+    request: MissionRequest, policy: RepositoryPolicy, ours: ModelLimits | Quota, day: date
+) -> Account:
+    """Return the account of a mission, with the lower of the policy's and the service's ceilings.
 
     Args:
-        request: Whose mission it is.
-        policy: Of its repository.
-        ours: What the service allows.
-        day: Today, UTC.
+        request: The mission request.
+        policy: The policy of the mission's repository.
+        ours: The service's limits.
+        day: The current day, UTC.
     """
+    # A branch may live for years, so its bookings are limited per day.
     repository, branch = request.repository, f"branch:{request.head_branch or ''} {day.isoformat()}"
     installation = str(repository.installation_id or "") if repository else ""
     known = _ceilings(policy.limits, ours)
@@ -176,11 +192,14 @@ def account_of(request: MissionRequest, policy: RepositoryPolicy, ours: ModelLim
 
 
 def _ceilings(theirs: PolicyLimits, ours: ModelLimits | Quota) -> Iterator[Ceiling]:
-    """For each kind and scope the lower of what a policy and a setting of that name say, where one of them does."""
+    """Yield the lower of policy limit and setting for each kind and scope that has a limit."""
     for kind in Kind:
         for scope in Scope:
             name = f"{kind}_per_{scope}"
-            said = {f"limits.{name}": getattr(theirs, name, None), f"{ours.GROUP}.{name}": getattr(ours, name, None)}
+            said = {
+                f"limits.{name}": getattr(theirs, name, None),
+                f"{ours.GROUP}.{name}": getattr(ours, name, None),
+            }
             most = {key: value for key, value in said.items() if value is not None}
             if most:
                 lowest = min(most, key=lambda key: most[key])

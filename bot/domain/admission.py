@@ -1,4 +1,4 @@
-"""Whether a mission may run, and on what: Admission."""
+"""The result of checking whether a mission may run: Admission."""
 
 from bot.domain.github import FailedJob
 from bot.domain.mission import Outcome
@@ -8,36 +8,44 @@ from sandbox.types import Checkout, Frozen, LogReading
 
 
 class Admission(Frozen):
-    """What GitHub said about a request. Stored by the engine, so it never carries a secret."""
+    """Facts from GitHub about a request.
+
+    Persisted by the workflow engine, so it holds no secrets.
+    """
 
     request: MissionRequest
-    """The request, completed: head commit, branch, tier, pull request, red check."""
+    """The completed request: head commit, branch, tier, pull request, red check."""
     refusal: Outcome | None = None
-    """Set when the mission must not run: POLICY, STALE; ERROR when GitHub could not be asked."""
+    """Set when the mission must not run: POLICY or STALE; ERROR when the GitHub query failed."""
     reason: str = ""
-    """Why it is refused, in one sentence for a person."""
+    """The reason for the refusal, in one sentence for a person."""
     advice: str = ""
-    """What the person can do about it."""
+    """Advice for the person."""
     policy: RepositoryPolicy = RepositoryPolicy()
     checkout: Checkout | None = None
-    """What to open the workspace on, without authorization; None when refused."""
+    """The checkout for the workspace, without authorization; None when refused."""
     job: FailedJob | None = None
     """The Actions job behind the red check, when there is one."""
     ci_log: LogReading | None = None
-    """What that job's log says, gated; None when there is no log."""
+    """The gated summary of that job's log; None without a log."""
     base_branch: str | None = None
-    """Where the pull request wants to go; None for a push."""
+    """The target branch of the pull request; None for a push."""
     read_only: bool = False
-    """Nothing may be pushed (the head is in a fork, or no fix was asked for): the result is told, not opened."""
+    """True if no push is allowed: the head is in a fork, or no fix was requested. The result is
+    then only reported."""
 
     @property
     def admitted(self) -> bool:
-        """Whether the mission may run."""
+        """Return True if the mission may run."""
         return self.refusal is None
 
     @property
     def repository(self) -> RepositoryRef:
-        """The repository; a request without one is never admitted."""
+        """Return the repository of an admitted request.
+
+        Raises:
+            ValueError: the request has no repository, so it was never admitted.
+        """
         if self.request.repository is None:
             raise ValueError("an admission is about a repository")
         return self.request.repository

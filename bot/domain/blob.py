@@ -1,4 +1,4 @@
-"""Large values by their own hash, in the drawer of whoever needs them."""
+"""Large values, addressed by hash and grouped by owner."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,30 +8,30 @@ from pydantic import Field
 from sandbox.types import Frozen
 
 MOST_BYTES = 1 << 30
-"""The largest value that is kept or read."""
+"""Largest value that can be stored or read, in bytes."""
 
 
-class Kind(StrEnum):
-    """What a drawer is for; each kind has its own time to live."""
+class BlobKind(StrEnum):
+    """The purpose of a drawer; each kind has its own time to live."""
 
     STEPS = "steps"
-    """Results of a mission's steps that are too large for the engine's rows."""
+    """Results of mission steps that are too large for a database row."""
     EVIDENCE = "evidence"
-    """Bundles that a pull request names."""
+    """Evidence bundles referenced by pull requests."""
     LOGS = "logs"
-    """What was logged while a mission ran."""
+    """Log lines of a mission."""
 
 
 class Drawer(Frozen):
-    """Where the values of one owner are, and nobody else's: they are dropped when the owner is gone."""
+    """The namespace of one owner's values. They are deleted together with the owner."""
 
-    kind: Kind
+    kind: BlobKind
     owner: str = Field(min_length=1)
-    """A mission's id, or the name of a bundle."""
+    """A mission id or the name of a bundle."""
 
 
 class Blob(Frozen):
-    """A value that is kept."""
+    """A stored value."""
 
     drawer: Drawer
     digest: str = Field(pattern=r"^[0-9a-f]{64}$")

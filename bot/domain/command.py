@@ -1,4 +1,4 @@
-"""What a person asks us by comment, button or label: Command."""
+"""A request that a person makes by comment, button or label: Command."""
 
 from enum import StrEnum
 from typing import Literal
@@ -10,7 +10,7 @@ from sandbox.types import Frozen
 
 
 class Verb(StrEnum):
-    """What can be asked."""
+    """An action that a person can request."""
 
     FIX = "fix"
     EXPLAIN = "explain"
@@ -31,7 +31,7 @@ class Verb(StrEnum):
 
 
 class Origin(StrEnum):
-    """Where it was asked."""
+    """The GitHub element that carried the request."""
 
     COMMENT = "comment"
     BUTTON = "button"
@@ -39,15 +39,15 @@ class Origin(StrEnum):
 
 
 class Command(Frozen):
-    """One thing a person asks; whether they may is GitHub's to say, after the 202."""
+    """One request of a person. GitHub permissions are checked later, after the 202 response."""
 
     kind: Literal["command"] = "command"
     command_id: str
-    """Deterministic: the same comment, press or label asks once."""
+    """Deterministic: the same comment, press or label yields the same id."""
     verb: Verb | None
-    """None for a word we do not know: it is answered with help, once."""
+    """None for an unknown word; it is answered with help, once."""
     word: str = Field(default="", max_length=100)
-    """As it was written."""
+    """The verb as the person wrote it."""
     target: str = Field(default="", max_length=500)
     """The free argument after the verb."""
     options: dict[str, str] = Field(default_factory=dict)
@@ -55,7 +55,7 @@ class Command(Frozen):
     origin: Origin = Origin.COMMENT
     repository: RepositoryRef
     author: str
-    """Who asks."""
+    """The login of the person."""
     number: int | None = None
     """The issue or pull request; None for a button on a commit without one."""
     is_pull_request: bool = True
@@ -63,7 +63,7 @@ class Command(Frozen):
     check_run: int | None = None
     """Our check run whose button was pressed."""
     mission_id: str | None = None
-    """The mission that this check run tells of (its external id)."""
+    """The mission that this check run reports (its external id)."""
     head_sha: str | None = Field(default=None, pattern=SHA)
     head_branch: str | None = None
     path: str | None = None
@@ -73,7 +73,7 @@ class Command(Frozen):
 
     @property
     def reason(self) -> str:
-        """Return the reason that comes with `reject`, without the word `because` before it."""
+        """Return the reason given with `reject`, without a leading `because`."""
         if self.verb is not Verb.REJECT:
             return ""
         first, _, rest = self.target.partition(" ")

@@ -2,11 +2,11 @@
 
 
 def counted(number: int, noun: str, *, plural: str = "") -> str:
-    """Return `1 doubt`, `2 doubts`.
+    """Return a number with its noun in the right form: `1 doubt`, `2 doubts`.
 
     Args:
-        number: How many.
-        noun: For one.
-        plural: For any other number; with an `s` when not given.
+        number: The number.
+        noun: The singular.
+        plural: The plural; the singular with an `s` by default.
     """
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

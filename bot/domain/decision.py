@@ -11,7 +11,7 @@ from sandbox.types import Frozen
 
 
 class Action(StrEnum):
-    """What to do next."""
+    """An action of the mission loop."""
 
     RUN_WORKER = "run_worker"
     MARK_COMPLETE = "mark_complete"
@@ -21,14 +21,14 @@ class Action(StrEnum):
 
 
 class Decision(Frozen):
-    """An action and why."""
+    """An action and its reason."""
 
     action: Action
     reason: str
 
 
 class WorkerCall(Frozen):
-    """Which worker to run; only with run_worker."""
+    """The worker to run; only with run_worker."""
 
     worker_type: Literal["tools", "search", "model", "codex-cli", "claude-cli"]
     mode: Literal["exec"] = "exec"
@@ -36,16 +36,17 @@ class WorkerCall(Frozen):
 
 
 class NextAction(Frozen):
-    """The decision, the worker, and the criteria as they stand."""
+    """The decision, the worker, and the current state of the criteria."""
 
     by: By = "rules"
     decision: Decision
     worker_call: WorkerCall | None = None
     updated_acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
     wanted: tuple[str, ...] = ()
-    """With retry_with_context: files a model asks to be shown."""
+    """With retry_with_context: files that a model asks to see."""
     held: str = ""
-    """Why only what costs nothing is tried: a model doubts, where the rules alone would go on."""
+    """The reason for trying free rungs only: a model doubts, while the rules alone would
+    continue."""
 
     @model_validator(mode="after")
     def _worker_only_when_run(self) -> Self:
@@ -56,7 +57,7 @@ class NextAction(Frozen):
 
 
 class TaskSummary(Frozen):
-    """A task in one line, for prompts and dashboards."""
+    """A task in brief, for prompts and dashboards."""
 
     title: str
     state: str

@@ -1,4 +1,4 @@
-"""What became of a webhook delivery: Receipt."""
+"""The result of receiving a webhook delivery: Receipt."""
 
 from typing import Literal
 
@@ -6,11 +6,11 @@ from sandbox.types import Frozen
 
 
 class Receipt(Frozen):
-    """The answer to a delivery, written down before it is given."""
+    """The response to a delivery, persisted before it is sent."""
 
     delivery: str
     """GitHub's delivery id."""
     result: Literal["queued", "ignored", "duplicate"]
     reason: str = ""
-    """Why it is not queued; empty for queued ones."""
+    """The reason for not queueing it; empty when queued."""
     mission_id: str | None = None

@@ -1,4 +1,4 @@
-"""What is broken and where: Triage before any edit, Diagnosis of the failure."""
+"""Failure analysis: Triage before any edit, and Diagnosis of the failure."""
 
 from enum import StrEnum
 from typing import Literal
@@ -8,12 +8,12 @@ from pydantic import Field
 from sandbox.types import FileContext, Frozen, TestReport, TestResult
 
 By = Literal["rules", "model", "fallback"]
-"""Who spoke: every judging stage has two forms, and the value says which one; `fallback` is the rules' word after a
-model was asked and gave no usable answer."""
+"""The author of a judgement. Every judging stage has a rule form and a model form; `fallback` marks
+the rules' result after a model gave no usable answer."""
 
 
 class FailureKind(StrEnum):
-    """What the red check turned out to be."""
+    """The classification of a red check."""
 
     BUG = "bug"
     LINT = "lint"
@@ -23,11 +23,11 @@ class FailureKind(StrEnum):
     NOT_REPRODUCED = "not_reproduced"
     NOT_BUILDABLE = "not_buildable"
     MERGE_ONLY = "merge_only"
-    """Green on the commit itself, red where it is merged with its base branch."""
+    """Green on the commit itself, red when merged with its base branch."""
 
 
 class Triage(Frozen):
-    """Measured before any edit: reproduced?, the same again?, on the base commit?"""
+    """Measurements before any edit: reproduction, repetition, and the base commit."""
 
     kind: FailureKind
     reason: str
@@ -36,21 +36,22 @@ class Triage(Frozen):
     runs: int = 0
     red_runs: int = 0
     per_test_reds: dict[str, int] = Field(default_factory=dict)
-    """In how many of `runs` each failing test failed."""
+    """Number of failures per test, out of `runs`."""
     base_failing: tuple[str, ...] = ()
     """Tests that fail on the base commit too."""
     base_checked: bool = False
     order_dependent: bool = False
-    """It fails in some order of the tests and passes in another, every time."""
+    """The failure depends on the order of the tests, reproducibly."""
     neighbours: tuple[str, ...] = ()
-    """Of an order-dependent failure: the test that has to run before, and the one that then fails."""
+    """For an order-dependent failure: the test that must run before, and the test that then
+    fails."""
     leaves_traces: bool = False
-    """It passes where the command ran before: it depends on files outside the checkout."""
+    """A second run in the same place passes: the result depends on files outside the checkout."""
     notes: tuple[str, ...] = ()
 
 
 class Suspect(Frozen):
-    """A place in the source that may hold the cause."""
+    """A source location that may hold the cause."""
 
     file: str
     line: int
@@ -59,7 +60,7 @@ class Suspect(Frozen):
 
 
 class Diagnosis(Frozen):
-    """What is broken, where, and why we think so."""
+    """The failure, its location, and the reasoning behind it."""
 
     by: By = "rules"
     kind: FailureKind
@@ -73,6 +74,6 @@ class Diagnosis(Frozen):
     confidence: float = Field(ge=0.0, le=1.0)
     reasoning: str = ""
     fingerprint: str = ""
-    """Names the failure whatever the commit; see `bot.mission.analyze.fingerprint`."""
+    """Identifies the failure across commits; see `bot.mission.judging.analyze.fingerprint`."""
     lessons: tuple[str, ...] = ()
-    """Recalled lessons that bear on it, one sentence each."""
+    """Recalled lessons relevant to it, one sentence each."""

@@ -1,4 +1,4 @@
-"""What stays of a mission for a doubting reader: its claims, the bundle that carries them, and what a replay says."""
+"""Evidence of a mission: its claims, the bundle that carries them, and the result of a replay."""
 
 from typing import Any, Literal
 
@@ -12,22 +12,23 @@ MIB = 1 << 20
 
 
 class EvidenceLimits(Frozen):
-    """How much evidence the service keeps on its host."""
+    """The service's limits for stored evidence."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     keep: bool = True
-    """Keep a bundle per mission in the store; it holds the repository's source."""
+    """Store an evidence bundle per mission; it contains the repository's source code."""
     bundle_bytes: int = Field(default=256 * MIB, gt=0)
-    """The largest bundle that is kept, and the largest that is read."""
+    """Largest bundle that is stored or read, in bytes."""
     total_bytes: int = Field(default=2048 * MIB, gt=0)
-    """All bundles together. No bundle that is promised gives way: when it is reached, no new one is kept."""
+    """Limit for all bundles together, in bytes. When it is reached, no new bundles are stored;
+    promised bundles stay until they expire."""
     days: int = Field(default=30, gt=0)
-    """How long a bundle is kept; pull requests name the day."""
+    """Retention of a bundle, in days; pull requests state the last day."""
 
 
 class ClaimedRun(Frozen):
-    """What one run showed: no output, so that a claim stays small."""
+    """The result of one run, without its output, so that a claim stays small."""
 
     label: str
     verdict: RunVerdict
@@ -38,7 +39,7 @@ class ClaimedRun(Frozen):
 
 
 class ClaimedPlace(Frozen):
-    """What the runs stood on."""
+    """The environment of the runs."""
 
     backend: str
     image: str = ""
@@ -49,7 +50,7 @@ class ClaimedPlace(Frozen):
 
 
 class ClaimedFix(Frozen):
-    """The change as it was validated, and what its fresh runs showed."""
+    """The validated change and the results of its fresh runs."""
 
     rung: int = Field(ge=0, le=2)
     title: str = ""
@@ -59,11 +60,11 @@ class ClaimedFix(Frozen):
     edits: tuple[FileEdit, ...]
     runs: tuple[ClaimedRun, ...] = ()
     control: ClaimedRun | None = None
-    """Without the change, in the last fresh sandbox."""
+    """A run without the change, in the last fresh sandbox."""
 
 
 class Claim(Frozen):
-    """What a mission says it saw; everything a replay compares itself with."""
+    """The results that a mission claims and a replay compares."""
 
     mission_id: str
     outcome: str
@@ -75,46 +76,46 @@ class Claim(Frozen):
     place: ClaimedPlace
     recipe: Recipe
     red: ClaimedRun
-    """The run everything was compared with; a green one when nothing could be reproduced."""
+    """The baseline of all comparisons; a green run when the failure was not reproduced."""
     runs: int = 1
-    """Runs on the failing commit in all."""
+    """Number of runs on the failing commit."""
     red_runs: int = 0
     unsteady: tuple[str, ...] = ()
-    """Tests that failed in some of those runs only."""
+    """Tests that failed in only some of those runs."""
     triage: Triage | None = None
-    """What was measured before any edit; decides how the fix is verified."""
+    """The measurements before any edit; they determine how the fix is verified."""
     criteria: tuple[AcceptanceCriterion, ...] = ()
     fix: ClaimedFix | None = None
 
 
 class EvidenceBundle(Frozen):
-    """Everything `metaagent replay` needs."""
+    """The data that `metaagent replay` needs."""
 
     claim: Claim
     evidence: dict[str, Any] = Field(default_factory=dict)
-    """The same as in the pull request: measured, every text gated."""
+    """The evidence shown in the pull request: measured values, every text gated."""
     checkout: bytes = Field(repr=False)
     """Tar archive of the failing commit's regular files."""
     diff: str = ""
     notes: tuple[str, ...] = ()
-    """What the bundle leaves out."""
+    """Content that the bundle leaves out."""
 
 
 class KeptEvidence(Frozen):
-    """Where a bundle went; nothing when none was kept."""
+    """The location of a stored bundle; empty when none was stored."""
 
     name: str = ""
-    """What `metaagent replay` finds it by: its mission, or its file."""
+    """The name for `metaagent replay`: a mission id or a file."""
     sha256: str = ""
     size: int = 0
     until: str = ""
-    """The last day on which it is kept, when there is one."""
+    """The last day of its retention, if it has one."""
     reason: str = ""
-    """Why none was kept."""
+    """The reason for not storing one."""
 
 
 class Compared(Frozen):
-    """One thing the bundle claims, and the same now."""
+    """A claimed value and its current measurement."""
 
     what: str
     claimed: str
@@ -126,17 +127,17 @@ ReplayVerdict = Literal["CONFIRMED", "NOT CONFIRMED", "CANNOT BE COMPARED"]
 
 
 class Replay(Frozen):
-    """What became of a bundle's claims when they were measured again."""
+    """The result of measuring a bundle's claims again."""
 
     verdict: ReplayVerdict
     reason: str
     mission_id: str
     outcome: str
-    """As claimed."""
+    """The claimed outcome."""
     compared: tuple[Compared, ...] = ()
     environment: tuple[Compared, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a replay of this bundle cannot say."""
+    """Claims that a replay of this bundle cannot check."""
     red_output: str = ""
-    """Bounded; hostile text."""
+    """Output of the red run, bounded; untrusted text."""
     seconds: float = 0.0

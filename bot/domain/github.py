@@ -1,4 +1,4 @@
-"""What GitHub tells us and what we tell it, cut down to the fields we use."""
+"""Values exchanged with GitHub, reduced to the fields we use."""
 
 from typing import Literal
 
@@ -31,18 +31,20 @@ class FailedJob(Frozen):
 
     @property
     def red_step(self) -> JobStep | None:
-        """The first step that failed; with none, the first that was cancelled."""
+        """Return the first failed step; without one, the first cancelled step."""
         failed = (step for step in self.steps if step.conclusion in {"failure", "timed_out"})
-        return next(failed, None) or next((step for step in self.steps if step.conclusion == "cancelled"), None)
+        return next(failed, None) or next(
+            (step for step in self.steps if step.conclusion == "cancelled"), None
+        )
 
     @property
     def failed_step(self) -> str | None:
-        """The name of the first step that failed."""
+        """Return the name of the first failed step."""
         return next((s.name for s in self.steps if s.conclusion in {"failure", "timed_out"}), None)
 
 
 class CheckRunState(Frozen):
-    """A check run as it stands now."""
+    """The current state of a check run."""
 
     id: int
     name: str
@@ -51,11 +53,11 @@ class CheckRunState(Frozen):
     status: str = "completed"
     app_slug: str = ""
     completed_at: str = ""
-    """ISO 8601; empty while it runs, or when GitHub does not say."""
+    """ISO 8601; empty while it runs or when GitHub gives none."""
 
 
 class PullRequestState(Frozen):
-    """A pull request as it stands now."""
+    """The current state of a pull request."""
 
     number: int
     state: str
@@ -64,22 +66,22 @@ class PullRequestState(Frozen):
     base_sha: str = Field(pattern=SHA)
     base_ref: str
     from_fork: bool
-    """Head is in another repository, or its repository is gone."""
+    """The head is in another repository, or its repository was deleted."""
     head_repository_id: int | None = None
-    """The repository of the head; None when it is gone."""
+    """The repository of the head; None when it was deleted."""
     author: str = ""
     url: str = ""
     body: str = ""
     labels: tuple[str, ...] = ()
     merged: bool = False
     merge_sha: str | None = Field(default=None, pattern=SHA)
-    """The head merged into the base branch, as CI tests it; None when they cannot be merged, or it is not known."""
+    """The test merge of head and base that CI runs on; None when not mergeable or not yet known."""
     updated_at: str = ""
-    """When somebody last did something to it; ISO 8601."""
+    """Time of the last activity; ISO 8601."""
 
 
 class CommitState(Frozen):
-    """A commit's place in history."""
+    """A commit and its parents."""
 
     sha: str = Field(pattern=SHA)
     parents: tuple[str, ...] = ()
@@ -88,15 +90,15 @@ class CommitState(Frozen):
 
 
 class CloneSource(Frozen):
-    """How to fetch a repository: URL without user information, and the header that lets us in."""
+    """A repository URL without user information, and its authorization header."""
 
     url: str
     authorization: str = Field(repr=False)
-    """Lives only as long as one fetch; never stored, logged or shown."""
+    """Valid for one fetch; never stored, logged or shown."""
 
 
 class CheckAnnotation(Frozen):
-    """A note at a line, shown in the diff."""
+    """A note on one line of the diff."""
 
     path: str
     line: int
@@ -106,7 +108,7 @@ class CheckAnnotation(Frozen):
 
 
 class CheckAction(Frozen):
-    """A button of our check run."""
+    """A button of our check run, with GitHub's limits."""
 
     label: str = Field(max_length=20)
     description: str = Field(max_length=40)
@@ -114,7 +116,7 @@ class CheckAction(Frozen):
 
 
 class CheckUpdate(Frozen):
-    """What our own check run shall show; always neutral, so it never blocks."""
+    """The content of our own check run; always neutral, so it never blocks."""
 
     status: Literal["queued", "in_progress", "completed"]
     title: str
@@ -124,11 +126,11 @@ class CheckUpdate(Frozen):
     actions: tuple[CheckAction, ...] = Field(default=(), max_length=3)
     details_url: str | None = None
     external_id: str | None = None
-    """The mission id: how we find our own check run again."""
+    """The mission id; used to find our own check run again."""
 
 
 class BranchCommit(Frozen):
-    """One commit to put on a new branch."""
+    """A commit to create on a new branch."""
 
     branch: str
     parent: str = Field(pattern=SHA)
@@ -136,27 +138,27 @@ class BranchCommit(Frozen):
 
 
 class StatusState(Frozen):
-    """The newest commit status of one context, as older CI leaves them."""
+    """The newest commit status of one context, as older CI systems set them."""
 
     context: str
     state: str
     """`success`, `failure`, `error`, `pending`."""
     updated_at: str = ""
-    """ISO 8601; empty when GitHub does not say."""
+    """ISO 8601; empty when GitHub gives none."""
 
     @property
     def is_red(self) -> bool:
-        """Whether it failed."""
+        """Return True if the status is a failure."""
         return self.state in {"failure", "error"}
 
     @property
     def is_pending(self) -> bool:
-        """Whether it is still to come."""
+        """Return True if the status is pending."""
         return self.state == "pending"
 
 
 class WorkflowRunState(Frozen):
-    """A workflow run, and who set it off."""
+    """A workflow run and its actors."""
 
     id: int
     name: str = ""
@@ -174,27 +176,27 @@ class WorkflowRunState(Frozen):
 
 
 class PullRequestFile(Frozen):
-    """A file of a pull request, with the lines that may be commented on."""
+    """A file of a pull request and its diff."""
 
     path: str
     status: str = "modified"
     patch: str = ""
-    """Unified hunks; empty when GitHub gives none (binary, or too large)."""
+    """Unified hunks; empty when GitHub gives none (binary or too large)."""
 
 
 class Suggestion(Frozen):
-    """Lines of a pull request's head, and what should stand there instead."""
+    """A replacement for a range of lines at a pull request's head."""
 
     path: str
     start_line: int = Field(ge=1)
     end_line: int = Field(ge=1)
     text: str
-    """The new lines; empty takes them away."""
+    """The new lines; empty deletes the range."""
     why: str = ""
 
 
 class BranchRules(Frozen):
-    """What a branch demands of a push, as far as GitHub tells."""
+    """The requirements of a branch for pushes, as far as GitHub reports them."""
 
     needs_pull_request: bool = False
     needs_signature: bool = False
@@ -203,7 +205,7 @@ class BranchRules(Frozen):
 
 
 class HookDelivery(Frozen):
-    """One attempt to deliver a webhook, as the App's own log has it."""
+    """One delivery attempt of a webhook, from the App's delivery log."""
 
     id: int
     guid: str
@@ -218,7 +220,7 @@ class HookDelivery(Frozen):
 
 
 class InstallationRef(Frozen):
-    """Where the App is installed."""
+    """An installation of the App."""
 
     id: int
     account: str = ""

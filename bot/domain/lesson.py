@@ -1,4 +1,4 @@
-"""What we learned: Reflection, Insight, SuggestedImprovement, Lesson."""
+"""Lessons from missions: Reflection, Insight, SuggestedImprovement, Lesson."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from sandbox.types import Frozen
 
 
 class Insight(Frozen):
-    """Something a mission showed."""
+    """An observation from a mission."""
 
     category: Literal["success", "failure", "efficiency", "approach"]
     description: str
@@ -17,7 +17,7 @@ class Insight(Frozen):
 
 
 class SuggestedImprovement(Frozen):
-    """Something to do better next time."""
+    """An improvement for the next mission."""
 
     area: Literal["planning", "execution", "tool-usage", "reasoning"]
     suggestion: str
@@ -26,7 +26,7 @@ class SuggestedImprovement(Frozen):
 
 
 class Reflection(Frozen):
-    """A finished mission, looked back at."""
+    """The review of a finished mission."""
 
     by: Literal["rules", "model", "fallback"] = "rules"
     insights: tuple[Insight, ...]
@@ -35,8 +35,25 @@ class Reflection(Frozen):
     confidence: float = Field(ge=0.0, le=1.0)
 
 
+class RememberedFix(Frozen):
+    """A verified change that is tried first when the same failure comes back."""
+
+    diff: str
+    """Unified diff against the failing commit."""
+    title: str
+    score: float = Field(ge=0.0, le=1.0)
+    """The fixer's own score."""
+    plausible: int = 1
+    behaviours: int = 1
+    warnings: tuple[str, ...] = ()
+    candidates: int = 0
+    """Candidates that were tried until it was found first."""
+    seconds: float = 0.0
+    """Duration of that search, in seconds."""
+
+
 class Lesson(Frozen):
-    """What is kept of a mission; only gated text, keyed by repository."""
+    """The stored result of a mission; gated text only, keyed by repository."""
 
     id: str
     mission_id: str
@@ -62,18 +79,22 @@ class Lesson(Frozen):
     boxes: tuple[str, ...] = ()
     """Boxes that reviewers ticked in the pull request: `right`, `cause`, `wrong`, `test`."""
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
-    """The confidence that was shown before calibration; what became of it calibrates the next one."""
+    """The confidence shown before calibration. Outcomes of such fixes calibrate later values."""
+    fix: RememberedFix | None = None
+    """None without a verified fix, or if its text does not pass the gate unchanged."""
+    reflection: Reflection | None = None
+    """The review that the lesson is drawn from; None in lessons of earlier versions."""
 
 
 class Forecast(Frozen):
-    """A confidence that was shown, and whether people took the fix."""
+    """A confidence that was shown, and whether the fix was merged."""
 
     confidence: float = Field(ge=0.0, le=1.0)
     merged: bool
 
 
 class RecalledLesson(Frozen):
-    """A lesson that bears on the present failure."""
+    """A lesson relevant to the current failure."""
 
     lesson: Lesson
     score: float = Field(ge=0.0, le=1.0)

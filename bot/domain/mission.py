@@ -1,4 +1,4 @@
-"""What has happened so far: MissionContext, Iteration, MissionState, Outcome, Budget."""
+"""The progress of a mission: MissionContext, Iteration, MissionState, Outcome, Budget."""
 
 from enum import StrEnum
 from typing import Self
@@ -18,52 +18,52 @@ from sandbox.types import Frozen, LogReading, TestReport, WorkspaceFacts
 
 
 class Outcome(StrEnum):
-    """How a mission ends; exactly one, always told to a human."""
+    """The result of a mission: exactly one, always reported to a person."""
 
     FIXED = "FIXED"
-    """A change is verified: every failure is gone, and nothing else changed."""
+    """A verified change repairs every failure and changes nothing else."""
     PARTIAL = "PARTIAL"
-    """A verified change repairs a part of the failures."""
+    """A verified change repairs some of the failures."""
     NOT_REPRODUCED = "NOT_REPRODUCED"
-    """Red in CI, green here in every run."""
+    """Red in CI, green in every run here."""
     FLAKY = "FLAKY"
-    """The same commit is red in some runs and green in others."""
+    """Some runs of the same commit are red and others green."""
     BASE_RED = "BASE_RED"
-    """The failures were there on the base commit already."""
+    """The failures also occur on the base commit."""
     INFRA = "INFRA"
-    """An outage, not the code."""
+    """An outage caused the failure, not the code."""
     ENV_UNBUILDABLE = "ENV_UNBUILDABLE"
-    """The job's environment cannot be rebuilt; the missing part is named."""
+    """The job's environment cannot be rebuilt; the report names the missing part."""
     NEEDS_HUMAN = "NEEDS_HUMAN"
-    """One clear question is open."""
+    """A person has to answer one question."""
     NO_FIX = "NO_FIX"
-    """Nothing that was tried survived its verification."""
+    """No candidate passed verification."""
     BUDGET = "BUDGET"
-    """A limit of time, money or number is spent."""
+    """A limit for time, money or missions is reached."""
     STALE = "STALE"
-    """The branch moved on while the mission ran."""
+    """The branch moved during the mission."""
     DUPLICATE = "DUPLICATE"
-    """A fix of the same failure is open, or a person refused this very change."""
+    """A fix of the same failure is open, or a person refused the same change before."""
     POLICY = "POLICY"
     """The repository or the operator does not allow it."""
     CANCELLED = "CANCELLED"
-    """A person stopped it."""
+    """A person cancelled the mission."""
     ERROR = "ERROR"
-    """A fault of MetaAgent or of its host."""
+    """A fault of MetaAgent or its host."""
 
 
 class MissionState(StrEnum):
-    """Where a mission stands."""
+    """The current state of a mission."""
 
     PENDING = "PENDING"
-    """Triage measures; nothing is planned yet."""
+    """Triage is running; nothing is planned yet."""
     PLANNING = "PLANNING"
     RUNNING = "RUNNING"
-    """A fixer looks for a change."""
+    """A fixer is searching for a change."""
     VALIDATING = "VALIDATING"
-    """A change is verified."""
+    """A change is being verified."""
     WAITING_FOR_HUMAN = "WAITING_FOR_HUMAN"
-    """It ended with a question; the answer starts the mission that goes on."""
+    """The mission ended with a question; the answer starts a follow-up mission."""
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -74,11 +74,11 @@ _STATE_AFTER = {
     Outcome.ERROR: MissionState.FAILED,
     Outcome.NEEDS_HUMAN: MissionState.WAITING_FOR_HUMAN,
 }
-"""The state that an outcome leaves a mission in, where that is not COMPLETED."""
+"""The states that outcomes lead to, other than COMPLETED."""
 
 
 class Iteration(Frozen):
-    """One turn of the loop: every stage's value, in order."""
+    """One iteration of the loop: the value of every stage, in order."""
 
     number: int
     diagnosis: Diagnosis | None = None
@@ -94,7 +94,7 @@ class Iteration(Frozen):
 
 
 class Budget(Frozen):
-    """What a mission may still spend, and what it has spent."""
+    """The limits of a mission, and what it has used."""
 
     iterations: int = 5
     seconds: float = 1800.0
@@ -105,17 +105,20 @@ class Budget(Frozen):
 
     @property
     def allows_another_iteration(self) -> bool:
-        """Whether the loop may turn once more."""
+        """Return True if iterations and time remain."""
         return self.spent_iterations < self.iterations and self.spent_seconds < self.seconds
 
     @property
     def is_money_spent(self) -> bool:
-        """Whether no model may be paid any more; without any money those that cost nothing may still be asked."""
+        """Return True if the money for models is spent.
+
+        With a budget of zero, models that cost nothing may still be called.
+        """
         return 0.0 < self.spent_usd >= self.money_usd
 
 
 class MissionContext(Frozen):
-    """Everything that is known about one mission; saved after every stage, replayable from its JSON."""
+    """The complete state of a mission; saved after every stage, replayable from its JSON."""
 
     mission_id: str
     request: MissionRequest
@@ -127,50 +130,57 @@ class MissionContext(Frozen):
     state: MissionState = MissionState.PENDING
     budget: Budget = Budget()
     ci_log: LogReading | None = None
-    """What the red job's log says; None when there is none."""
+    """The summary of the red job's log; None without a log."""
     facts: WorkspaceFacts | None = None
     triage: Triage | None = None
     test_results: TestReport | None = None
-    """The red run everything is compared with."""
+    """The red run that serves as baseline."""
     acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
     lessons: tuple[RecalledLesson, ...] = ()
     iterations: tuple[Iteration, ...] = ()
     outcome: Outcome | None = None
     reason: str = ""
-    """Why it ended so, in one sentence for a person."""
+    """The reason for the outcome, in one sentence for a person."""
     advice: str = ""
     question: str | None = None
-    """With NEEDS_HUMAN: one clear question."""
+    """With NEEDS_HUMAN: one question."""
     choices: tuple[Choice, ...] = ()
-    """The changes that answer the question, the verified one first; empty when no change answers it."""
+    """Changes that answer the question, the verified one first; may be empty."""
     error_reference: str | None = None
     seconds: float = 0.0
     cost_usd: float = 0.0
     calls: tuple[ModelCall, ...] = ()
-    """What models were asked, in order."""
+    """Model calls, in order."""
     spent: Spend | None = None
-    """What the ledger says models cost, also in tries that a dead process broke off; None where none was asked."""
+    """Model costs from the ledger, including interrupted attempts; None without models."""
     near_misses: tuple[NearMiss, ...] = ()
-    """Of the search, while a climb is under way; for the rungs above it."""
+    """Near misses of the search during a climb, for the rungs above it."""
 
     @property
     def current(self) -> Iteration | None:
-        """The newest iteration."""
+        """Return the newest iteration."""
         return self.iterations[-1] if self.iterations else None
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The newest diagnosis."""
+        """Return the newest diagnosis."""
         return next((i.diagnosis for i in reversed(self.iterations) if i.diagnosis), None)
 
     @property
     def fingerprint(self) -> str:
-        """Names the failure this mission began with; empty when it never got as far as a diagnosis."""
-        return next((i.diagnosis.fingerprint for i in self.iterations if i.diagnosis and i.diagnosis.fingerprint), "")
+        """Return the fingerprint of the initial failure; empty without a diagnosis."""
+        return next(
+            (
+                i.diagnosis.fingerprint
+                for i in self.iterations
+                if i.diagnosis and i.diagnosis.fingerprint
+            ),
+            "",
+        )
 
     @property
     def fix(self) -> tuple[Candidate, Verification] | None:
-        """The verified (or partial) change this mission ended with; what is no bug of the commit has none."""
+        """Return the verified or partial change; None if the commit itself has no bug."""
         if self.outcome in {Outcome.FLAKY, Outcome.BASE_RED, Outcome.INFRA}:
             return None
         for iteration in reversed(self.iterations):
@@ -182,25 +192,25 @@ class MissionContext(Frozen):
 
     @property
     def bill(self) -> Spend:
-        """What models cost: as the ledger says it, when that knows of more calls than the mission itself."""
+        """Return the model costs: from the ledger if it knows of more calls than the mission."""
         known = total(self.calls)
         return self.spent if self.spent is not None and self.spent.calls > known.calls else known
 
     @property
     def candidates_tried(self) -> int:
-        """Over all iterations."""
+        """Return the number of candidates tried over all iterations."""
         return sum(i.attempt.candidates_tried for i in self.iterations if i.attempt)
 
     def ended(self, outcome: Outcome, reason: str, **more: object) -> Self:
-        """This mission with its one outcome."""
+        """Return this mission with its final outcome."""
         state = _STATE_AFTER.get(outcome, MissionState.COMPLETED)
         return self.with_(outcome=outcome, reason=reason, state=state, **more)
 
 
 class Confidence(Frozen):
-    """The confidence a reader sees, after execution; heuristic until enough outcomes calibrate it."""
+    """The confidence shown after execution; heuristic until enough outcomes calibrate it."""
 
     value: float | None = Field(default=None, ge=0.0, le=1.0)
-    """None abstains."""
+    """None means that no value can be given."""
     calibrated: bool = False
     factors: tuple[str, ...] = ()

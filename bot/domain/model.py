@@ -1,4 +1,4 @@
-"""What is asked of a language model, what it answers, and what that costs."""
+"""Requests to language models, their answers and their costs."""
 
 from enum import StrEnum
 from typing import Any
@@ -8,29 +8,29 @@ from pydantic import Field
 from sandbox.types import Frozen
 
 ANY_HOST = "*"
-"""Among keys: the one of every server that has none of its own."""
+"""Key of the entry for servers that have no key of their own."""
 
 
 def is_cli(name: str) -> bool:
-    """Whether a configured model is a command-line agent: an answer takes minutes where others take seconds.
+    """Return True if a model is a command-line agent, whose answers take minutes.
 
     Args:
-        name: `codex-cli:gpt-…`, without what else is asked.
+        name: The configured name, such as `codex-cli:gpt-…`, without further options.
     """
     return name.partition(":")[0].strip().endswith("-cli")
 
 
 class Role(StrEnum):
-    """What a model is wanted for; each role may have a model of its own."""
+    """The purpose of a model; each role may have a model of its own."""
 
     JUDGE = "judge"
-    """Stages that decide: short answers, a cheap model will do."""
+    """Judging stages: short answers, for which a cheap model suffices."""
     FIX = "fix"
     """Rung 2: edits."""
 
 
 class Finish(StrEnum):
-    """Why a model stopped."""
+    """The reason a model stopped."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -39,7 +39,7 @@ class Finish(StrEnum):
 
 
 class ModelTrouble(StrEnum):
-    """Why there is no answer; `bot.errors.ModelError` carries one."""
+    """The reason for a missing answer; `ModelError` carries one."""
 
     AUTH = "auth"
     BAD_REQUEST = "bad_request"
@@ -53,11 +53,11 @@ class ModelTrouble(StrEnum):
     BUDGET = "budget"
     DEADLINE = "deadline"
     UNREADABLE = "unreadable"
-    """It answered, twice, and the answer is no message of the type asked for."""
+    """The model answered twice, and neither answer parsed as the requested type."""
 
     @property
     def retryable(self) -> bool:
-        """Whether asking again may help."""
+        """Return True if a retry may help."""
         return self in _RETRYABLE
 
 
@@ -73,7 +73,7 @@ _RETRYABLE = frozenset(
 
 
 class Usage(Frozen):
-    """Tokens. `input_tokens` includes those that were read from or written to a cache, whatever the server says."""
+    """Token counts. `input_tokens` always includes tokens read from or written to a cache."""
 
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
@@ -83,41 +83,41 @@ class Usage(Frozen):
 
 
 class Prompt(Frozen):
-    """One request, as every provider takes it: text in, text out, no tools."""
+    """One provider-independent request: text in, text out, no tools."""
 
     system: str
     user: str
     max_tokens: int = Field(default=2_000, ge=1)
     temperature: float | None = Field(default=None, ge=0.0, le=2.0)
     json_schema: dict[str, Any] | None = None
-    """Of a decision; only for servers that can hold a model to it, and never for code."""
+    """Schema of a decision; only for servers that can enforce it, never for code."""
     stop: tuple[str, ...] = ()
     seed: int | None = None
-    """Also tells samples of one prompt apart."""
+    """Also distinguishes samples of one prompt."""
     cache: bool = False
-    """Others with the same beginning follow soon; some servers keep it only when they are asked to."""
+    """Requests with the same prefix follow soon; some servers cache it only on request."""
     name: str = ""
-    """`plan_task@3`: the prompt file and its version; part of a cassette's key."""
+    """Name and version of the prompt file, `plan_task@3`; part of a cassette's key."""
 
 
 class Completion(Frozen):
-    """What a provider gave for a prompt."""
+    """A provider's answer to a prompt."""
 
     text: str
     finish: Finish = Finish.STOP
     usage: Usage = Usage()
     model: str = ""
-    """As the server calls it."""
+    """The model's name as reported by the server."""
     request_id: str = ""
     attempts: int = 1
-    """Requests that were sent; after a time-out some of them may have been billed without an answer."""
+    """Requests sent; after a timeout, some may have been billed without an answer."""
     latency_s: float = 0.0
     cost_usd: float | None = None
-    """As the provider itself says (command-line agents do); None where it says nothing."""
+    """The cost reported by the provider (as command-line agents do); None without a report."""
 
 
 class ModelCall(Frozen):
-    """One paid question, for reports, ledger and metrics."""
+    """One paid call, for reports, ledger and metrics."""
 
     stage: str
     """`plan`, `fix`, `reflect`."""
@@ -126,74 +126,79 @@ class ModelCall(Frozen):
     """The configured string without address and key: `anthropic:claude-…`."""
     prompt: str = ""
     trouble: ModelTrouble | None = None
-    """None when it answered."""
+    """None when the model answered."""
     attempts: int = 1
     usage: Usage = Usage()
     cost_usd: float | None = None
-    """None is unknown, and never 0."""
+    """None means unknown, never 0."""
     reserved_usd: float = 0.0
-    """What it could have cost at most, where a price is known."""
+    """Upper bound of the cost, when a price is known."""
     reserved_tokens: int = 0
-    """What it could have read and written at most, as far as that can be estimated."""
+    """Upper bound of input and output tokens, as far as it can be estimated."""
     latency_s: float = 0.0
     remembered: bool = False
-    """Answered from the journal: it was paid for before."""
+    """Answered from the journal; it was paid for by an earlier call."""
 
 
 class Spend(Frozen):
-    """What several calls came to."""
+    """The total of several calls."""
 
     calls: int = 0
     unpriced_calls: int = 0
-    """Of these the price is not known; `cost_usd` holds the others."""
+    """Calls without a known price; `cost_usd` covers the others."""
     cost_usd: float = 0.0
     usage: Usage = Usage()
 
 
 class Passage(Frozen):
-    """A piece of text in a prompt. Whatever comes from a repository, a log or a person is not trusted."""
+    """A piece of text in a prompt. Text from a repository, a log or a person is untrusted."""
 
     label: str
-    """What it is: `failing test`, `diff that turned the check red`."""
+    """Its title: `failing test`, `diff that turned the check red`."""
     text: str
     origin: str = ""
-    """Where it comes from: a path, `CI log`."""
+    """Its source: a path, `CI log`."""
     trusted: bool = False
 
 
 class Question(Frozen):
-    """What a stage or the fixer wants to know; the mind renders it, pays for it and reads the answer."""
+    """A question from a stage or fixer.
+
+    The `Mind` renders it, pays for it and parses the answer.
+    """
 
     stage: str
     prompt: str
     """Name of a file in `bot/llm/prompts`."""
     gaps: dict[str, str | Passage | tuple[Passage, ...]] = Field(default_factory=dict)
-    """Fills the prompt's named gaps. A bare string is ours; everything else that is not trusted is a passage."""
+    """Values of the prompt's named gaps. A bare string is ours; all other untrusted text is a
+    passage."""
     role: Role = Role.JUDGE
     max_tokens: int = Field(default=1_500, ge=1)
     temperature: float = 0.0
     sample: int = 0
-    """The same question asked several times."""
+    """Index of the sample when the same question is asked several times."""
 
 
 class Written(Frozen):
-    """A model's free text: an answer with edits in it. Hostile data."""
+    """Free text from a model: an answer that contains edits. Untrusted."""
 
     text: str
     finish: Finish = Finish.STOP
     call: ModelCall
     failed: tuple[ModelCall, ...] = ()
-    """Of models that were asked before and gave nothing."""
+    """Failed calls of models that were asked earlier."""
 
 
 def total(calls: tuple[ModelCall, ...]) -> Spend:
-    """What calls came to; those that were paid for before count once, where they were made.
+    """Return the total of several calls. Calls answered from the journal are not counted again.
 
     Args:
-        calls: Of a stage, a mission, a day.
+        calls: Calls of a stage, a mission or a day.
     """
     paid = [call for call in calls if not call.remembered]
     fields = Usage.model_fields
+    # Nine digits remove the noise of binary sums.
     return Spend(
         calls=len(paid),
         unpriced_calls=sum(call.cost_usd is None for call in paid),

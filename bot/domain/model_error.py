@@ -1,4 +1,4 @@
-"""A language model gave no answer: why, whether asking again may help, and what it cost."""
+"""ModelError: a language model gave no answer."""
 
 from bot.domain.model import ModelCall, ModelTrouble
 from bot.errors import Fault, MetaAgentError
@@ -8,12 +8,12 @@ class ModelError(MetaAgentError):
     """A language model gave no answer.
 
     Args:
-        message: What happened; never holds a key or a prompt.
-        advice: What to do.
-        trouble: Which kind of trouble.
-        retry_after_s: How long the provider asked to wait.
-        attempts: Requests that were sent; a server that was too slow may have billed them.
-        calls: What was paid for all the same.
+        message: The error, without any key or prompt.
+        advice: The recommended action.
+        trouble: The kind of error.
+        retry_after_s: The wait that the provider requested, in seconds.
+        attempts: Requests sent; a server that timed out may have billed them.
+        calls: Calls that were paid for nevertheless.
     """
 
     fault = Fault.PROVIDER
@@ -36,5 +36,5 @@ class ModelError(MetaAgentError):
 
     @property
     def retryable(self) -> bool:
-        """Whether asking again, or another model, may help."""
+        """Return True if a retry, or another model, may help."""
         return self.trouble.retryable

@@ -1,4 +1,4 @@
-"""A proposed change, where it came from, and the proof that it works: Candidate, Verification."""
+"""Proposed changes, their sources, and the proof that they work: Candidate, Verification."""
 
 from enum import IntEnum
 from typing import Literal
@@ -13,7 +13,7 @@ from sandbox.types import FileChange, FileEdit, Frozen, TestReport, TestStatus
 
 
 class Rung(IntEnum):
-    """A step of the ladder, from cheap to dear."""
+    """A rung of the ladder, from cheap to expensive."""
 
     TOOLS = 0
     SEARCH = 1
@@ -29,74 +29,76 @@ class Rival(Frozen):
     description: str
     distinguishing_input: str = ""
     results: tuple[str, str] = ("", "")
-    """What the fix gives on that input, and what this rival gives."""
+    """The results of the fix and of this rival on that input."""
     candidate_id: str = ""
-    """Of the candidate that holds its changes; empty when it is not known."""
+    """The candidate that holds its changes; empty when unknown."""
 
 
 class Mutants(Frozen):
-    """Whether the tests would notice other mistakes in the patched lines."""
+    """Mutation test of the patched lines: shows whether the tests detect other mistakes there."""
 
     tried: int
     killed: int
 
 
 class Candidate(Frozen):
-    """A change some rung proposes. Plausible at best: only verify may call it more."""
+    """A change proposed by a rung. It is plausible at best; only verification can confirm it."""
 
     id: str
     rung: Rung
     fixer: str
     """`ruff`, `search`, ..."""
     template: str = ""
-    """Which tool rule or template made it."""
+    """The tool rule or template that produced it."""
     title: str
     """One line for the commit: `use <= in clamp`."""
     explanation: str = ""
     changes: tuple[FileChange, ...]
     candidates_tried: int = 0
     plausible: int = 1
-    """How many candidates passed in the search."""
+    """Number of candidates that passed in the search."""
     behaviours: int = 1
-    """How many of them behave differently on some input."""
+    """Number of behavioural clusters among them."""
     rivals: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
     partial: bool = False
-    """It is known to mend some failing tests only: what is left where nothing mends them all."""
+    """True if it repairs only some failing tests, and no candidate repairs all."""
     score: float = Field(default=0.5, ge=0.0, le=1.0)
-    """How much its own fixer believes in it: of a searched fix the probability that it is right."""
+    """The fixer's own score: for a searched fix, the probability that it is correct."""
     confident: bool = True
-    """Likely right and clearly ahead of every rival; one that is not is shown to a person before anything is opened."""
+    """Likely correct and clearly ahead of every rival; otherwise a person is asked first."""
     inputs: int = 0
-    """On how many inputs it was compared with its rivals and with the program before."""
+    """Number of inputs on which it was compared with its rivals and with the original program."""
     mutants: Mutants | None = None
-    """Where that was measured."""
+    """None when not measured."""
     held_out: int = 0
-    """Passing tests near the failure that its search did not see; the verification runs them."""
+    """Passing tests near the failure that were withheld from the search; verification runs them."""
     cost_usd: float = 0.0
     seconds: float = 0.0
+    recalled_from: str = ""
+    """The id of the lesson that it was recalled from."""
 
 
 class Choice(Frozen):
-    """One of the changes that a question lets a person choose from."""
+    """One of the changes a person can choose from."""
 
     title: str
     diff: str
-    """Against the failing commit."""
+    """Unified diff against the failing commit."""
     edits: tuple[FileEdit, ...] = ()
     rung: Rung
     template: str = ""
     explanation: str = ""
     verified: bool = False
-    """It passed in fresh sandboxes; the others passed in the search only."""
+    """Passed in fresh sandboxes; the other choices passed in the search only."""
     differs_on: str = ""
     """An input on which it and the first choice give different results."""
     results: tuple[str, str] = ("", "")
-    """The result of the first choice on that input, and its own."""
+    """The results of the first choice and of this one on that input."""
 
 
 class NearMiss(Frozen):
-    """A searched change that turned some failing tests green and not all; a model is shown it."""
+    """A searched change that turned some of the failing tests green; shown to a model."""
 
     path: str
     line: int
@@ -104,35 +106,38 @@ class NearMiss(Frozen):
     diff: str
     """Unified diff, bounded."""
     mended: tuple[str, ...]
-    """The tests it turned green."""
+    """The tests that it turned green."""
     changes: tuple[FileChange, ...] = ()
 
 
 class FixBudget(Frozen):
-    """What the ladder may spend in one climb; the rung of models has as many candidates once more."""
+    """The limits of one climb of the ladder.
+
+    The model rung gets the same number of candidates again.
+    """
 
     time_limit_s: float = 90.0
     model_time_limit_s: float = 300.0
-    """Of the rung that waits for models, whatever the rungs below it took of theirs."""
+    """Time limit of the model rung, in seconds, independent of the rungs below."""
     max_candidates: int = 100_000
     max_survivors: int = 8
     money_usd: float = 0.0
 
 
 class RungNote(Frozen):
-    """What a rung has to say when it ends: why it proposed nothing (or no more), and what that cost."""
+    """A rung's closing note: the reason for proposing nothing (more), and the cost."""
 
     reason: str
     candidates_tried: int = 0
     cost_usd: float = 0.0
     question: str = ""
-    """What a person could decide that no rung may: a dependency to declare, say."""
+    """A decision for a person that no rung may make, such as declaring a dependency."""
     calls: tuple[ModelCall, ...] = ()
-    """What models were asked, for all candidates of the rung."""
+    """Model calls for all candidates of the rung."""
     near: tuple[NearMiss, ...] = ()
-    """For the rungs above."""
+    """Near misses, for the rungs above."""
     suspects: tuple[Suspect, ...] = ()
-    """Where it looked first, most suspect first; for the rungs above."""
+    """Suspects in the order they were searched, for the rungs above."""
 
 
 class FixAttempt(Frozen):
@@ -143,22 +148,26 @@ class FixAttempt(Frozen):
     candidates_tried: int = 0
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    """Why a rung proposed nothing."""
+    """Reasons of rungs that proposed nothing."""
     cost_usd: float = 0.0
     question: str = ""
-    """What a person could decide; the first rung that had to ask."""
+    """The question of the first rung that had one."""
     calls: tuple[ModelCall, ...] = ()
-    """What models were asked."""
+    """Model calls."""
     rungs: tuple[int, ...] = ()
-    """The rungs that were asked."""
+    """The rungs that were run."""
     near: tuple[NearMiss, ...] = ()
-    """What mended a part, for the rungs above, should the candidates be refused."""
+    """Near misses for the rungs above, in case the candidates are refused."""
     suspects: tuple[Suspect, ...] = ()
-    """Where the rungs looked first, for the same."""
+    """Suspects for the rungs above, in case the candidates are refused."""
+    recalled: bool = False
+    """The candidates are recalled fixes; no rung was asked."""
+    refused: int = 0
+    """Number of candidates left out, because people refused the same change before."""
 
 
 class TestChange(Frozen):
-    """One test before and after."""
+    """The status of one test before and after the change."""
 
     __test__ = False
 
@@ -168,44 +177,44 @@ class TestChange(Frozen):
 
 
 class VerifiedRun(Frozen):
-    """One run in the fresh workspace."""
+    """One run in a fresh workspace."""
 
     label: Literal["failing tests", "full command", "full command again", "other order"]
     report: TestReport
     sandbox: int = 1
-    """In which of the two fresh sandboxes."""
+    """Number of the fresh sandbox: 1 or 2."""
     seed: int = 0
-    """Of hashing and order: another one in the second sandbox."""
+    """Seed for hashing and order; the second sandbox uses another one."""
 
 
 class Verification(Frozen):
-    """What the fresh workspace showed."""
+    """The results from fresh workspaces."""
 
     green: bool
     partial: bool = False
-    """Some failures gone, none new, not all green."""
+    """Some failures repaired, none new, not all green."""
     reason: str
     runs: tuple[VerifiedRun, ...] = ()
     control: TestReport | None = None
-    """The failing tests once more without the change, in a sandbox where they were green with it: only when they are
-    red there does the change explain that."""
+    """The failing tests without the change, in a sandbox where they passed with it. Only a red
+    result here shows that the change is the cause."""
     flaky: bool = False
-    """The failing tests were green without the change: chance, and no fix, made them green."""
+    """The failing tests also passed without the change, so the fix did not cause the pass."""
     table: tuple[TestChange, ...] = ()
-    """Every test that changed, and every one that was red."""
+    """Every test that changed or was red."""
     newly_failing: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    """Tests that were collected before and are not now."""
+    """Tests that were collected before and no longer are."""
     newly_skipped: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
-    """What the tamper guard refused."""
+    """Refusals of the tamper guard."""
     doubts: tuple[str, ...] = ()
     criteria: tuple[AcceptanceCriterion, ...] = ()
-    """The acceptance criteria as these runs leave them."""
+    """The acceptance criteria after these runs."""
     diff: str = ""
     """Unified diff, accepted by `git apply`."""
     edits: tuple[FileEdit, ...] = ()
     review: ChangeReview | None = None
-    """What a model thought of a change that these runs found good."""
+    """A model's review of a change that passed these runs."""
     seconds: float = 0.0
     not_verified: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Pause: the operator's kill switch, for everything or for one place."""
+"""Pause: the operator's kill switch, for everything or for one scope."""
 
 from typing import ClassVar
 
@@ -6,16 +6,16 @@ from bot.domain.request import RepositoryRef
 from sandbox.types import Frozen
 
 EVERYWHERE = ""
-"""The place that is everything."""
+"""The place that covers all repositories."""
 
 
 class Pause(Frozen):
-    """No mission begins in a place, until the operator says so."""
+    """A pause of new missions in one place, until the operator ends it."""
 
     place: str = EVERYWHERE
-    """`acme` or `acme/shop`, in lower case; empty is everything."""
+    """`acme` or `acme/shop`, in lower case; empty covers everything."""
     now: bool = False
-    """Those that run are stopped, too."""
+    """Running missions are stopped as well."""
     why: str = ""
     at: str = ""
     """ISO 8601, UTC."""
@@ -23,15 +23,18 @@ class Pause(Frozen):
     advice: ClassVar[str] = "ask the operator; `/metaagent fix` once it goes on"
 
     def covers(self, repository: RepositoryRef) -> bool:
-        """Whether a repository is in the place."""
-        return self.place in places_of(repository)
+        """Return True if the pause applies to a repository."""
+        return self.place in enclosing_places(repository)
 
     @property
     def in_words(self) -> str:
-        """What is paused, and why."""
-        return f"{self.place or 'everything'} is paused by the operator" + (f" ({self.why})" if self.why else "")
+        """Return the paused place and the reason as a phrase."""
+        return f"{self.place or 'everything'} is paused by the operator" + (
+            f" ({self.why})" if self.why else ""
+        )
 
 
-def places_of(repository: RepositoryRef) -> tuple[str, ...]:
-    """The places a repository is in, the widest first."""
+def enclosing_places(repository: RepositoryRef) -> tuple[str, ...]:
+    """Return the places that contain a repository, the widest first."""
+    # GitHub's names are case-insensitive.
     return EVERYWHERE, repository.owner.lower(), repository.full_name.lower()

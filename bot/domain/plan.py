@@ -1,4 +1,4 @@
-"""What we intend to do: Plan, PlanStep, AcceptanceCriterion."""
+"""Plans: Plan, PlanStep, AcceptanceCriterion."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from sandbox.types import Frozen
 
 
 class CriterionType(StrEnum):
-    """How a criterion is checked."""
+    """The kind of check behind a criterion."""
 
     UNIT = "unit"
     INTEGRATION = "integration"
@@ -21,7 +21,7 @@ class CriterionType(StrEnum):
 
 
 class AcceptanceCriterion(Frozen):
-    """Something that must hold before a mission may end as fixed."""
+    """A condition that must hold before a mission may end as fixed."""
 
     id: str
     """`AC-1`."""
@@ -30,9 +30,11 @@ class AcceptanceCriterion(Frozen):
     critical: bool = True
     passed: bool = False
     check: str | None = None
-    """A test's node id, `suite`, `collected` or `paths` decides; None leaves it to the model that added it."""
+    """The deciding check: a test's node id, `suite`, `collected` or `paths`. None leaves the
+    decision to the model that added the criterion."""
     denied: SkipJsonSchema[bool] = False
-    """The model that added it says that it does not hold. Never asked of a model in this form."""
+    """The model that added it reports that it does not hold. Not part of the schema sent to
+    models."""
 
 
 class PlanStep(Frozen):
@@ -42,18 +44,18 @@ class PlanStep(Frozen):
     order: int
     description: str
     action: str
-    """`tools`, `search`, `model` or `verify`: which worker does it."""
+    """The worker: `tools`, `search`, `model` or `verify`."""
     parameters: dict[str, str] = Field(default_factory=dict)
     expected_outcome: str = ""
     dependencies: tuple[str, ...] = ()
 
 
 class Plan(Frozen):
-    """Steps to a goal, with criteria that say when it is reached."""
+    """Steps towards a goal, with criteria for reaching it."""
 
     by: By = "rules"
     task_id: str = ""
-    """The task's name, as a model gave it."""
+    """The task's name as given by a model."""
     goal: str
     steps: tuple[PlanStep, ...]
     confidence: float = Field(ge=0.0, le=1.0)

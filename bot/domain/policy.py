@@ -1,8 +1,10 @@
-"""RepositoryPolicy: what this repository allows us."""
+"""RepositoryPolicy: the rights that a repository grants us."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from sandbox.types import Frozen
 
@@ -14,18 +16,22 @@ Name = Annotated[str, Field(min_length=1, max_length=100)]
 Money = Annotated[float, Field(ge=0.0, le=1_000_000.0)]
 Number = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 
+OLD_POLICY_KEYS: Mapping[str, str] = MappingProxyType({"time_limit_s": "time_limit"})
+OLD_LIMITS: Mapping[str, str] = MappingProxyType({"search_s": "time_limit"})
+"""Former names of fields. Files, variables and stored missions may still hold them."""
+
 
 class Triggers(Frozen):
-    """What may start a mission."""
+    """Events that may start a mission."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     checks: bool = True
     """Red check runs, check suites and workflow runs."""
     statuses: bool = True
-    """Red commit statuses of older CI."""
+    """Red commit statuses of older CI systems."""
     comments: bool = True
-    """`/metaagent` in comments of people with write access."""
+    """`/metaagent` in comments by people with write access."""
     labels: bool = True
     """The label `metaagent:fix`."""
     buttons: bool = True
@@ -33,135 +39,156 @@ class Triggers(Frozen):
 
 
 class DeliveryRule(Frozen):
-    """How a verified fix is handed over: per file the first rule that matches, and of all files the most careful."""
+    """The delivery of a verified fix.
+
+    Each file uses its first matching rule; the most careful one applies to the fix.
+    """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     deliver: Literal["pull-request", "push", "suggest", "report"]
-    """A pull request, a commit on the red branch itself, suggestions in the red pull request, or words only."""
+    """A pull request, a commit on the red branch, suggestions in the red pull request, or only a
+    report."""
     rungs: Rungs = (0, 1, 2)
-    """Where the fix comes from: 0 tools, 1 search, 2 a model."""
+    """Sources of the fix: 0 tools, 1 search, 2 a model."""
     paths: Globs = ("**",)
-    """The changed files it is for."""
+    """The changed files that the rule applies to."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
-    """A fix with less is none for this rule; one whose confidence is not known counts as 0."""
+    """Lowest confidence for this rule; an unknown confidence counts as 0."""
 
 
 class PolicyLimits(Frozen):
-    """What may be spent here."""
+    """Spending limits of the repository."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     attempts: int = Field(default=3, ge=0, le=50)
-    """Automatic missions for one branch until a person pushes or asks; 0 is none."""
+    """Automatic missions for one branch until a person pushes or asks; 0 disables them."""
     open_pull_requests: int = Field(default=5, ge=0, le=100)
-    """Pull requests of ours that may be open at the same time."""
+    """Our pull requests that may be open at the same time."""
     seconds_per_mission: float | None = Field(default=None, gt=0.0, le=86_400.0)
-    """How long a mission may take; never longer than the service allows."""
+    """Time limit of a mission, in seconds; the service's own limit also applies."""
     seconds_per_pull_request: float | None = Field(default=7_200.0, gt=0.0, le=31_536_000.0)
-    """Time of all missions of one pull request, or in a day of one branch without one; null does not limit."""
+    """Run time of all missions of one pull request, or of one branch without one per day, in
+    seconds; null means no limit."""
     seconds_per_day: float | None = Field(default=28_800.0, gt=0.0, le=31_536_000.0)
-    """Time of all missions of a day (UTC); null does not limit."""
+    """Run time of all missions in one day (UTC), in seconds; null means no limit."""
     missions_per_pull_request: Number | None = 20
-    """Missions, asked for or not, of one pull request, or in a day of one branch without one; null does not limit."""
+    """Missions of one pull request, or of one branch without one per day, including requested ones;
+    null means no limit."""
     missions_per_day: Number | None = 50
-    """Missions, asked for or not, in a day (UTC); null does not limit."""
+    """Missions in one day (UTC), including requested ones; null means no limit."""
     usd_per_mission: Money = 1.0
-    """Money for models in one mission."""
+    """US dollars for models in one mission."""
     usd_per_pull_request: Money = 3.0
-    """Money for models in all missions of one pull request, or in a day of one branch without one."""
+    """US dollars for models in all missions of one pull request, or of one branch without one per
+    day."""
     usd_per_day: Money = 10.0
-    """Money for models in all missions of a day (UTC)."""
+    """US dollars for models in all missions of one day (UTC)."""
     tokens_per_mission: Number | None = None
-    """Tokens, read and written by models, in one mission; null does not limit."""
+    """Input and output tokens of models in one mission; null means no limit."""
     tokens_per_pull_request: Number | None = None
-    """The same of one pull request, or in a day of one branch without one; null does not limit."""
+    """Tokens of models for one pull request, or for one branch without one per day; null means no
+    limit."""
     tokens_per_day: Number | None = None
-    """The same of a day (UTC); null does not limit."""
+    """Tokens of models in one day (UTC); null means no limit."""
 
 
 class RepositoryPolicy(Frozen):
-    """Read from the default branch only; everything has a safe default."""
+    """A repository's policy, read from the default branch only; every key has a safe default."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=True, populate_by_name=True)
 
     enabled: bool = True
-    """False switches MetaAgent off here, for people who ask too."""
+    """False disables MetaAgent here, including for people who ask."""
     automatic: bool = True
     """React to red checks without being asked."""
     mode: Literal["active", "staged"] = "active"
-    """Staged: everything but writes; our check run says what would have been done."""
+    """`staged` performs everything except writes; our check run shows what would have been done."""
     triggers: Triggers = Triggers()
-    """What may start a mission."""
+    """Events that may start a mission."""
     rungs: Rungs = (0, 1, 2)
-    """Where fixes may come from: 0 tools, 1 search, 2 a model, where the service has one."""
+    """Allowed sources of fixes: 0 tools, 1 search, 2 a model, if the service has one."""
     test_command: Command | None = None
-    """The command that is red; without it, CI's own files say."""
+    """The command to repair; by default it is read from the CI configuration."""
     setup: tuple[Command, ...] = Field(default=(), max_length=20)
-    """Commands run with the set-up's network before the tests."""
+    """Commands that run with network access before the tests."""
     python: str | None = Field(default=None, pattern=r"^3\.\d{1,2}$")
-    """The version the tests need, quoted: `"3.11"`."""
-    time_limit_s: float = Field(default=90.0, gt=0.0, le=3_600.0)
-    """For one climb of the ladder."""
+    """The Python version for the tests, quoted: `"3.11"`."""
+    time_limit: float = Field(
+        default=90.0,
+        gt=0.0,
+        le=3_600.0,
+        validation_alias=AliasChoices("time_limit", *OLD_POLICY_KEYS),
+    )
+    """Time limit for one climb of the ladder, in seconds."""
     flaky_reruns: int = Field(default=3, ge=0, le=50)
-    """How often failing tests run again at least before any edit."""
+    """Minimum number of reruns of failing tests before any edit."""
     dependencies: Literal["ask", "never"] = "ask"
-    """Whether a person is asked to declare a distribution that is imported and not declared; none is added unasked."""
+    """Ask a person to declare a distribution that is imported but not declared. None is added
+    without asking."""
     paths_allowed: Globs = ("**",)
-    """Files a fix may touch."""
+    """Files that a fix may change."""
     paths_protected: Globs = ()
-    """Files a fix may not touch, besides tests, CI and lock files, which it never may."""
+    """Files that a fix may not change, in addition to tests, CI files and lock files."""
     base_branches: Globs = ("**",)
-    """Branches that red checks are answered on unasked; of a pull request, the branch it goes to."""
+    """Branches whose red checks start missions automatically; for a pull request, its target
+    branch."""
     forks: Literal["ask", "never"] = "ask"
-    """Forks' pull requests are repaired on request, as a comment, or not at all."""
+    """`ask` repairs a fork's pull request on request, as a comment; `never` refuses."""
     deliver: tuple[DeliveryRule, ...] = Field(default=(), max_length=50)
-    """How a verified fix is handed over; without a matching rule, as a pull request."""
+    """Delivery of a verified fix; a pull request when no rule matches."""
     draft: bool = False
     """Open pull requests as drafts."""
     reviewers: tuple[Name, ...] = Field(default=(), max_length=15)
-    """Logins, or `org/team`, asked to review our pull requests."""
+    """Logins, or `org/team`, to request reviews from."""
     labels: tuple[Name, ...] = Field(default=(), max_length=20)
-    """Put on our pull requests."""
+    """Labels for our pull requests."""
     expire_days: int = Field(default=14, ge=0, le=365)
-    """Untouched pull requests of ours are closed after this many days; 0 keeps them."""
+    """Days after which our inactive pull requests are closed; 0 keeps them open."""
     schedule: Literal["never", "daily", "weekly"] | None = None
-    """Red branches nobody told us of: `daily` answers those of the last day, `weekly` those of the last week, `never`
-    none, null those that were missed while we were away."""
+    """Sweep for red branches without an event: `daily` covers the last day, `weekly` the last week,
+    `never` disables it. Null covers events missed during downtime."""
     limits: PolicyLimits = PolicyLimits()
-    """What may be spent here."""
+    """Spending limits."""
     origins: dict[str, str] = Field(default_factory=dict)
-    """Per key that was set: the file and line it comes from."""
+    """The file and line of each key that was set."""
     problems: tuple[str, ...] = ()
-    """What could not be read, said to the person by file and line."""
+    """Parse errors with file and line, for people."""
 
 
 class Limits(Frozen):
     """Limits of a mission; each is a setting."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=True, populate_by_name=True)
 
     iterations: int = 5
-    """Turns of the mission loop."""
+    """Iterations of the mission loop."""
     reruns: int = Field(default=5, ge=3, le=50)
-    """Times the failing tests run again before any edit, when every run says the same."""
+    """Reruns of the failing tests before any edit, when all runs agree."""
     reruns_most: int = Field(default=10, ge=4, le=100)
-    """Runs in all, the first one counted, when runs disagree or the first one is green."""
+    """Most runs, including the first, when runs disagree or the first is green."""
     triage_wall_s: float = Field(default=300.0, gt=0)
-    """How long reruns may go on; three of them are made in any case."""
+    """Time limit for reruns, in seconds; at least three are always made."""
     maxfail: int = Field(default=5, ge=0)
-    """Failures after which the first run of the tests stops; a whole run follows then. 0 for none."""
+    """Number of failures after which the first test run stops; a complete run follows. 0 disables
+    it."""
     missions_in_a_row: int = Field(default=1, ge=1, le=10)
-    """Missions of one command line call, each on what the one before repaired in part; the service runs one."""
+    """Missions in one command-line call, each continuing the partial fix of the previous one. The
+    service always runs one."""
     mission_wall_s: float = 1800.0
-    """How long a mission may take."""
-    search_s: float = 90.0
-    """How long one climb of the ladder may take."""
+    """Time limit of a mission, in seconds."""
+    time_limit: float = Field(
+        default=90.0, validation_alias=AliasChoices("time_limit", *OLD_LIMITS)
+    )
+    """Time limit for one climb of the ladder, in seconds."""
     max_candidates: int = 100_000
     """Candidates tried in one climb."""
     model_s: float = Field(default=300.0, gt=0)
-    """How long a model may look for a fix in one climb, besides that; an agent's whole answer always fits."""
+    """Additional time for a model to find a fix in one climb, in seconds; one complete agent answer
+    always fits."""
     outage_share: float = 0.9
-    """This share of tests failing alike, with an outage signature, is an outage."""
+    """Share of tests with the same outage signature from which a failure counts as an outage."""
     change_threshold: float = Field(default=0.7, ge=0.0, le=1.0)
-    """A verified change that a model's critique scores lower is refused; 0 asks for no critique."""
+    """Lowest review score of a verified change by a model; lower scores are refused. 0 disables the
+    review."""

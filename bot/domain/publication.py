@@ -1,4 +1,4 @@
-"""What people were told, and where."""
+"""The GitHub objects that a mission published."""
 
 from typing import Literal
 
@@ -7,20 +7,21 @@ from sandbox.types import Frozen
 
 
 class Publication(Frozen):
-    """The traces one mission left on GitHub."""
+    """The objects that one mission created on GitHub."""
 
     mission_id: str
     outcome: Outcome | None = None
-    """The outcome as it was told: a fix can turn out STALE or DUPLICATE at the last moment."""
+    """The reported outcome; a fix can become STALE or DUPLICATE at publication."""
     branch: str | None = None
     commit: str | None = None
     pull_request: int | None = None
     pull_request_url: str | None = None
     way: Literal["pull-request", "push", "suggest", "report"] | None = None
-    """How the fix was handed over; None when it was not."""
+    """The delivery method; None when the fix was not delivered."""
     review: int | None = None
-    """The review that carries the suggestions."""
+    """The review that contains the suggestions."""
     check_run: int | None = None
     comments: tuple[int, ...] = ()
     skipped: str | None = None
-    """Why nothing was opened though a fix was there (a live one exists, the branch moved)."""
+    """The reason for opening nothing although a fix exists (an open one exists, the branch
+    moved)."""

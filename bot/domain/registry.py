@@ -1,4 +1,4 @@
-"""What is under way where: live missions, offered fixes, open questions, switches, installations."""
+"""Active missions, offered fixes, open questions, switches and installations."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from sandbox.types import FileEdit, Frozen
 
 
 class LiveMission(Frozen):
-    """A mission that waits or runs, found by the branch it works on."""
+    """A waiting or running mission, indexed by its branch."""
 
     mission_id: str
     repository: RepositoryRef
@@ -17,75 +17,75 @@ class LiveMission(Frozen):
     branch: str | None = None
     pull_request: int | None = None
     requested_by: str | None = None
-    """Who asked; None for a red check."""
+    """The login of the person who asked; None for a red check."""
     since: str = ""
     """ISO 8601, UTC."""
     admitted: bool = False
-    """Policy lets it work; until then it may still end without a word."""
+    """The policy admitted it; before that it may end without a report."""
 
 
 class FixState(StrEnum):
-    """What became of an offered fix."""
+    """The state of an offered fix."""
 
     OPEN = "open"
     MERGED = "merged"
     CLOSED = "closed"
-    """A person closed it, or took its branch away."""
+    """A person closed it or deleted its branch."""
     REVERTED = "reverted"
-    """It was merged, and undone later."""
+    """It was merged and later reverted."""
     SUPERSEDED = "superseded"
-    """A newer fix took its place, or the failure went away by itself."""
+    """A newer fix replaced it, or the failure disappeared."""
     EXPIRED = "expired"
 
     @property
     def blocks(self) -> bool:
-        """Whether the same change is never offered again unasked."""
+        """Return True if the same change must not be offered again automatically."""
         return self in {FixState.CLOSED, FixState.REVERTED}
 
 
 class OfferedFix(Frozen):
-    """One fix we put before people: at most one open for each failure on each branch."""
+    """A fix offered to people; at most one is open per failure and branch."""
 
     repository: RepositoryRef
     fingerprint: str
-    """Names the failure."""
+    """Identifies the failure."""
     base_branch: str
-    """The red branch, into which the fix goes."""
+    """The red branch, which is the target of the fix."""
     head_sha: str = Field(pattern=SHA)
-    """The red commit it was made on."""
+    """The red commit that the fix is based on."""
     branch: str
-    """The fix branch; the red branch itself when the fix was pushed directly."""
+    """The fix branch; the red branch itself for a direct push."""
     commit: str = Field(pattern=SHA)
-    """The commit we made."""
+    """The commit of the fix."""
     patch_id: str
-    """Names the change itself, so that a refused one is known again."""
+    """Identifies the change, to recognize a refused one."""
     pull_request: int | None = None
-    """None when the fix was pushed directly or handed over as suggestions."""
+    """None for a direct push or suggestions."""
     for_pull_request: int | None = None
-    """The red pull request, when there is one."""
+    """The red pull request, if there is one."""
     checks: tuple[str, ...] = ()
-    """The names of the red checks it answers."""
+    """Names of the red checks that it repairs."""
     files: dict[str, str] = Field(default_factory=dict)
-    """The files it changes, and their modes: what undoing it has to put back."""
+    """Changed files and their modes, which an undo restores."""
     mission_id: str
     state: FixState = FixState.OPEN
     taken_over: str = ""
-    """The person who pushed to the fix branch: it is theirs now, and we never touch it again."""
+    """The person who pushed to the fix branch. From then on we never modify it."""
     closing: bool = False
-    """We took it back, and are not sure yet that its pull request is closed."""
+    """The fix was withdrawn, but closing its pull request is not confirmed yet."""
     note: str = ""
     at: str = ""
-    """When it was offered; ISO 8601, UTC."""
+    """Time of the offer; ISO 8601, UTC."""
     merge_sha: str | None = Field(default=None, pattern=SHA)
 
     @property
     def key(self) -> str:
-        """One row in the registry: a branch of ours is used once."""
+        """Return the primary key; each of our branches is used once."""
         return f"{self.repository.id}:{self.branch}:{self.commit}"
 
 
 class ProposedChange(Frozen):
-    """A change that was shown and not pushed."""
+    """A change that was shown but not pushed."""
 
     title: str
     diff: str
@@ -97,24 +97,24 @@ class ProposedChange(Frozen):
 
 
 class Proposal(Frozen):
-    """What a mission left for a person to decide: a question with its answers, or a patch to apply."""
+    """An open decision for a person: a question with its answers, or a patch to apply."""
 
     proposal_id: str
-    """The mission that asks."""
+    """The id of the mission that asks."""
     repository: RepositoryRef
     head_sha: str = Field(pattern=SHA)
     head_branch: str | None = None
     pull_request: int | None = None
     question: str = ""
-    """Empty when nothing is asked: the change may be applied."""
+    """Empty for a change that can be applied without a question."""
     changes: tuple[ProposedChange, ...] = ()
     at: str = ""
     decided: str = ""
-    """`applied`, `answered`, `rejected`; empty while it is open."""
+    """`applied`, `answered`, `rejected`; empty while open."""
 
 
 class Switch(Frozen):
-    """Somebody turned us off (or on again) for a repository or for one pull request."""
+    """MetaAgent was turned off or on for a repository or a pull request."""
 
     repository_id: int
     pull_request: int | None = None
@@ -125,7 +125,7 @@ class Switch(Frozen):
 
 
 class InstallationState(Frozen):
-    """An installation as we know it."""
+    """The last known state of an installation."""
 
     installation_id: int
     account: str = ""

@@ -1,4 +1,4 @@
-"""What one event comes down to: RedHead, MissionRequest, Feedback, HeadMoved, InstallationChange or Ignored."""
+"""Values parsed from events: RedHead, MissionRequest, Feedback, HeadMoved and others."""
 
 from enum import StrEnum
 from typing import Literal
@@ -11,10 +11,10 @@ SHA = r"^[0-9a-f]{40}$"
 
 
 class RepositoryRef(Frozen):
-    """A repository as GitHub knows it; state is keyed by `id`, names change."""
+    """A GitHub repository. State is keyed by `id`, because names change."""
 
     id: int
-    """Below 1: only its name is known."""
+    """Below 1 when only the name is known."""
     owner: str
     name: str
     installation_id: int | None = None
@@ -28,34 +28,34 @@ class RepositoryRef(Frozen):
 
 
 class Trigger(StrEnum):
-    """What asked for the mission."""
+    """The source of a mission request."""
 
     CHECK_RUN = "check_run"
-    """A red check, whichever event told of it."""
+    """A red check, from any event type."""
     COMMENT = "comment"
-    """A person: a comment, a button, a label."""
+    """A person, by comment, button or label."""
     SCHEDULE = "schedule"
     """The recovery sweep, or the repository's own schedule."""
     ACTION = "action"
-    """A step of a workflow."""
+    """A workflow step."""
     COMMAND_LINE = "command_line"
 
 
 class Depth(StrEnum):
-    """How far a mission goes."""
+    """The last stage of a mission."""
 
     FIX = "fix"
     EXPLAIN = "explain"
-    """Until the cause is known; nothing is changed."""
+    """Ends with the diagnosis; nothing is changed."""
     REPRODUCE = "reproduce"
-    """Until the failure is reproduced and told apart from a flake or an outage."""
+    """Ends once the failure is reproduced and distinguished from a flake or an outage."""
 
 
 class CheckRef(Frozen):
-    """The red check."""
+    """A red check."""
 
     id: int
-    """0 for a commit status, which has none."""
+    """0 for a commit status, which has no check id."""
     name: str
     app_slug: str = ""
     conclusion: str = "failure"
@@ -63,60 +63,60 @@ class CheckRef(Frozen):
 
     @property
     def is_actions_job(self) -> bool:
-        """GitHub Actions makes check run and job with the same id."""
+        """Return True for a job of GitHub Actions, whose check run has the same id."""
         return self.app_slug == "github-actions"
 
     @property
     def is_status(self) -> bool:
-        """A commit status of an older CI stands for a check."""
+        """Return True if this is a commit status instead of a check run."""
         return self.id == 0
 
 
 class CommentRef(Frozen):
-    """The comment that gave a command."""
+    """The comment that contained a command."""
 
     id: int
     author: str
     number: int
-    """Issue or pull request it stands in."""
+    """The issue or pull request of the comment."""
     in_review: bool = False
-    """It stands in a review thread: reactions and replies have other addresses there."""
+    """True for a comment in a review thread, which has its own API for reactions and replies."""
 
 
 class Answer(Frozen):
-    """What a person answered to our question."""
+    """A person's answer to our question."""
 
     proposal_id: str
     choice: int | None = Field(default=None, ge=1)
-    """Which of the shown changes, counted from one; None for words."""
+    """Number of the chosen change, from 1; None for a text answer."""
     text: str = Field(default="", max_length=4_000)
 
 
 class MissionRequest(Frozen):
-    """Somebody or something asks for a mission. Exactly one of `repository` and `folder` is given."""
+    """A request for a mission. Exactly one of `repository` and `folder` is set."""
 
     mission_id: str
-    """Deterministic: the same failure asked for twice has the same id."""
+    """Deterministic: requests for the same failure share an id."""
     trigger: Trigger
     repository: RepositoryRef | None = None
     head_sha: str | None = Field(default=None, pattern=SHA)
     head_branch: str | None = None
     check: CheckRef | None = None
-    """The check that is repaired."""
+    """The check to repair."""
     also_red: tuple[CheckRef, ...] = ()
-    """Other red checks of the same head: one mission answers for all of them."""
+    """Other red checks of the same head; one mission covers all of them."""
     pull_request: int | None = None
     comment: CommentRef | None = None
     tier: TrustTier = TrustTier.BRANCH
     delivery_id: str | None = None
     requested_by: str | None = None
     actors: tuple[str, ...] = ()
-    """Who set off the red run: actor and triggering actor."""
+    """The actor and triggering actor of the red run; a rerun has another triggering actor."""
     depth: Depth = Depth.FIX
     answer: Answer | None = None
-    """Goes on where an earlier mission asked a person."""
+    """Continues a mission that asked a question."""
     hint: str = Field(default="", max_length=4_000)
-    """What a person said about where to look: files, with or without a line, are suspected."""
+    """A person's hint where to look; the files named, with or without a line, become suspects."""
     supersedes: str | None = None
     """The mission on an older commit of the same branch that a push ended."""
     folder: str | None = None
@@ -124,47 +124,50 @@ class MissionRequest(Frozen):
     command: str | None = None
     """An explicit test command."""
     since: str | None = None
-    """The revision a folder was green at; None chooses one."""
+    """The revision at which the folder was green; None selects one automatically."""
     seed: int = 0
     time_limit_s: float | None = None
     rungs: tuple[int, ...] = (0, 1, 2)
 
     @property
     def memory_key(self) -> str:
-        """Under which lessons are kept and recalled: a repository never sees another's, nor what its forks brought."""
+        """Return the key for lessons; repositories, and their forks, never share lessons."""
         if self.repository is None:
             return f"local:{self.folder}"
-        return f"{self.repository.id}:fork" if self.tier is TrustTier.FORK else str(self.repository.id)
+        return (
+            f"{self.repository.id}:fork" if self.tier is TrustTier.FORK else str(self.repository.id)
+        )
 
 
 class RedHead(Frozen):
-    """A check of a commit is red; all that are red become one mission when the set of checks has settled."""
+    """A commit with a red check. All its red checks become one mission once they have settled."""
 
     kind: Literal["red_head"] = "red_head"
     repository: RepositoryRef
     head_sha: str = Field(pattern=SHA)
     head_branch: str | None = None
     check: CheckRef | None = None
-    """The red check, when the event names one; a workflow run or a suite names none."""
+    """The red check; None for events of a workflow run or check suite."""
     pull_request: int | None = None
     tier: TrustTier = TrustTier.BRANCH
     actors: tuple[str, ...] = ()
-    """Who set off the red run: actor and triggering actor, where the event tells."""
+    """The actor and triggering actor of the red run, if the event has them."""
     workflow_run: int | None = None
     trigger: Trigger = Trigger.CHECK_RUN
     delivery_id: str | None = None
     again: bool = False
-    """The commit is wanted once more, though its mission has ended: its pull request was opened again."""
+    """Requests the commit again although its mission ended, because its pull request was
+    reopened."""
 
     @property
     def mission_id(self) -> str:
-        """The one mission that all red checks of this commit ask for."""
+        """Return the id of the mission shared by all red checks of this commit."""
         mission = f"mission:{self.repository.id}:{self.head_sha}:auto"
         return f"{mission}:{self.delivery_id}" if self.again else mission
 
 
 class HeadMoved(Frozen):
-    """Somebody pushed to a branch, or took it away: work on what was there is needless."""
+    """A branch was pushed to or deleted; missions on its old head are obsolete."""
 
     kind: Literal["head_moved"] = "head_moved"
     repository: RepositoryRef
@@ -173,23 +176,24 @@ class HeadMoved(Frozen):
     after: str | None = Field(default=None, pattern=SHA)
     """None when the branch was deleted."""
     pull_request: int | None = None
-    """Known when a pull request was synchronized or closed."""
+    """Set when a pull request was synchronized or closed."""
     closed: bool = False
-    """The pull request was closed: nobody waits for a repair of it."""
+    """The pull request was closed, so a repair is no longer wanted."""
     from_fork: bool = False
-    """The branch is a fork's: its name says nothing of the branches here."""
+    """The branch belongs to a fork and must not be matched with branches here."""
     pusher: str = ""
     delivery_id: str | None = None
 
 
 class InstallationChange(Frozen):
-    """The App was installed, removed, suspended, or given other repositories or rights."""
+    """A change of an installation, its repositories or its permissions."""
 
     kind: Literal["installation"] = "installation"
     installation_id: int
     account: str = ""
     action: str
-    """`created`, `deleted`, `suspend`, `unsuspend`, `new_permissions_accepted`, `added`, `removed`."""
+    """One of `created`, `deleted`, `suspend`, `unsuspend`, `new_permissions_accepted`, `added` and
+    `removed`."""
     added: tuple[int, ...] = ()
     """Ids of repositories."""
     removed: tuple[int, ...] = ()
@@ -197,28 +201,28 @@ class InstallationChange(Frozen):
 
 
 class GivenUp(Frozen):
-    """A mission failed again and again in a way that is no outcome, and is not begun once more."""
+    """A mission failed repeatedly without an outcome and is not retried."""
 
     kind: Literal["given_up"] = "given_up"
     request: MissionRequest
     deaths: int
-    """How often."""
+    """Number of failed attempts."""
     why: str = ""
-    """Empty: the process that worked on it died."""
+    """Empty when the worker process died."""
 
 
 class Halted(Frozen):
-    """A mission that runs is to be stopped because the operator paused what it works on with `--now`."""
+    """A running mission to stop, because the operator paused its scope with `--now`."""
 
     kind: Literal["halted"] = "halted"
     request: MissionRequest
     why: str
     at: str = ""
-    """When it was paused: another pause is another matter."""
+    """Time of the pause; distinguishes it from later pauses."""
 
 
 class Feedback(Frozen):
-    """What became of something we proposed."""
+    """The result of something we proposed."""
 
     kind: Literal["feedback"] = "feedback"
     repository: RepositoryRef
@@ -226,20 +230,20 @@ class Feedback(Frozen):
     merged: bool
     branch: str
     fate: Literal["merged", "closed", "reverted", "reopened"] | None = None
-    """None follows `merged`."""
+    """None is derived from `merged`."""
     by: str = ""
     merge_sha: str | None = Field(default=None, pattern=SHA)
     delivery_id: str | None = None
     mission_id: str | None = None
-    """Of a change that was refused before it had a pull request."""
+    """Set for a change that was refused before it had a pull request."""
     said: str = ""
     """The reason a person gave."""
     boxes: tuple[str, ...] = ()
-    """The boxes that reviewers ticked, by name."""
+    """Names of the boxes that reviewers ticked."""
 
 
 class Ignored(Frozen):
-    """Not for us; the reason is logged and testable."""
+    """An event without work for us; the reason is logged."""
 
     kind: Literal["ignored"] = "ignored"
     reason: str

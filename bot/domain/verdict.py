@@ -1,6 +1,6 @@
-"""Judgements before anything is executed: Critique, MetaEvaluation, LiveAssessment, ConfidenceAssessment.
+"""Judgements before execution: Critique, MetaEvaluation, LiveAssessment, ConfidenceAssessment.
 
-The numbers are those of the mission's specification; they route, they never call anything fixed.
+The numbers come from the mission specification. They select a route; they never prove a fix.
 """
 
 from enum import StrEnum
@@ -13,19 +13,24 @@ from sandbox.types import Frozen
 
 APPROVE_FROM = 0.8
 REVISE_FROM = 0.6
+"""Lowest scores at which the critic approves a plan, or asks for a revision; it rejects others."""
 REPLAN_BELOW = 0.6
 DEEPEN_BELOW = 0.7
+"""Scores of the meta evaluation below which it plans again, or thinks deeper."""
 PROCEED_FROM = 0.6
+"""Lowest confidence at which a check without a model proceeds."""
 CRITICAL_PENALTY = 0.2
 CONCERN_PENALTY = 0.05
+"""Confidence lost per critical issue, and per concern of the meta evaluation."""
 LIVE_ADJUSTMENT_WEIGHT = 0.2
+"""Share of a live assessment's adjustment that changes the confidence of a thought."""
 MAX_THOUGHT_PASSES = 3
 
 Score = Field(ge=0.0, le=1.0)
 
 
 class Severity(StrEnum):
-    """How much an issue weighs."""
+    """The weight of an issue."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -34,7 +39,7 @@ class Severity(StrEnum):
 
 
 class IssueCategory(StrEnum):
-    """What an issue is about."""
+    """The category of an issue."""
 
     LOGIC = "logic"
     FEASIBILITY = "feasibility"
@@ -44,7 +49,7 @@ class IssueCategory(StrEnum):
 
 
 class CritiqueIssue(Frozen):
-    """One thing that is wrong with a plan."""
+    """One problem of a plan."""
 
     severity: Severity
     category: IssueCategory
@@ -54,7 +59,7 @@ class CritiqueIssue(Frozen):
 
 
 class Recommendation(StrEnum):
-    """What the critic says to do."""
+    """The critic's recommendation."""
 
     APPROVE = "approve"
     REVISE = "revise"
@@ -62,7 +67,7 @@ class Recommendation(StrEnum):
 
 
 class Critique(Frozen):
-    """The plan, scored before acting on it."""
+    """Scores of a plan before execution."""
 
     by: By = "rules"
     overall: float = Score
@@ -78,14 +83,14 @@ class Critique(Frozen):
 
 
 class Thought(Frozen):
-    """Reasoning about the failure, and how sure it is."""
+    """Reasoning about the failure, with its confidence."""
 
     reasoning: str
     confidence: float = Score
 
 
 class LiveAssessment(Frozen):
-    """A judgement made after a thought."""
+    """A judgement of one thought."""
 
     by: By = "rules"
     should_continue: bool
@@ -95,7 +100,7 @@ class LiveAssessment(Frozen):
 
 
 class MetaEvaluation(Frozen):
-    """Our own reasoning, questioned."""
+    """An evaluation of our own reasoning."""
 
     by: By = "rules"
     reasoning_quality: float = Score
@@ -108,20 +113,20 @@ class MetaEvaluation(Frozen):
 
 
 class ChangeReview(Frozen):
-    """Self-critique of a change that verification found good; below the threshold it is refused all the same."""
+    """A model's review of a verified change; a score below the threshold refuses it."""
 
     by: By
     score: float | None = Field(default=None, ge=0.0, le=1.0)
-    """None is unknown and refuses nothing."""
+    """None means unknown and never refuses."""
     justification: str = ""
     issues: tuple[str, ...] = ()
     criteria: dict[str, bool] = Field(default_factory=dict)
-    """The model's answers about the criteria that it added itself, by id."""
+    """The model's verdicts on its own criteria, by id."""
     refused: bool = False
 
 
 class Route(StrEnum):
-    """What a confidence allows."""
+    """The action that a confidence permits."""
 
     EXECUTE = "execute"
     EXECUTE_WITH_CAUTION = "execute_with_caution"
@@ -131,7 +136,7 @@ class Route(StrEnum):
 
 
 class ConfidenceComponents(Frozen):
-    """The parts of a confidence; a missing part is None, and 0.0 is a score."""
+    """The parts of a confidence. None is missing; 0.0 is a score."""
 
     thought: float = Score
     plan: float = Score
@@ -140,7 +145,7 @@ class ConfidenceComponents(Frozen):
 
 
 class ConfidenceAssessment(Frozen):
-    """One number from all verdicts, and what it allows us to do."""
+    """The confidence from all verdicts, and the resulting action."""
 
     kind: Literal["pre-execution"] = "pre-execution"
     overall: float = Score

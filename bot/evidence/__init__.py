@@ -1,1 +1,1 @@
-"""Evidence that can be run again: bundles written, kept, read with suspicion, and replayed."""
+"""Reproducible evidence: writing, storing, reading and replaying bundles."""

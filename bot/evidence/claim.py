@@ -1,25 +1,25 @@
-"""From a finished mission to its claim. Pure."""
+"""Conversion of a finished mission to its claim. Pure."""
 
 from bot.domain.evidence import Claim, ClaimedFix, ClaimedPlace, ClaimedRun, EvidenceBundle
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Verification
-from bot.mission.reports import outcomes_of
+from bot.mission.failures.reports import map_outcomes
 from bot.publish.evidence import evidence
-from bot.publish.markdown import Pen
+from bot.publish.markdown import SafeWriter
 from bot.publish.story import Story
 from sandbox.types import TestReport, WorkspaceFacts
 
 _SENTENCE = 2000
-"""Characters of a sentence in a claim."""
+"""Longest sentence in a claim, in characters."""
 NOTES = (
     "regular files only: symbolic links and submodules of the commit are left out",
     "one commit: the history and the base commit are left out",
 )
-"""What every bundle leaves out."""
+"""Content that every bundle leaves out."""
 
 
-def claim_of(context: MissionContext) -> Claim | None:
-    """What a mission saw and says; None when it never ran anything, so that there is nothing to run again.
+def build_claim(context: MissionContext) -> Claim | None:
+    """Return the claims of a mission; None if it ran nothing that could be replayed.
 
     Args:
         context: The finished mission.
@@ -38,9 +38,9 @@ def claim_of(context: MissionContext) -> Claim | None:
         head_sha=facts.head_sha or context.request.head_sha,
         base_sha=facts.base_sha,
         tier=context.request.tier,
-        place=place_of(facts),
+        place=claim_place(facts),
         recipe=facts.recipe,
-        red=run_of("unpatched", red),
+        red=claim_run("unpatched", red),
         runs=runs,
         red_runs=triage.red_runs if triage else int(not red.success),
         unsteady=tuple(sorted(name for name, reds in per_test.items() if reds < runs)),
@@ -50,38 +50,46 @@ def claim_of(context: MissionContext) -> Claim | None:
     )
 
 
-def bundle_of(story: Story, checkout: bytes) -> EvidenceBundle | None:
-    """The bundle of a finished mission; None when there is nothing to run again.
+def build_bundle(story: Story, checkout: bytes) -> EvidenceBundle | None:
+    """Return the bundle of a finished mission; None if there is nothing to replay.
 
     Args:
-        story: The finished mission, as it will be told.
+        story: The finished mission, prepared for publication.
         checkout: Tar archive of the failing commit.
     """
-    claim = claim_of(story.context)
+    claim = build_claim(story.context)
     if claim is None:
         return None
     diff = story.fix[1].diff if story.fix else ""
     claim = _gated(claim, story.pen)
-    return EvidenceBundle(claim=claim, evidence=evidence(story), checkout=checkout, diff=diff, notes=NOTES)
+    return EvidenceBundle(
+        claim=claim, evidence=evidence(story), checkout=checkout, diff=diff, notes=NOTES
+    )
 
 
-def _gated(claim: Claim, pen: Pen) -> Claim:
-    """The claim with its sentences gated; names, commands and the fix stay as they are, for they run again."""
+def _gated(claim: Claim, pen: SafeWriter) -> Claim:
+    """Return the claim with its sentences gated.
+
+    Names, commands and the fix stay as they are, because a replay runs them.
+    """
     triage, fix = claim.triage, claim.fix
     if triage is not None:
         triage = triage.with_(
-            reason=pen.line(triage.reason, cap=_SENTENCE), notes=tuple(pen.line(n, cap=_SENTENCE) for n in triage.notes)
+            reason=pen.line(triage.reason, cap=_SENTENCE),
+            notes=tuple(pen.line(n, cap=_SENTENCE) for n in triage.notes),
         )
     if fix is not None:
-        fix = fix.with_(title=pen.line(fix.title, cap=_SENTENCE), reason=pen.line(fix.reason, cap=_SENTENCE))
+        fix = fix.with_(
+            title=pen.line(fix.title, cap=_SENTENCE), reason=pen.line(fix.reason, cap=_SENTENCE)
+        )
     return claim.with_(reason=pen.line(claim.reason, cap=_SENTENCE), triage=triage, fix=fix)
 
 
-def place_of(facts: WorkspaceFacts) -> ClaimedPlace:
-    """What runs stood on.
+def claim_place(facts: WorkspaceFacts) -> ClaimedPlace:
+    """Return the environment of runs.
 
     Args:
-        facts: Of a workspace.
+        facts: The properties of a workspace.
     """
     return ClaimedPlace(
         backend=facts.backend,
@@ -93,39 +101,46 @@ def place_of(facts: WorkspaceFacts) -> ClaimedPlace:
     )
 
 
-def run_of(label: str, report: TestReport) -> ClaimedRun:
-    """A run without its texts.
+def claim_run(label: str, report: TestReport) -> ClaimedRun:
+    """Return a run without its output.
 
     Args:
-        label: Which run it is.
-        report: What it showed.
+        label: The name of the run.
+        report: The result of the run.
     """
     return ClaimedRun(
         label=label,
         verdict=report.verdict,
         exit_code=report.exit_code,
         runner=report.runner,
-        outcomes=outcomes_of(report),
+        outcomes=map_outcomes(report),
         seconds=round(report.duration_s, 3),
     )
 
 
-def runs_of(verification: Verification) -> tuple[ClaimedRun, ...]:
-    """The runs behind a verdict, each under a name of its own.
+def claim_runs(verification: Verification) -> tuple[ClaimedRun, ...]:
+    """Return the runs of a verification with unique labels.
 
     Args:
-        verification: What the fresh sandboxes showed.
+        verification: The results from fresh sandboxes.
     """
-    return tuple(run_of(f"{r.label}, sandbox {r.sandbox}, seed {r.seed}", r.report) for r in verification.runs)
+    return tuple(
+        claim_run(f"{r.label}, sandbox {r.sandbox}, seed {r.seed}", r.report)
+        for r in verification.runs
+    )
 
 
-def control_of(verification: Verification) -> ClaimedRun | None:
-    """The run without the change, when one was made.
+def claim_control(verification: Verification) -> ClaimedRun | None:
+    """Return the run without the change, if there was one.
 
     Args:
-        verification: What the fresh sandboxes showed.
+        verification: The results from fresh sandboxes.
     """
-    return None if verification.control is None else run_of("without the change", verification.control)
+    return (
+        None
+        if verification.control is None
+        else claim_run("without the change", verification.control)
+    )
 
 
 def _fix(context: MissionContext) -> ClaimedFix | None:
@@ -139,6 +154,6 @@ def _fix(context: MissionContext) -> ClaimedFix | None:
         partial=verification.partial,
         reason=verification.reason,
         edits=verification.edits,
-        runs=runs_of(verification),
-        control=control_of(verification),
+        runs=claim_runs(verification),
+        control=claim_control(verification),
     )

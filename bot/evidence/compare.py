@@ -1,4 +1,4 @@
-"""What a bundle claims beside what was measured now, and the one verdict that comes of it. Pure."""
+"""Comparison of a bundle's claims with new measurements, and the verdict. Pure."""
 
 import hashlib
 from collections import Counter
@@ -15,56 +15,56 @@ from bot.domain.evidence import (
 )
 from bot.domain.mission import Outcome
 from bot.domain.patch import Verification
-from bot.evidence.claim import control_of, place_of, run_of, runs_of
-from bot.mission.reports import failing_of
+from bot.evidence.claim import claim_control, claim_place, claim_run, claim_runs
+from bot.mission.failures.reports import list_failing
 from sandbox.types import FileEdit, Frozen, TestReport, WorkspaceFacts
 
 _SHOWN = 50
-"""Failing tests that get a row of their own."""
+"""Most failing tests with a row of their own."""
 _MATERIAL = ("interpreter", "installed packages")
-"""Where these differ, other results prove nothing against the claim."""
-_SAID = {
-    Outcome.BASE_RED: "the base commit is not in the bundle: that it is red too was not run again",
-    Outcome.FLAKY: "chance decides a flaky run: other counts are no contradiction",
-    Outcome.INFRA: "what was out of reach then may be within reach now",
-    Outcome.NEEDS_HUMAN: "the question to a person is not a claim that can be run",
+"""Environment differences that explain different results, so that no verdict is possible."""
+_NOTES = {
+    Outcome.BASE_RED: "the base commit is not in the bundle, so its failure was not replayed",
+    Outcome.FLAKY: "a flaky run depends on chance: other counts are no contradiction",
+    Outcome.INFRA: "a service that was unavailable then may be available now",
+    Outcome.NEEDS_HUMAN: "the question to a person cannot be replayed",
 }
 
 
 class Findings(Frozen):
-    """What was measured now."""
+    """The new measurements."""
 
     facts: WorkspaceFacts | None = None
     reports: tuple[TestReport, ...] = ()
-    """Of the unpatched commit, the first one first."""
+    """Reports of the unpatched commit; the first run comes first."""
     verification: Verification | None = None
     refused: str = ""
-    """Why the fix could not even be tried."""
+    """The reason why the fix could not be applied."""
     trouble: str = ""
-    """Why nothing could be run."""
+    """The reason why nothing could be run."""
 
 
-class _Says(Frozen):
-    """A verdict and why."""
+class _Judgement(Frozen):
+    """A verdict and its reason."""
 
     verdict: ReplayVerdict
     reason: str
 
 
-def compared(bundle: EvidenceBundle, findings: Findings) -> Replay:
-    """Claims and measurements side by side.
+def compare_bundle(bundle: EvidenceBundle, findings: Findings) -> Replay:
+    """Compare claims with measurements.
 
     Args:
-        bundle: What is claimed.
-        findings: What was measured.
+        bundle: The claims.
+        findings: The measurements.
     """
     claim = bundle.claim
     environment = _environment(claim, findings)
-    paper = _paper(bundle)
+    paper = _consistency(bundle)
     red = _red(claim, findings.reports)
     green = _green(bundle, findings)
     says = _verdict(claim, findings, (paper, red, green), environment)
-    said = _SAID.get(Outcome(claim.outcome)) if claim.outcome in set(Outcome) else None
+    said = _NOTES.get(Outcome(claim.outcome)) if claim.outcome in set(Outcome) else None
     return Replay(
         verdict=says.verdict,
         reason=says.reason,
@@ -82,40 +82,53 @@ def _verdict(
     findings: Findings,
     rows: tuple[tuple[Compared, ...], tuple[Compared, ...], tuple[Compared, ...]],
     environment: tuple[Compared, ...],
-) -> _Says:
-    """One of three, the first reason that applies."""
+) -> _Judgement:
+    """Return the verdict of the first rule that applies."""
     paper, red, green = rows
     if findings.trouble:
-        return _Says(verdict="CANNOT BE COMPARED", reason=findings.trouble)
+        return _Judgement(verdict="CANNOT BE COMPARED", reason=findings.trouble)
     if not _all_same(paper):
-        return _Says(verdict="NOT CONFIRMED", reason=f"the bundle contradicts itself: {_first(paper)}")
+        return _Judgement(
+            verdict="NOT CONFIRMED", reason=f"the bundle contradicts itself: {_first(paper)}"
+        )
     if not _all_same(red):
         return _without_red(claim, _first(red), environment)
     if findings.refused:
-        return _Says(verdict="NOT CONFIRMED", reason=findings.refused)
+        return _Judgement(verdict="NOT CONFIRMED", reason=findings.refused)
     if not _all_same(green):
         now = findings.verification.reason if findings.verification else ""
-        return _Says(verdict="NOT CONFIRMED", reason="; ".join(part for part in (_first(green), now) if part))
-    what = "red as claimed, and the fix turns it green as claimed" if green else "the runs are as claimed"
-    return _Says(verdict="CONFIRMED", reason=what)
+        return _Judgement(
+            verdict="NOT CONFIRMED", reason="; ".join(part for part in (_first(green), now) if part)
+        )
+    what = (
+        "red as claimed, and the fix turns it green as claimed"
+        if green
+        else "the runs are as claimed"
+    )
+    return _Judgement(verdict="CONFIRMED", reason=what)
 
 
-def _without_red(claim: Claim, difference: str, environment: tuple[Compared, ...]) -> _Says:
-    """The unpatched runs are not as claimed: whether that says something against the claim."""
+def _without_red(claim: Claim, difference: str, environment: tuple[Compared, ...]) -> _Judgement:
+    """Return the verdict for unpatched runs that differ from the claim."""
     if claim.outcome == Outcome.FLAKY:
-        return _Says(verdict="CANNOT BE COMPARED", reason=f"chance decides a flaky run: {difference}")
+        return _Judgement(
+            verdict="CANNOT BE COMPARED", reason=f"a flaky run depends on chance: {difference}"
+        )
     other = [row.what for row in environment if row.what in _MATERIAL and not row.same]
     if other:
-        reason = f"the unpatched run differs, and so does the environment ({', '.join(other)}): {difference}"
-        return _Says(verdict="CANNOT BE COMPARED", reason=reason)
-    return _Says(verdict="NOT CONFIRMED", reason=difference)
+        reason = (
+            "the unpatched run differs, and so does the environment "
+            f"({', '.join(other)}): {difference}"
+        )
+        return _Judgement(verdict="CANNOT BE COMPARED", reason=reason)
+    return _Judgement(verdict="NOT CONFIRMED", reason=difference)
 
 
 def _environment(claim: Claim, findings: Findings) -> tuple[Compared, ...]:
-    """What the runs stood on, then and now; what one side does not know is no difference."""
+    """Compare the environments of the runs; an unknown value is no difference."""
     if findings.facts is None:
         return ()
-    then, now = claim.place, place_of(findings.facts)
+    then, now = claim.place, claim_place(findings.facts)
     pairs = (
         ("backend", then.backend, now.backend),
         ("interpreter", then.interpreter, now.interpreter),
@@ -123,13 +136,15 @@ def _environment(claim: Claim, findings: Findings) -> tuple[Compared, ...]:
         ("image", then.image_digest, now.image_digest),
     )
     return tuple(
-        Compared(what=what, claimed=a or "unknown", now=b or "unknown", same=a == b or not (a and b))
+        Compared(
+            what=what, claimed=a or "unknown", now=b or "unknown", same=a == b or not (a and b)
+        )
         for what, a, b in pairs
     )
 
 
-def _paper(bundle: EvidenceBundle) -> tuple[Compared, ...]:
-    """Whether the bundle agrees with itself, before anything is run."""
+def _consistency(bundle: EvidenceBundle) -> tuple[Compared, ...]:
+    """Check that the bundle is consistent, before running anything."""
     claim, evidence = bundle.claim, bundle.evidence
     fix = evidence.get("fix")
     told = fix.get("patch_sha256") if isinstance(fix, dict) else None
@@ -139,59 +154,101 @@ def _paper(bundle: EvidenceBundle) -> tuple[Compared, ...]:
         _row("patch in evidence.json", diff if claim.fix else "none", str(told or "none")),
     ]
     if claim.outcome == Outcome.FIXED:
-        rows.append(_row("a green fix behind FIXED", "yes", "yes" if claim.fix and claim.fix.green else "no"))
+        rows.append(
+            _row(
+                "a green fix behind FIXED", "yes", "yes" if claim.fix and claim.fix.green else "no"
+            )
+        )
     if claim.outcome == Outcome.PARTIAL:
-        rows.append(_row("a partial fix behind PARTIAL", "yes", "yes" if claim.fix and claim.fix.partial else "no"))
+        rows.append(
+            _row(
+                "a partial fix behind PARTIAL",
+                "yes",
+                "yes" if claim.fix and claim.fix.partial else "no",
+            )
+        )
     return tuple(rows)
 
 
 def _red(claim: Claim, reports: Sequence[TestReport]) -> tuple[Compared, ...]:
-    """The failing commit as it is, without the fix."""
+    """Compare the runs of the failing commit without the fix."""
     if not reports:
         return ()
     if claim.outcome in {Outcome.FLAKY, Outcome.NOT_REPRODUCED}:
         reds = sum(not report.success for report in reports)
+        # Chance decides the numbers, so a flaky claim only needs both results.
         mixed = 0 < reds < len(reports)
         same = mixed if claim.outcome == Outcome.FLAKY else reds == 0
-        claimed, now = f"red in {claim.red_runs} of {claim.runs} runs", f"red in {reds} of {len(reports)} runs"
+        claimed, now = (
+            f"red in {claim.red_runs} of {claim.runs} runs",
+            f"red in {reds} of {len(reports)} runs",
+        )
         return (Compared(what="unpatched", claimed=claimed, now=now, same=same),)
-    now_run = run_of("unpatched", reports[0])
+    now_run = claim_run("unpatched", reports[0])
     unsteady = frozenset(claim.unsteady)
-    failing = sorted(failing_of(claim.red.outcomes) - unsteady)
-    rows = [_row("unpatched", _told(claim.red, unsteady), _told(now_run, unsteady))]
+    failing = sorted(list_failing(claim.red.outcomes) - unsteady)
+    rows = [
+        _row("unpatched", _summarize_run(claim.red, unsteady), _summarize_run(now_run, unsteady))
+    ]
     rows += [
-        _row(name, claim.red.outcomes[name].value, now_run.outcomes[name].value if name in now_run.outcomes else "-")
+        _row(
+            name,
+            claim.red.outcomes[name].value,
+            now_run.outcomes[name].value if name in now_run.outcomes else "-",
+        )
         for name in failing
     ]
-    new = sorted(failing_of(now_run.outcomes) - failing_of(claim.red.outcomes))
+    new = sorted(list_failing(now_run.outcomes) - list_failing(claim.red.outcomes))
     rows += [_row(name, _status(claim.red, name), _status(now_run, name)) for name in new]
     return _bounded(rows)
 
 
 def _green(bundle: EvidenceBundle, findings: Findings) -> tuple[Compared, ...]:
-    """The fix in fresh sandboxes."""
+    """Compare the runs of the fix in fresh sandboxes."""
     fix, now = bundle.claim.fix, findings.verification
     if fix is None or now is None:
         return ()
-    runs = {run.label: run for run in runs_of(now)}
-    control = control_of(now)
+    runs = {run.label: run for run in claim_runs(now)}
+    control = claim_control(now)
     unsteady = frozenset(bundle.claim.unsteady)
     rows = [
         _row("edited files", _edited(fix.edits), _edited(now.edits)),
-        Compared(what="diff", claimed=_digest(bundle.diff), now=_digest(now.diff), same=bundle.diff == now.diff),
-        _counted(fix.runs, tuple(runs.values())),
-        *(_row(f"patched: {r.label}", _told(r, unsteady), _told(runs.get(r.label), unsteady)) for r in fix.runs),
-        *([_row("without the change", _told(fix.control, unsteady), _told(control, unsteady))] if fix.control else ()),
+        Compared(
+            what="diff",
+            claimed=_digest(bundle.diff),
+            now=_digest(now.diff),
+            same=bundle.diff == now.diff,
+        ),
+        _compare_runs(fix.runs, tuple(runs.values())),
+        *(
+            _row(
+                f"patched: {r.label}",
+                _summarize_run(r, unsteady),
+                _summarize_run(runs.get(r.label), unsteady),
+            )
+            for r in fix.runs
+        ),
+        *(
+            [
+                _row(
+                    "without the change",
+                    _summarize_run(fix.control, unsteady),
+                    _summarize_run(control, unsteady),
+                )
+            ]
+            if fix.control
+            else ()
+        ),
         _row("verdict on the fix", _word(fix), _word(now)),
     ]
-    # The same files and the same words, but other bytes: said as such.
+    # Same files and modes, but other bytes: the row would look equal.
     if fix.edits != now.edits and _edited(fix.edits) == _edited(now.edits):
         rows[0] = rows[0].with_(now=f"{rows[0].now} (other content)", same=False)
     return _bounded(rows)
 
 
-def _counted(then: Sequence[ClaimedRun], now: Sequence[ClaimedRun]) -> Compared:
-    """How many runs, and which ones when they are not the same."""
+def _compare_runs(then: Sequence[ClaimedRun], now: Sequence[ClaimedRun]) -> Compared:
+    """Compare the number of runs, and their labels if they differ."""
     labels = [tuple(run.label for run in runs) for runs in (then, now)]
     same = labels[0] == labels[1]
     texts = [str(len(names)) if same else f"{len(names)}: {'; '.join(names)}" for names in labels]
@@ -202,8 +259,8 @@ def _edited(edits: Sequence[FileEdit]) -> str:
     return ", ".join(sorted(f"{edit.path} {edit.mode}" for edit in edits)) or "none"
 
 
-def _told(run: ClaimedRun | None, unsteady: frozenset[str]) -> str:
-    """A run in a line: its verdict, and how many tests ended how; chance is left out."""
+def _summarize_run(run: ClaimedRun | None, unsteady: frozenset[str]) -> str:
+    """Describe a run in one line: verdict and counts by status, without unsteady tests."""
     if run is None:
         return "not run"
     counts = Counter(status.value for name, status in run.outcomes.items() if name not in unsteady)
@@ -220,7 +277,9 @@ def _word(judged: ClaimedFix | Verification) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16] if text else "none"
+    return (
+        hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16] if text else "none"
+    )
 
 
 def _row(what: str, claimed: str, now: str) -> Compared:
@@ -228,7 +287,7 @@ def _row(what: str, claimed: str, now: str) -> Compared:
 
 
 def _bounded(rows: Sequence[Compared]) -> tuple[Compared, ...]:
-    """All rows that differ, as far as they can be shown, before those that do not."""
+    """Bound the number of rows; rows with a difference come first."""
     if len(rows) <= _SHOWN:
         return tuple(rows)
     order = sorted(range(len(rows)), key=lambda index: (rows[index].same, index))[:_SHOWN]
@@ -240,6 +299,6 @@ def _all_same(rows: Sequence[Compared]) -> bool:
 
 
 def _first(rows: Sequence[Compared]) -> str:
-    """The first difference in words."""
+    """Return the first difference in words."""
     row = next(row for row in rows if not row.same)
     return f"{row.what}: claimed {row.claimed}, now {row.now}"

@@ -1,4 +1,4 @@
-"""What was logged while a mission ran, kept beside its evidence: masked as on the stream, bounded, of every process."""
+"""Log lines of missions, stored beside the evidence: masked, bounded, from every process."""
 
 import asyncio
 import logging
@@ -10,43 +10,47 @@ from contextvars import ContextVar
 from pydantic import SecretStr
 from typing_extensions import override
 
-from bot.domain.blob import Drawer, Kind
+from bot.domain.blob import BlobKind, Drawer
 from bot.errors import StoreError
 from bot.ports import BlobStore
 from bot.telemetry import JsonFormatter
 
 MOST_BYTES = 4 << 20
+"""Default limit per mission and process, in bytes."""
 
 log = logging.getLogger(__name__)
 
 
 class MissionLogs(logging.Handler):
-    """Listens to the root logger while missions run, and keeps their lines.
+    """Collects the log lines of running missions from the root logger.
 
     Args:
-        blobs: Where they go when a mission ends, or stops running in this process.
-        secrets: Values that must never be seen.
-        most: Bytes of one mission in one process; its first lines give way.
+        blobs: The store for the lines of a mission that ends or leaves this process.
+        secrets: Values to mask.
+        most: Most bytes per mission and process; the oldest lines are dropped.
     """
 
-    def __init__(self, blobs: BlobStore, secrets: Sequence[SecretStr] = (), *, most: int = MOST_BYTES) -> None:
+    def __init__(
+        self, blobs: BlobStore, secrets: Sequence[SecretStr] = (), *, most: int = MOST_BYTES
+    ) -> None:
         super().__init__()
         self.setFormatter(JsonFormatter(secrets))
         self._blobs = blobs
         self._most = most
         self._running = 0
+        # A context variable keeps the lines of concurrent missions apart.
         self._lines: ContextVar[_Lines | None] = ContextVar("lines of a mission", default=None)
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        """Remember a line that was logged on behalf of a mission."""
+        """Record a line that belongs to a mission."""
         lines = self._lines.get()
         if lines is not None:
             lines.add(self.format(record))
 
     @asynccontextmanager
     async def of(self, mission_id: str) -> AsyncIterator[None]:
-        """Keep what is logged inside, also when it is cancelled or breaks."""
+        """Store the lines logged inside the context, even after an error or a cancellation."""
         lines = _Lines(self._most)
         before = self._lines.set(lines)
         self._running += 1
@@ -60,27 +64,34 @@ class MissionLogs(logging.Handler):
                 logging.getLogger().removeHandler(self)
             if text := lines.text():
                 try:
-                    await asyncio.shield(self._blobs.put(Drawer(kind=Kind.LOGS, owner=mission_id), text))
+                    # Shielded, so that the log of a cancelled mission is stored as well.
+                    await asyncio.shield(
+                        self._blobs.put(Drawer(kind=BlobKind.LOGS, owner=mission_id), text)
+                    )
                 except StoreError as error:
-                    log.warning("the log is not kept: %s", error.message, extra={"mission": mission_id})
+                    log.warning(
+                        "storing the mission log failed: %s",
+                        error.message,
+                        extra={"mission": mission_id},
+                    )
 
 
 async def read_logs(blobs: BlobStore, mission_id: str) -> tuple[bytes, ...]:
-    """What is kept of a mission, as JSON lines; one part for each time it ran, the oldest first.
+    """Return the stored log of a mission as JSON lines; one part per run, oldest first.
 
     Args:
-        blobs: Where logs are.
-        mission_id: Of the mission.
+        blobs: The store.
+        mission_id: The mission.
 
     Raises:
-        StoreError: the store is out of reach.
+        StoreError: the store is unreachable.
     """
-    kept = await blobs.kept(Kind.LOGS, mission_id)
+    kept = await blobs.list_blobs(BlobKind.LOGS, mission_id)
     return tuple([await blobs.get(blob.drawer, blob.digest) for blob in kept])
 
 
 class _Lines:
-    """The last lines, within a limit."""
+    """The most recent lines within a limit."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -97,5 +108,9 @@ class _Lines:
             self._dropped += 1
 
     def text(self) -> bytes:
-        first = b'{"message": "%d lines before these were dropped"}\n' % self._dropped if self._dropped else b""
+        first = (
+            b'{"message": "%d lines before these were dropped"}\n' % self._dropped
+            if self._dropped
+            else b""
+        )
         return first + b"".join(self._lines)

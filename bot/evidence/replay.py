@@ -1,4 +1,4 @@
-"""Run a verdict again from its bundle alone: the red run, then the fix, each beside what the bundle claims."""
+"""Replay of a bundle: the red run, then the fix, each compared with the claim."""
 
 import hashlib
 
@@ -6,71 +6,92 @@ from bot.domain.evidence import Claim, ClaimedFix, EvidenceBundle, Replay
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.domain.request import MissionRequest, Trigger
-from bot.evidence.compare import Findings, compared
-from bot.mission.reports import bounded
-from bot.mission.reproduce import reproduce_failures
-from bot.mission.verify import verify_fix
+from bot.evidence.compare import Findings, compare_bundle
+from bot.mission.failures.reports import bounded
+from bot.mission.verifying.reproduce import reproduce_failures
+from bot.mission.verifying.verify import verify_fix
 from bot.ports import Clock, OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected, SetupFailed
-from sandbox.types import ArchiveSource, ChangeAction, Checkout, FileChange, FileEdit, TestReport, TrustTier
+from sandbox.types import (
+    ArchiveSource,
+    ChangeAction,
+    Checkout,
+    FileChange,
+    FileEdit,
+    TestReport,
+    TrustTier,
+)
 
 MOST_RUNS = 10
-"""A claim decides how often its tests run; not more often than this."""
+"""Most runs; the untrusted claim may ask for more."""
 _MAXFAIL = 5
+"""Failures after which the first run stops, as in a mission by default."""
 
 
-async def replay_bundle(bundle: EvidenceBundle, open_workspace: OpenWorkspace, *, clock: Clock) -> Replay:
+async def replay_bundle(
+    bundle: EvidenceBundle, open_workspace: OpenWorkspace, *, clock: Clock
+) -> Replay:
     """Measure a bundle's claims again.
 
     Args:
-        bundle: Read with suspicion: it decides what runs in the sandbox, and nothing outside of it.
+        bundle: Untrusted; it determines only what runs inside the sandbox.
         open_workspace: Opens sandboxes.
-        clock: Measures how long it takes.
+        clock: Measures the duration.
 
     Raises:
-        ImportRejected: the bundle's checkout cannot be taken in.
-        SandboxUnavailable: no sandbox can be had here.
-        SandboxDied: one went away.
+        ImportRejected: the bundle's checkout cannot be imported.
+        SandboxUnavailable: no sandbox is available here.
+        SandboxDied: a sandbox terminated.
     """
     started = clock.monotonic()
     try:
         findings = await _measured(bundle, open_workspace, clock)
     except SetupFailed as error:
         findings = Findings(trouble=f"the environment cannot be rebuilt here: {error.message}")
-    replay = compared(bundle, findings)
+    replay = compare_bundle(bundle, findings)
     return replay.with_(seconds=round(clock.monotonic() - started, 3))
 
 
-def checkout_of(bundle: EvidenceBundle) -> Checkout:
-    """The failing commit with its recipe. Whatever it claims to be of, its environment is shared with nobody.
+def build_checkout(bundle: EvidenceBundle) -> Checkout:
+    """Return the failing commit with its recipe, at the lowest trust.
+
+    Its environment is never shared: the claimed repository could otherwise get a poisoned one.
 
     Args:
-        bundle: As it was read.
+        bundle: The bundle.
     """
     identity = f"replay:{hashlib.sha256(bundle.checkout).hexdigest()}"
     source = ArchiveSource(content=bundle.checkout, repository_id=identity)
     return Checkout(source=source, tier=TrustTier.FORK, recipe=bundle.claim.recipe)
 
 
-async def _measured(bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock: Clock) -> Findings:
-    claim, checkout = bundle.claim, checkout_of(bundle)
+async def _measured(
+    bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock: Clock
+) -> Findings:
+    claim, checkout = bundle.claim, build_checkout(bundle)
     async with open_workspace(checkout) as workspace:
         first = await reproduce_failures(workspace, maxfail=_MAXFAIL)
         reports = [first.report, *await _again(workspace, claim, first.report)]
         try:
             candidate = await _candidate(claim.fix, workspace) if claim.fix else None
         except (ChangeRejected, UnicodeDecodeError) as error:
-            return Findings(facts=first.facts, reports=tuple(reports), refused=f"the fix cannot be applied: {error}")
+            return Findings(
+                facts=first.facts,
+                reports=tuple(reports),
+                refused=f"the fix cannot be applied: {error}",
+            )
     verification: Verification | None = None
     if candidate is not None:
         context = MissionContext(
             mission_id=claim.mission_id,
-            request=MissionRequest(mission_id=claim.mission_id, trigger=Trigger.COMMAND_LINE, folder="."),
+            request=MissionRequest(
+                mission_id=claim.mission_id, trigger=Trigger.COMMAND_LINE, folder="."
+            ),
             created_at=claim.created_at,
             target_path="",
             facts=first.facts,
             triage=claim.triage,
-            # What is red now, not what the bundle says was red: a claim proves nothing about itself.
+            # The measured failures, not the claimed ones: a claim is no proof of itself.
             test_results=first.report,
             acceptance_criteria=tuple(c.with_(passed=False) for c in claim.criteria),
         )
@@ -79,7 +100,10 @@ async def _measured(bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock
 
 
 async def _again(workspace: Workspace, claim: Claim, first: TestReport) -> list[TestReport]:
-    """More runs, when the claim is about several: until one differs from the first, as often as claimed."""
+    """Repeat the run as often as claimed, until a result differs.
+
+    Only for claims about several runs.
+    """
     if claim.outcome not in {Outcome.FLAKY, Outcome.NOT_REPRODUCED}:
         return []
     reports: list[TestReport] = []
@@ -92,7 +116,7 @@ async def _again(workspace: Workspace, claim: Claim, first: TestReport) -> list[
 
 
 async def _candidate(fix: ClaimedFix, workspace: Workspace) -> Candidate:
-    """The validated edits as changes of the failing commit."""
+    """Return the validated edits as changes of the failing commit."""
     return Candidate(
         id="replayed",
         rung=Rung(fix.rung),

@@ -1,1 +1,1 @@
-"""What can propose a change, from cheap to dear."""
+"""Fixers that propose changes, ordered by cost."""

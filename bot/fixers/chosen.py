@@ -1,4 +1,4 @@
-"""Propose exactly the change a person chose: it was shown before, and is verified like any other."""
+"""Fixer for a change that a person chose from an earlier report."""
 
 from collections.abc import AsyncIterator
 
@@ -11,11 +11,11 @@ from sandbox.types import ChangeAction, FileChange, FileEdit, TestReport
 
 
 class ChosenFixer:
-    """The only rung of a mission that goes on with a person's choice.
+    """The only rung of a mission that continues with a person's choice.
 
     Args:
-        change: What was chosen; None when it is not kept any more.
-        head_sha: The commit it was made for. It holds whole files, so it fits no other.
+        change: The chosen change; None if it is no longer stored.
+        head_sha: The commit the change was made for. It holds whole files, so it fits no other.
     """
 
     def __init__(self, change: ProposedChange | None, head_sha: str | None) -> None:
@@ -29,7 +29,7 @@ class ChosenFixer:
 
     @property
     def rung(self) -> Rung:
-        """Where the change came from."""
+        """Return the rung that produced the change."""
         return Rung(self._change.rung) if self._change else Rung.TOOLS
 
     def applies(self, report: TestReport) -> bool:
@@ -39,25 +39,30 @@ class ChosenFixer:
     async def propose(
         self,
         context: MissionContext,
-        diagnosis: Diagnosis,  # noqa: ARG002 - the port's: there is nothing to look for
+        diagnosis: Diagnosis,  # noqa: ARG002 - required by the port
         workspace: Workspace,
-        budget: FixBudget,  # noqa: ARG002 - the port's: there is nothing to spend
+        budget: FixBudget,  # noqa: ARG002 - required by the port
     ) -> AsyncIterator[Candidate | RungNote]:
-        """The change, once; a note says why it cannot be had."""
+        """Yield the chosen change, or a note with the reason why it is unavailable."""
         change = self._change
         if change is None:
-            yield RungNote(reason="the change that was chosen is not kept any more")
+            yield RungNote(reason="the chosen change is no longer stored")
             return
+        # Whole files of an older commit would revert later changes.
         if context.request.head_sha != self._head_sha:
             yield RungNote(reason="the branch moved on since the change was shown")
             return
         try:
-            changes = [made for edit in change.edits if (made := await _change(edit, workspace)) is not None]
+            changes = [
+                made
+                for edit in change.edits
+                if (made := await _as_file_change(edit, workspace)) is not None
+            ]
         except UnicodeDecodeError:
-            yield RungNote(reason="the change that was chosen holds a file that is not text")
+            yield RungNote(reason="the chosen change contains a file that is not text")
             return
         if not changes:
-            yield RungNote(reason="the change that was chosen is made already")
+            yield RungNote(reason="the branch already contains the chosen change")
             return
         yield Candidate(
             id=change.patch_id or "choice",
@@ -68,12 +73,12 @@ class ChosenFixer:
             explanation=change.explanation,
             changes=tuple(changes),
             candidates_tried=1,
-            score=1.0,  # a person said so
+            score=1.0,  # chosen by a person
         )
 
 
-async def _change(edit: FileEdit, workspace: Workspace) -> FileChange | None:
-    """An edit as a change of this tree; None when the file is like that already."""
+async def _as_file_change(edit: FileEdit, workspace: Workspace) -> FileChange | None:
+    """Convert an edit to a change of this tree; return None if the file already matches."""
     there = await workspace.read_file(edit.path)
     if edit.mode == "deleted":
         return FileChange(action=ChangeAction.DELETE, path=edit.path) if there is not None else None

@@ -1,4 +1,4 @@
-"""Climb the ladder: ask each rung in turn for candidates until one gives some or the budget is spent."""
+"""Run the fixers in order of cost until one returns candidates or the budget is spent."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -13,20 +13,20 @@ from bot.ports import Clock, Fixer, Workspace
 from sandbox.errors import ChangeRejected
 
 LEAST_S = 0.5
-"""With less than this left no rung is asked any more."""
+"""No rung starts with less time than this left, in seconds."""
 
 Proposals = AsyncIterator[Candidate | RungNote]
 
 
 @dataclass
 class _Climb:
-    """What has been found and spent so far; lives for one climb."""
+    """State of one climb: candidates, notes and spending so far."""
 
     context: MissionContext
     diagnosis: Diagnosis
     candidates: list[Candidate] = field(default_factory=list)
     parts: list[Candidate] = field(default_factory=list)
-    """Candidates that mend some failing tests only, kept while a higher rung may do better."""
+    """Candidates that fix only some failing tests, kept as a fallback for higher rungs."""
     notes: list[str] = field(default_factory=list)
     calls: list[ModelCall] = field(default_factory=list)
     near: list[NearMiss] = field(default_factory=list)
@@ -36,10 +36,10 @@ class _Climb:
     cost_usd: float = 0.0
     question: str = ""
     below_s: float | None = None
-    """How long the rungs that ask no model took."""
+    """Time used by the rungs that call no model, in seconds."""
 
-    def hear(self, note: RungNote) -> None:
-        """Take in what a rung says beside its candidates; the rungs above know it from then on."""
+    def record(self, note: RungNote) -> None:
+        """Record a rung's note, so that later rungs see its near misses and suspects."""
         self.question = self.question or note.question
         self.calls += note.calls
         self.near += note.near
@@ -48,7 +48,7 @@ class _Climb:
         self.diagnosis = with_suspects(self.diagnosis, note.suspects)
 
 
-async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
+async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
     context: MissionContext,
     diagnosis: Diagnosis,
     workspace: Workspace,
@@ -56,21 +56,22 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
     budget: FixBudget,
     clock: Clock,
 ) -> FixAttempt:
-    """Candidates of the cheapest rung that has any; never beyond the budget.
+    """Return candidates of the cheapest rung that finds any, within the budget.
 
-    Candidates that mend some failing tests only do not end the climb while a higher rung may be asked: they are what is
-    left when that finds nothing.
+    Candidates that fix only some failing tests do not end the climb while a higher rung is allowed.
+    They are returned if no higher rung finds anything.
 
     Args:
-        context: Which rungs are allowed here, and what a climb before this one came close to.
-        diagnosis: Where to look.
-        workspace: On the failing tree; left as it was found.
-        fixers: Every rung there is, in any order.
-        budget: Time, candidates and money for all rungs together; the model's has time and candidates of its own.
-        clock: Measures them.
+        context: The allowed rungs, and near misses of an earlier climb.
+        diagnosis: Suspect lines and failures.
+        workspace: On the failing tree; left unchanged.
+        fixers: All available fixers, in any order.
+        budget: Time, candidates and money for all rungs. The model rung has its own time and
+            candidates.
+        clock: Measures the time of each rung.
 
     Raises:
-        SandboxError: the sandbox went away.
+        SandboxError: The sandbox is gone.
     """
     started = clock.monotonic()
     so_far = _Climb(context, diagnosis)
@@ -88,9 +89,11 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
             continue
         await _ask(fixer, workspace, left, so_far)
         so_far.rungs.append(int(fixer.rung))
+        # Partial candidates end the climb only if no higher rung is left.
         is_last = not any(other.rung > fixer.rung and other.rung in allowed for other in fixers)
         if so_far.candidates and (is_last or not all(one.partial for one in so_far.candidates)):
             break
+        # The first partial result is the fallback if higher rungs find nothing.
         so_far.parts, so_far.candidates = so_far.parts or so_far.candidates, []
     return FixAttempt(
         candidates=tuple(so_far.candidates or so_far.parts),
@@ -107,11 +110,11 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
 
 
 def with_suspects(diagnosis: Diagnosis, suspects: Sequence[Suspect]) -> Diagnosis:
-    """A diagnosis with places that a rung suspected, in front of its own.
+    """Return the diagnosis with a rung's suspects in front of its own.
 
     Args:
-        diagnosis: Where to look.
-        suspects: Where a rung looked, most suspect first.
+        diagnosis: Suspects known before.
+        suspects: Places the rung examined, most suspicious first.
     """
     known = {(suspect.file, suspect.line) for suspect in suspects}
     rest = (one for one in diagnosis.suspects if (one.file, one.line) not in known)
@@ -119,25 +122,27 @@ def with_suspects(diagnosis: Diagnosis, suspects: Sequence[Suspect]) -> Diagnosi
 
 
 def _left(budget: FixBudget, so_far: _Climb, rung: Rung, *, seconds: float) -> FixBudget | str:
-    """What the next rung may spend, or why it may not spend anything."""
-    # What a long search leaves of its time and trials would not do for a single answer: a model has its own.
+    """Return the next rung's budget, or the reason why it gets none."""
+    # A model has its own time limit: the rest of a long search is too short for one answer.
     is_model = rung is Rung.MODEL
     time_left = budget.time_limit_s - seconds
     if is_model:
         time_left = budget.model_time_limit_s - (seconds - (so_far.below_s or 0.0))
     if time_left < LEAST_S:
-        return "the time was spent before this rung's turn"
-    left = budget.with_(time_limit_s=time_left, money_usd=max(0.0, budget.money_usd - so_far.cost_usd))
+        return "no time left for this rung"
+    left = budget.with_(
+        time_limit_s=time_left, money_usd=max(0.0, budget.money_usd - so_far.cost_usd)
+    )
     if is_model:
         return left
     candidates_left = budget.max_candidates - so_far.tried
     if candidates_left <= 0:
-        return "the candidates were spent before this rung's turn"
+        return "no candidates left for this rung"
     return left.with_(max_candidates=candidates_left)
 
 
 async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _Climb) -> None:
-    """Take one rung's candidates until it ends or the budget does."""
+    """Collect one rung's candidates until it ends or the budget is spent."""
     tried, reason = 0, ""
     limit = asyncio.timeout(budget.time_limit_s)
     about = (so_far.context, so_far.diagnosis, workspace)
@@ -148,15 +153,18 @@ async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _C
                 so_far.cost_usd += proposal.cost_usd
                 if isinstance(proposal, RungNote):
                     reason = proposal.reason
-                    so_far.hear(proposal)
+                    so_far.record(proposal)
                     continue
                 so_far.candidates.append(proposal)
-                if len(so_far.candidates) >= budget.max_survivors or _is_spent(budget, so_far, proposal, tried):
+                if len(so_far.candidates) >= budget.max_survivors or _is_spent(
+                    budget, so_far, proposal, tried
+                ):
                     break
     except TimeoutError:
+        # A TimeoutError of the fixer itself is an error, not our limit.
         if not limit.expired():
             raise
-        reason = f"stopped after {budget.time_limit_s:.0f} s, the time that was left"
+        reason = f"stopped after {budget.time_limit_s:.0f} s, the remaining time"
         await workspace.revert()
     except ChangeRejected as error:
         reason = error.message
@@ -165,12 +173,16 @@ async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _C
     if not so_far.candidates:
         so_far.notes.append(_note(fixer, reason or "proposed nothing"))
     elif all(one.partial for one in so_far.candidates):
-        so_far.notes.append(_note(fixer, reason or "what it proposed mends some of the failing tests only"))
+        so_far.notes.append(
+            _note(fixer, reason or "its candidates fix only some of the failing tests")
+        )
 
 
 def _is_spent(budget: FixBudget, so_far: _Climb, proposal: Candidate, tried: int) -> bool:
-    """Whether another candidate would go beyond the budget; one that costs nothing more is welcome."""
-    return tried >= budget.max_candidates or (proposal.cost_usd > 0.0 and so_far.cost_usd >= budget.money_usd)
+    """Return True if the budget allows no further candidate; the money limits only paid ones."""
+    return tried >= budget.max_candidates or (
+        proposal.cost_usd > 0.0 and so_far.cost_usd >= budget.money_usd
+    )
 
 
 def _note(fixer: Fixer, reason: str) -> str:
@@ -179,9 +191,10 @@ def _note(fixer: Fixer, reason: str) -> str:
 
 @asynccontextmanager
 async def _closing(proposals: Proposals) -> AsyncIterator[Proposals]:
-    """Whatever happens, the fixer gets to clean up before the next rung touches the workspace."""
+    """Close the fixer's generator before the next rung uses the workspace."""
     try:
         yield proposals
     finally:
         if isinstance(proposals, AsyncGenerator):
+            # Leaving the loop early does not close an async generator.
             await proposals.aclose()

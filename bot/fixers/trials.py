@@ -1,4 +1,4 @@
-"""The trial server as another rung may use it: candidates of any origin are tried, ranked and improved as our own."""
+"""Trials of candidates from any rung: tried, ranked and improved like the search's own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,34 +13,34 @@ from sandbox.types import FileChange, Frozen
 
 @dataclass(frozen=True)
 class Failure:
-    """What is to be mended, and where."""
+    """The failure to fix, and its workspace."""
 
     context: MissionContext
     diagnosis: Diagnosis
     workspace: Workspace
-    """On the failing tree; left as it was found."""
+    """On the failing tree; left unchanged."""
 
 
 class Proposed(Frozen):
-    """A change somebody thought of."""
+    """A proposed change of any origin."""
 
     id: str
     title: str
     explanation: str = ""
     changes: tuple[FileChange, ...]
-    """Of the failing tree, each file once, as it is to be."""
+    """Changes of the failing tree, each file once with its new content."""
     votes: int = 1
-    """How many samples came to the same change."""
+    """Number of samples with the same change."""
     changed_lines: int = 0
     rung: Rung = Rung.MODEL
     fixer: str = "model"
-    """Who thought of it, as a candidate says it."""
+    """Name of the fixer, as shown in a candidate."""
 
     def as_candidate(self, **more: object) -> Candidate:
-        """As the ladder takes it.
+        """Convert it to a candidate of the ladder.
 
         Args:
-            more: What is known of it besides.
+            more: Further fields of the candidate.
         """
         plain = Candidate(
             id=self.id,
@@ -54,46 +54,50 @@ class Proposed(Frozen):
 
 
 class Tried(Frozen):
-    """What a trial of a proposed change showed."""
+    """Result of trying a proposed change."""
 
     proposed: Proposed
     passes: bool
-    """Every failing test passes, and none that passed fails."""
+    """True if every failing test passes and no passing test fails."""
     mended: tuple[str, ...] = ()
     still_failing: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
-    """As far as it is known: passing tests run only once a change mends something."""
+    """Tests known to break; passing tests run only if the change fixes something."""
     output: str = ""
-    """What the first failing test says now, or why the change was not tried; bounded, hostile."""
+    """Output of the first failing test, or the reason why the change was not tried. Bounded;
+    untrusted."""
     score: float | None = None
-    """The rank of one that passes: as that of a searched fix, the probability that it is right."""
+    """Rank of a passing change: the probability that it is right, as for searched fixes."""
     candidate: Candidate | None = None
-    """One that passes, as the ladder takes it: rivals, behaviours and warnings filled in. Best first."""
+    """The passing change as a candidate, with rivals, behaviours and warnings."""
 
 
 class Trials(Protocol):
-    """Tries changes in the sandbox; the workspace is left as it was found."""
+    """Tries changes in the sandbox; the workspace is left unchanged."""
 
     async def try_changes(
         self, failure: Failure, proposed: Sequence[Proposed], *, time_limit_s: float
     ) -> tuple[Tried, ...]:
-        """Each change tried as the search tries its own.
+        """Try each change like a candidate of the search.
 
-        One answer for each: those that pass first, ranked by one measure; then those that mend most and break least.
+        Return one result for each: passing ones first by rank, then those that fix most and break
+        least.
         """
         ...
 
     async def search_from(
         self, failure: Failure, start: Proposed, *, time_limit_s: float, max_candidates: int
     ) -> tuple[Tried, ...]:
-        """The search, begun from a change that does not pass yet.
+        """Search from a change that does not pass yet.
 
-        Changes of the failing tree that hold the start and more: those that pass, best first; where none does, the
-        first few that mend more than the start.
+        Return changes of the failing tree that include the start: passing ones, best first. If none
+        passes, return the first few that fix more than the start.
         """
         ...
 
 
 def best_first(tried: Sequence[Tried]) -> tuple[Tried, ...]:
-    """Those that pass first, likeliest first; then those that mend most and break least."""
-    return tuple(sorted(tried, key=lambda t: (not t.passes, -(t.score or 0.0), len(t.broke) - len(t.mended))))
+    """Sort passing changes first by score, then those that fix most and break least."""
+    return tuple(
+        sorted(tried, key=lambda t: (not t.passes, -(t.score or 0.0), len(t.broke) - len(t.mended)))
+    )

@@ -1,1 +1,1 @@
-"""The HTTP server in front of the service: connections, heads and bodies within limits before any handler runs."""
+"""The service's HTTP server: limits on connections, heads and bodies before any handler runs."""

@@ -1,4 +1,4 @@
-"""Request bodies within one budget of memory for all that are in flight."""
+"""Request bodies with a common memory budget."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -7,42 +7,45 @@ from contextlib import contextmanager
 from bot.errors import DeliveryRejected
 
 PART_OVERHEAD = 64
-"""Bytes that Python keeps for a part beside its content: a body sent byte by byte takes more memory than its length."""
+"""Python's overhead for a part, in bytes: a body sent byte by byte takes more than its length."""
 READ_BYTES = 64 * 1024
-"""Largest size of one read, in bytes, see `bot/front/server.py`. It is charged in advance, unless the body is shorter:
-the server may hold a part of every body before the first handler runs."""
+"""Largest size of one read, in bytes, see `bot/front/server.py`.
+
+It is charged in advance, unless the body is shorter: the server may hold a part of every body
+before the first handler runs.
+"""
 
 DIGITS = 20
-"""Of a Content-Length that are read; Python refuses to read thousands."""
+"""Digits of a Content-Length that are read, since Python refuses to parse thousands."""
 
 
 class Body:
-    """One body, as far as it has arrived."""
+    """A body as far as it has arrived."""
 
     def __init__(self, read_bytes: int) -> None:
         self.read_bytes = read_bytes
-        """What is charged in advance."""
+        """Bytes charged in advance."""
         self.size = 0
         """Bytes that have arrived."""
         self.cost = 0
-        """Bytes of the budget that it takes."""
+        """Bytes charged to the budget."""
         self.parts: list[bytes] = []
         self.deadline: asyncio.Timeout | None = None
-        """Ends the reading; None while it is not being read."""
+        """Timeout of the reading; None while it is not being read."""
         self.is_displaced = False
-        """It was refused to make room for smaller ones."""
+        """True if it was rejected to make room for smaller ones."""
 
 
 class Bodies:
-    """The budget.
+    """The memory budget of all bodies.
 
-    When it is full, the largest body that is still arriving gives way, be it the one that just grew. A flood of large
-    bodies therefore cannot keep small ones out, and no body waits for another.
+    When it is full, the largest body that is still arriving is rejected, even if it is the one that
+    just grew. So a flood of large bodies cannot keep small ones out, and no body waits for another.
 
     Args:
-        budget: Bytes that all bodies may take together.
-        most: Bytes that one body may have.
-        within_s: Time in which one body has to arrive, in seconds.
+        budget: Bytes for all bodies together.
+        most: Largest body, in bytes.
+        within_s: Timeout for one body, in seconds.
     """
 
     def __init__(self, budget: int, most: int, within_s: float) -> None:
@@ -53,13 +56,13 @@ class Bodies:
         self._arriving: set[Body] = set()
 
     @property
-    def taken(self) -> int:
-        """Bytes that all bodies take now."""
+    def used_bytes(self) -> int:
+        """Return the bytes charged now."""
         return self._taken
 
     @contextmanager
     def open(self, length: str | None) -> Iterator[Body]:
-        """Open a body, before any of it is read; its memory belongs to the budget until the block ends.
+        """Open a body before it is read; its memory is charged until the block ends.
 
         Args:
             length: Its Content-Length, None without one.
@@ -78,7 +81,9 @@ class Bodies:
         finally:
             self._free(body)
 
-    async def read(self, body: Body, stream: AsyncIterator[bytes], each: Callable[[bytes], None]) -> None:
+    async def read(
+        self, body: Body, stream: AsyncIterator[bytes], each: Callable[[bytes], None]
+    ) -> None:
         """Read a body to its end.
 
         Args:
@@ -87,7 +92,7 @@ class Bodies:
             each: Called with each part.
 
         Raises:
-            DeliveryRejected: it is too large or too slow, or had to give way.
+            DeliveryRejected: it is too large or too slow, or was rejected for smaller ones.
         """
         self._arriving.add(body)
         try:
@@ -100,7 +105,9 @@ class Bodies:
         except TimeoutError:
             if body.is_displaced:
                 raise _busy() from None
-            raise DeliveryRejected(f"the body did not arrive within {self._within_s:g} s", status=408) from None
+            raise DeliveryRejected(
+                f"the body did not arrive within {self._within_s:g} s", status=408
+            ) from None
         finally:
             body.deadline = None
             self._arriving.discard(body)
@@ -140,4 +147,4 @@ class Bodies:
 
 
 def _busy() -> DeliveryRejected:
-    return DeliveryRejected("too much is being received at the same time; deliver again", status=503)
+    return DeliveryRejected("too many bodies are being received; deliver again", status=503)

@@ -1,4 +1,4 @@
-"""The open connections: which of them wait for their client, since when, and which one to close for a new one."""
+"""The open connections: tracks which wait for their client, and which to close for a new one."""
 
 import logging
 import resource
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 FILES_FOR_OTHERS = 256
-"""Open files that databases, sandboxes and requests to GitHub may need besides. An idle service has about forty."""
+"""Open files reserved for databases, sandboxes and GitHub; an idle service has about forty."""
 DRAIN_BYTES = 32 * 1024 * 1024
-"""Bytes of refused bodies that are read and discarded between two ticks: about a sixth of a core's time."""
+"""Bytes of rejected bodies discarded between two ticks, at the cost of a sixth of a core."""
 
 log = logging.getLogger(__name__)
 
 
 class Connection(Protocol):
-    """One connection, as far as it is managed here."""
+    """A managed connection."""
 
     def abort(self) -> None:
         """Close it without an answer."""
@@ -33,13 +33,14 @@ class _Wait:
 
 
 class Connections:
-    """All connections of a server, at most a fixed number.
+    """All connections of a server, up to a limit.
 
-    A connection waits while its client has to act: to send a head or a body, or to read an answer. Only waiting
-    connections are closed for a new one, the longest wait first: an honest client acts within milliseconds.
+    A connection waits while its client has to act: to send a head or body, or to read an answer.
+    Only waiting connections are closed for a new one, the longest wait first: honest clients act
+    within milliseconds.
 
     Args:
-        limit: Most connections at the same time.
+        limit: Most concurrent connections.
         now: The event loop's clock, in seconds.
     """
 
@@ -69,7 +70,7 @@ class Connections:
         return True
 
     def wait(self, connection: Connection, limit_s: float) -> None:
-        """Begin a new wait for the client, for so many seconds at most."""
+        """Start a new wait for the client, limited to `limit_s` seconds."""
         if connection in self._open:
             self._waiting.pop(connection, None)
             now = self._now()
@@ -97,12 +98,17 @@ class Connections:
         return False
 
     def tick(self) -> None:
-        """Close every connection whose wait is over, and drain refused bodies; to be called ten times a second."""
+        """Close connections whose wait timed out, and resume draining.
+
+        Call this ten times a second.
+        """
         now = self._now()
         for connection in [one for one, wait in self._waiting.items() if wait.until <= now]:
             self._close(connection)
         if self._closed_for_others:
-            log.warning("connection limit of %d reached, %d closed", self.limit, self._closed_for_others)
+            log.warning(
+                "connection limit of %d reached, %d closed", self.limit, self._closed_for_others
+            )
             self._closed_for_others = 0
         self._drainable = DRAIN_BYTES
         paused, self._paused = self._paused, []
@@ -124,7 +130,7 @@ class Connections:
 
 
 def fit_open_files(wanted: int) -> int:
-    """Return how many connections this process can keep, after raising its limit of open files where it may.
+    """Return the number of connections that fit, after raising the limit of open files if allowed.
 
     Args:
         wanted: Most connections, as configured.

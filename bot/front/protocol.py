@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with the limits it lacks: on time, on heads, on trailers and on pipelined requests."""
+"""uvicorn's HTTP protocol with additional limits on time, heads, trailers and pipelining."""
 
 from asyncio import AbstractEventLoop, Transport
 from typing import Any
@@ -12,28 +12,30 @@ from bot.domain.http import HttpLimits
 from bot.front.connections import Connections
 
 HEAD_BYTES = 16 * 1024
-"""Largest head. GitHub sends about 1 KiB; nginx accepts 32 KiB and Node.js 16 KiB from clients."""
+"""Largest head, in bytes. GitHub sends about 1 KiB; nginx accepts 32 KiB and Node.js 16 KiB."""
 HEADERS = 100
-"""Most header fields and trailer fields of one request, as in Apache."""
+"""Most header and trailer fields of a request, as in Apache."""
 PIPELINED = 8
-"""Most requests that wait for the answer to an earlier one on the same connection."""
+"""Most pipelined requests that wait for an earlier answer."""
 DRAIN_S = 15.0
-"""Time limit for the rest of a body after its request was answered. The rest is read and discarded: a client that sends
-all before it reads would lose the answer when the connection is closed. nginx takes 30 s."""
+"""Time limit for discarding the rest of a body after its answer, in seconds; nginx takes 30.
+
+Closing at once would lose the answer of a client that sends everything before it reads.
+"""
 GRACE_S = 2.0
-"""Added to the time limit of a body, for handlers that answer a slow body themselves."""
+"""Added to a body's time limit, in seconds, for handlers that answer a slow body themselves."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection within limits.
+    """A connection with limits.
 
     Args:
         connections: All connections of the server.
-        limits: Time limits.
+        limits: The limits.
         config: uvicorn's configuration.
-        server_state: uvicorn's state of the server.
-        app_state: State of the application.
-        _loop: The event loop; uvicorn names it so.
+        server_state: uvicorn's server state.
+        app_state: The application's state.
+        _loop: The event loop; the name is uvicorn's.
     """
 
     def __init__(
@@ -50,15 +52,15 @@ class GuardedProtocol(HttpToolsProtocol):
         self._all = connections
         self._limits = limits
         self._receiving = False
-        """A request has begun to arrive and is not complete."""
+        """True while a request arrives."""
         self._draining = False
-        """The request was answered before its body was complete."""
+        """True if the request was answered before its body was complete."""
         self._outside_bodies = 0
-        """Bytes since the connection began, a request was complete, or a part of a body arrived."""
+        """Bytes since the start, the last complete request, or the last part of a body."""
         self.headers = []
         self.url = b""
 
-    # --- the connection ---------------------------------------------------------------------------------
+    # --- connection -------------------------------------------------------------------------------
 
     @override
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -91,13 +93,13 @@ class GuardedProtocol(HttpToolsProtocol):
         if not self._receiving and not self.cycle.response_complete:
             self._all.serve(self)
 
-    # --- what arrives -----------------------------------------------------------------------------------
+    # --- received data ----------------------------------------------------------------------------
 
     @override
     def data_received(self, data: bytes) -> None:
         if self._draining and not self._all.may_drain(self, len(data)):
             self.flow.pause_reading()
-        # In slices, so that what follows a body in the same read is counted too.
+        # In slices, to count what follows a body in the same read.
         for start in range(0, len(data), HEAD_BYTES):
             part = data[start : start + HEAD_BYTES]
             self._outside_bodies += len(part)
@@ -105,7 +107,7 @@ class GuardedProtocol(HttpToolsProtocol):
             if self.transport.is_closing():
                 return
             if self._outside_bodies > HEAD_BYTES:
-                # A head, trailers, chunk extensions, empty lines, or what follows an upgrade.
+                # A head, trailers, chunk extensions, empty lines, or data after an upgrade.
                 self._refuse_head()
                 return
 
@@ -119,10 +121,10 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Trailers come here, too.
+        # Also called for trailers.
         if len(self.headers) >= HEADERS:
             self._refuse_head()
-            raise ValueError("too many fields")  # ends the parsing; the answer is on its way
+            raise ValueError("too many fields")  # ends the parsing; the answer was sent
         super().on_header(name, value)
 
     @override
@@ -152,7 +154,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete:  # no pipelined request follows
-            self.cycle.body = bytearray()  # the handler did not read it, and the connection may live on
+            self.cycle.body = bytearray()  # unread by the handler; the connection may live on
             self._draining = self._receiving
             self._all.wait(self, DRAIN_S if self._draining else self._limits.head_s)
 

@@ -1,4 +1,4 @@
-"""Make the HTTP server of the service: uvicorn, with limits on what an unknown client can make it hold."""
+"""The service's HTTP server: uvicorn, with limits on resources that unknown clients can use."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ from bot.front.connections import Connections, fit_open_files
 from bot.front.protocol import GuardedProtocol
 
 STOP_S = 15.0
-"""Time for open requests when the service stops: a body and its answer fit in."""
+"""Time for open requests when the service stops, in seconds; enough for a body and its answer."""
 
 
 class GuardedServer(uvicorn.Server):
@@ -27,7 +27,9 @@ class GuardedServer(uvicorn.Server):
         port: Port to listen on.
     """
 
-    def __init__(self, app: Any, limits: HttpLimits, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, app: Any, limits: HttpLimits, *, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         self.connections = Connections(fit_open_files(limits.connections), now=_now)
         protocol = partial(GuardedProtocol, self.connections, limits)
         super().__init__(
@@ -39,7 +41,7 @@ class GuardedServer(uvicorn.Server):
                 ws="none",
                 log_config=None,
                 access_log=False,
-                # An empty list, not None: uvicorn's default is to believe every process of this machine.
+                # Not None: uvicorn's default trusts every process of this machine.
                 proxy_headers=bool(limits.proxies),
                 forwarded_allow_ips=list(limits.proxies),
                 timeout_graceful_shutdown=int(STOP_S),
@@ -51,9 +53,10 @@ class GuardedServer(uvicorn.Server):
         await super().startup(sockets)
         for server in self.servers:
             for listener in server.sockets:
-                # Connections inherit it. It bounds what one read brings: the reads of all connections that are ready
-                # come before the next answer, and the kernel would let the buffer grow to megabytes. The event loop's
-                # own object lacks the method, so a copy of the descriptor is used.
+                # Connections inherit this limit on the size of one read; the kernel's default
+                # buffer
+                # grows to megabytes. All ready connections are read before the next answer is sent.
+                # The event loop's socket lacks setsockopt, so a copy of the descriptor is used.
                 with socket.fromfd(listener.fileno(), listener.family, listener.type) as same:
                     same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BYTES)
 

@@ -1,4 +1,4 @@
-"""What set-up and the doctor ask GitHub: the App itself, where its webhooks go, which workflows a repository has."""
+"""Facts for set-up and the doctor: the App, its webhook address and a repository's workflows."""
 
 from pydantic import Field
 
@@ -10,13 +10,13 @@ from sandbox.types import Frozen
 
 
 class HookReply(Slim):
-    """Where webhooks go."""
+    """The webhook configuration."""
 
     url: str = ""
 
 
 class AppEventsReply(Slim):
-    """What the App is subscribed to."""
+    """The App's permissions and event subscriptions."""
 
     slug: str = ""
     html_url: str = ""
@@ -45,29 +45,35 @@ class Workflow(Frozen):
 
 
 class AppFacts:
-    """Facts about the App; nothing here is part of a mission.
+    """Facts about the App that no mission needs.
 
     Args:
-        client: Signed in as the App.
+        client: The client of the App.
     """
 
     def __init__(self, client: AppClient) -> None:
         self._client = client
 
     async def app(self) -> AppEventsReply:
-        """What the App was given and is subscribed to."""
-        return AppEventsReply.model_validate_json((await self._client.as_app("GET", "/app")).content)
+        """Return the App's permissions and event subscriptions."""
+        return AppEventsReply.model_validate_json(
+            (await self._client.as_app("GET", "/app")).content
+        )
 
     async def hook_url(self) -> str:
-        """Where webhooks go; empty when the App has none."""
-        return HookReply.model_validate_json((await self._client.as_app("GET", "/app/hook/config")).content).url
+        """Return the webhook address; empty if the App has none."""
+        return HookReply.model_validate_json(
+            (await self._client.as_app("GET", "/app/hook/config")).content
+        ).url
 
     async def set_hook_secret(self, secret: str) -> None:
-        """Have webhooks signed with this."""
+        """Set the secret for webhook signatures."""
         await self._client.as_app("PATCH", "/app/hook/config", json={"secret": secret})
 
     async def workflows(self, repository: RepositoryRef) -> tuple[Workflow, ...]:
-        """The workflows of a repository, every page."""
-        replies = await self._client.pages(repository, "/actions/workflows", needs="actions:read", params={})
+        """Return the workflows of a repository, from every page."""
+        replies = await self._client.pages(
+            repository, "/actions/workflows", needs="actions:read", params={}
+        )
         found = (one for reply in replies for one in read(reply, WorkflowsReply).workflows)
         return tuple(Workflow(path=one.path, is_active=one.state == "active") for one in found)

@@ -1,4 +1,4 @@
-"""What we read of GitHub's answers about the App itself: who it is, where it is installed, what it was told."""
+"""The fields we read from GitHub's responses about the App and its installations."""
 
 from datetime import datetime
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from pydantic import Field
 
 from bot.domain.github import HookDelivery, InstallationRef
-from bot.github.events import Account, Id, Repository, Slim
+from bot.github.events import GitHubAccount, Id, Repository, Slim
 
 
 class TokenReply(Slim):
-    """An installation token; its form and length are GitHub's business."""
+    """An installation token; its format is opaque."""
 
     token: str = Field(min_length=1, repr=False)
     expires_at: datetime | None = None
@@ -25,7 +25,7 @@ class AppReply(Slim):
 
 
 class UserReply(Slim):
-    """A person, or a bot."""
+    """A user or bot."""
 
     login: str
 
@@ -35,15 +35,16 @@ class InstallationReply(Slim):
 
     id: Id
     permissions: dict[str, Any] = Field(default_factory=dict)
-    account: Account | dict[str, Any] | None = None
+    # An enterprise has no login.
+    account: GitHubAccount | dict[str, Any] | None = None
     suspended_at: datetime | None = None
     events: tuple[str, ...] = ()
 
     def state(self) -> InstallationRef:
-        """As the bot knows it."""
+        """Return the installation as a domain value."""
         return InstallationRef(
             id=self.id,
-            account=self.account.login if isinstance(self.account, Account) else "",
+            account=self.account.login if isinstance(self.account, GitHubAccount) else "",
             suspended=self.suspended_at is not None,
             permissions={name: str(level) for name, level in self.permissions.items()},
             events=self.events,
@@ -57,7 +58,7 @@ class RepositoriesReply(Slim):
 
 
 class HookDeliveryReply(Slim):
-    """One attempt to deliver a webhook."""
+    """A delivery attempt of a webhook."""
 
     id: Id
     guid: str
@@ -70,18 +71,18 @@ class HookDeliveryReply(Slim):
     installation_id: Id | None = None
 
     def state(self) -> HookDelivery:
-        """As the bot knows it."""
+        """Return the attempt as a domain value."""
         return HookDelivery(**{**self.model_dump(), "delivered_at": self.delivered_at.isoformat()})
 
 
 class HookRequest(Slim):
-    """What was sent."""
+    """The request of a delivery attempt."""
 
     payload: Any = None
 
 
 class HookDeliveryDetail(Slim):
-    """One attempt with what was sent."""
+    """A delivery attempt with its request."""
 
     event: str
     request: HookRequest

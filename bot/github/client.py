@@ -1,4 +1,4 @@
-"""GitHub as one who holds tokens sees it: requests about repositories, pages, logs, GraphQL."""
+"""A GitHub client for requests about repositories: pages, logs and GraphQL."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -13,29 +13,38 @@ from bot.domain.request import RepositoryRef
 from bot.errors import RateLimited
 from bot.github.names import repository_path
 from bot.github.refusals import graphql_refusal, refusal
-from bot.github.sending import TIMEOUT, WHOLE_S, Answers, Limit, Pace, Sender, careful, unreachable
-from bot.github.tokens import Key, Permissions, Token, TokenStore, key_of, rights_for
+from bot.github.sending import (
+    TIMEOUT,
+    WHOLE_S,
+    Answers,
+    Limit,
+    Pace,
+    Sender,
+    send_with_retries,
+    unreachable,
+)
+from bot.github.tokens import Key, Permissions, Token, TokenStore, rights_for, token_key
 
 WRITE_PAUSE_S = 1.0
-"""GitHub asks for a second between writes."""
+"""Pause between two writes, in seconds; GitHub recommends one second."""
 
 REPEATABLE = frozenset({"GET", "DELETE"})
-"""Done twice is done once; everything else may leave a second trace."""
+"""Idempotent methods. A repeated POST or PATCH may act twice."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who we are on GitHub."""
+    """Our own identity on GitHub."""
 
     login: str
     """`metaagent[bot]`."""
     app_id: int | None = None
-    """None for a person's token."""
+    """None for a personal token."""
 
 
 @dataclass
 class Lane:
-    """What belongs to one event loop: connections, locks and tokens cannot be shared between loops."""
+    """The state of one event loop. Connections, locks and tokens cannot be shared between loops."""
 
     sender: Sender
     tokens: TokenStore = field(default_factory=TokenStore)
@@ -43,11 +52,11 @@ class Lane:
     installations: dict[Key, int] = field(default_factory=dict)
     paces: dict[Key, Pace] = field(default_factory=dict)
     limits: dict[Key, Limit] = field(default_factory=dict)
-    """By installation, or by repository where that is not known."""
+    """By installation, as GitHub counts requests; by repository if it is unknown."""
 
 
 class GitHubClient(ABC):
-    """Sends requests with the token that each may have.
+    """A client that sends each request with the narrowest possible token.
 
     Args:
         api_url: `https://api.github.com/`, or `https://HOST/api/v3/`.
@@ -55,7 +64,7 @@ class GitHubClient(ABC):
     """
 
     renewable = True
-    """Whether a refused token can be replaced."""
+    """True if a rejected token can be replaced."""
 
     def __init__(self, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
         self.api_url = api_url if api_url.endswith("/") else f"{api_url}/"
@@ -64,7 +73,7 @@ class GitHubClient(ABC):
         self._identity: Identity | None = None
 
     async def identity(self) -> Identity:
-        """Who we are; asked once."""
+        """Return our identity; fetched once."""
         if self._identity is None:
             self._identity = await self._who()
         return self._identity
@@ -79,45 +88,64 @@ class GitHubClient(ABC):
         params: Mapping[str, str | int] | None = None,
         json: Any = None,
     ) -> httpx.Response:
-        """One request about a repository, with a token that may do just this.
+        """Send one request about a repository, with a token limited to its needs.
 
         Args:
-            repository: Whose.
+            repository: The repository.
             method: GET, POST, PATCH, DELETE.
             path: Below `/repos/owner/name`, already percent-encoded.
-            needs: The permission, `checks:write`.
-            params: The query.
-            json: The body.
+            needs: The required permission, `checks:write`.
+            params: The query parameters.
+            json: The request body.
 
         Raises:
-            GitHubError: refused, failed or not reached.
+            GitHubError: the request was refused, failed or got no response.
         """
         what = (method, repository_path(repository) + path, params, json)
+        # GitHub's secondary rate limit asks for serial writes, at least one second apart.
         if method == "GET":
             return await self._signed(repository, needs, what)
-        async with self._lane().paces.setdefault(key_of(repository), Pace()).turn(self._write_pause_s):
+        async with (
+            self._lane().paces.setdefault(token_key(repository), Pace()).turn(self._write_pause_s)
+        ):
             return await self._signed(repository, needs, what)
 
     async def pages(
-        self, repository: RepositoryRef, path: str, *, needs: str, params: Mapping[str, str | int], most: int = 30
+        self,
+        repository: RepositoryRef,
+        path: str,
+        *,
+        needs: str,
+        params: Mapping[str, str | int],
+        most: int = 30,
     ) -> list[httpx.Response]:
-        """Every page of a list, at most `most` of them."""
+        """Return the pages of a list, at most `most` of them."""
         replies: list[httpx.Response] = []
         for page in range(1, most + 1):
+            # 100 is GitHub's largest page.
             query = {"per_page": 100, **params, "page": page}
             replies.append(await self.call(repository, "GET", path, needs=needs, params=query))
             if "next" not in replies[-1].links:
                 break
         return replies
 
-    async def mutate(self, repository: RepositoryRef, query: str, variables: Mapping[str, Any], *, needs: str) -> Any:
-        """One GraphQL mutation about a repository; its data.
+    async def mutate(
+        self, repository: RepositoryRef, query: str, variables: Mapping[str, Any], *, needs: str
+    ) -> Any:
+        """Send one GraphQL mutation about a repository and return its data.
 
         Raises:
-            GitHubError: refused, failed or not reached.
+            GitHubError: the request was refused, failed or got no response.
         """
-        what = ("POST", graphql_url(self.api_url), None, {"query": query, "variables": dict(variables)})
-        async with self._lane().paces.setdefault(key_of(repository), Pace()).turn(self._write_pause_s):
+        what = (
+            "POST",
+            graphql_url(self.api_url),
+            None,
+            {"query": query, "variables": dict(variables)},
+        )
+        async with (
+            self._lane().paces.setdefault(token_key(repository), Pace()).turn(self._write_pause_s)
+        ):
             reply = await self._signed(repository, needs, what)
         refused = graphql_refusal(reply, needs)
         if isinstance(refused, RateLimited):
@@ -127,36 +155,42 @@ class GitHubClient(ABC):
         return reply.json()["data"]
 
     async def token(self, repository: RepositoryRef, rights: Permissions) -> Token:
-        """A token for this repository with these rights."""
-        return await self._lane().tokens.get(key_of(repository), rights, lambda: self._mint(repository, rights))
+        """Return a token for this repository with these rights."""
+        return await self._lane().tokens.get(
+            token_key(repository), rights, lambda: self._mint(repository, rights)
+        )
 
     async def release(self, repository: RepositoryRef) -> None:
-        """Give back every token held for a repository; never raises."""
-        await self._revoke(self._lane().tokens.take(key_of(repository)))
+        """Revoke every token held for a repository; never raises."""
+        await self._revoke(self._lane().tokens.take(token_key(repository)))
 
     async def aclose(self) -> None:
-        """Give back the tokens and close the connections of this event loop."""
+        """Revoke the tokens and close the connections of this event loop."""
         lane = self._lanes.get(asyncio.get_running_loop())
         if lane is not None:
             await self._revoke(lane.tokens.take())
             self._lanes.pop(asyncio.get_running_loop(), None)
             await lane.sender.aclose()
 
-    async def tail_of(self, url: str, limit: int, most: int) -> bytes:
-        """The end of a document at a signed address, which must not see our token.
+    async def read_tail(self, url: str, limit: int, most: int) -> bytes:
+        """Return the end of a document at a signed address, without sending our token there.
+
+        GitHub's signed addresses of logs expire after a minute.
 
         Args:
-            url: From a redirect of GitHub's.
-            limit: Bytes kept.
-            most: Bytes read before giving up on the rest.
+            url: The target of a redirect from GitHub.
+            limit: Number of bytes to return.
+            most: Number of bytes to read before stopping.
         """
         try:
             async with asyncio.timeout(WHOLE_S):
-                return await self._tail_of(url, limit, most)
+                return await self._read_tail(url, limit, most)
         except (httpx.HTTPError, TimeoutError) as error:
-            raise unreachable(error if isinstance(error, httpx.HTTPError) else httpx.ReadTimeout("slow")) from error
+            raise unreachable(
+                error if isinstance(error, httpx.HTTPError) else httpx.ReadTimeout("slow")
+            ) from error
 
-    # --- what differs by kind of token --------------------------------------------------------------
+    # --- differs by kind of token -----------------------------------------------------------------
 
     @abstractmethod
     async def _who(self) -> Identity: ...
@@ -167,39 +201,48 @@ class GitHubClient(ABC):
     @abstractmethod
     async def _revoke(self, tokens: list[Token]) -> None: ...
 
-    # --- inside -------------------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------------
 
     def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()
+        # The keys are weak references, so that the state disappears with its event loop.
         lane = self._lanes.get(loop)
         if lane is None:
             lane = self._lanes[loop] = Lane(Sender(self.api_url))
         return lane
 
     def _limit(self, repository: RepositoryRef) -> Limit:
-        return self._lane().limits.setdefault(repository.installation_id or key_of(repository), Limit())
+        return self._lane().limits.setdefault(
+            repository.installation_id or token_key(repository), Limit()
+        )
 
-    async def _signed(self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any]) -> httpx.Response:
+    async def _signed(
+        self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any]
+    ) -> httpx.Response:
         from githubkit import TokenAuthStrategy
 
         rights, lane = rights_for(needs), self._lane()
         method, url, params, json = what
-        key = (key_of(repository), rights, url, tuple(sorted((params or {}).items())))
+        key = (token_key(repository), rights, url, tuple(sorted((params or {}).items())))
         is_read = method == "GET"
 
         async def send() -> httpx.Response:
             token = await self.token(repository, rights)
             headers = lane.answers.condition(key) if is_read else None
             auth = TokenAuthStrategy(token.value)
-            reply = await lane.sender.send(auth, method, url, params=params, json=json, headers=headers)
+            reply = await lane.sender.send(
+                auth, method, url, params=params, json=json, headers=headers
+            )
+            # A young token may only be unknown to this server; an older one was revoked.
             if reply.status_code == httpx.codes.UNAUTHORIZED and not token.is_young:
-                lane.tokens.drop(key_of(repository), rights, token)
+                lane.tokens.drop(token_key(repository), rights, token)
             return lane.answers.settle(key, reply) if is_read else reply
 
         limit = self._limit(repository)
+        # GitHub may ban clients that continue during a limit.
         limit.heed()
         try:
-            reply = await careful(
+            reply = await send_with_retries(
                 send,
                 needs=needs,
                 repeatable=method in REPEATABLE,
@@ -211,11 +254,12 @@ class GitHubClient(ABC):
         limit.eased()
         return reply
 
-    async def _tail_of(self, url: str, limit: int, most: int) -> bytes:
+    async def _read_tail(self, url: str, limit: int, most: int) -> bytes:
         kept = bytearray()
         read = 0
         transport = self._lane().sender.transport
         async with (
+            # A client without credentials: the signed address must not receive our token.
             httpx.AsyncClient(transport=transport, timeout=TIMEOUT, follow_redirects=True) as plain,
             plain.stream("GET", url) as reply,
         ):
@@ -224,6 +268,7 @@ class GitHubClient(ABC):
                 raise refusal(reply, "actions:read")
             async for part in reply.aiter_bytes():
                 kept += part
+                # Only the last bytes stay in memory.
                 del kept[:-limit]
                 read += len(part)
                 if read > most:
@@ -232,7 +277,8 @@ class GitHubClient(ABC):
 
 
 def graphql_url(api_url: str) -> str:
-    """Where GraphQL is answered, from where REST is."""
+    """Return the GraphQL address that belongs to a REST address."""
+    # Enterprise Server: REST below /api/v3/, GraphQL at /api/graphql.
     if api_url.endswith("/api/v3/"):
         return f"{api_url.removesuffix('v3/')}graphql"
     return f"{api_url}graphql"

@@ -1,4 +1,4 @@
-"""Commits by the API: signed by GitHub, on top of the commit we know, made once however often they are asked for."""
+"""Commits through the API: signed by GitHub, on a known parent, idempotent when repeated."""
 
 import base64
 from collections.abc import Sequence
@@ -15,50 +15,63 @@ from bot.github.replies import CommitFile, CommitReply, GitCommitReply, GitObjec
 from sandbox.types import FileEdit
 
 MUTATION = """
-mutation ($input: CreateCommitOnBranchInput!) { createCommitOnBranch(input: $input) { commit { oid } } }
+mutation ($input: CreateCommitOnBranchInput!) {
+  createCommitOnBranch(input: $input) { commit { oid } }
+}
 """
 MUTATION_LIMIT = 30_000_000
-"""Bytes of base64 one mutation may carry; above, blobs are sent one by one."""
+"""Largest base64 content of one mutation, in bytes; beyond it, blobs are sent one by one.
+
+GitHub refuses mutations above about 40 MB.
+"""
 
 
 class GitHubCommits(GitHubReading):
-    """Commits and branches."""
+    """Calls for commits and branches."""
 
     async def commit_on_new_branch(
         self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
     ) -> str:
-        """One commit by the API on a branch that must not exist (or already hold this very commit); its SHA.
+        """Create one commit through the API on a new branch and return its SHA.
+
+        A branch that already holds this commit is accepted, so that the call can be repeated.
 
         Raises:
-            Conflict: the branch exists and holds something else.
+            Conflict: the branch exists with other content.
         """
         branch_segment(commit.branch)
         _check_paths(edits)
         head = await self.branch_head(repository, commit.branch)
         if head is None:
             made = await self._git_commit(repository, commit, edits)
-            # GitHub signs what a bot commits here, mostly. Where it does not, it signs what GraphQL commits;
-            # that needs the branch first, at the red commit: CI looks at it once more, so it is second choice.
+            # GitHub usually signs a bot's commits here. If not, it signs those made by GraphQL.
+            # They need an existing branch: it starts at the red commit, where CI runs once more.
             by_mutation = not made.verification.verified and fits_mutation(edits)
-            head = await self._new_branch(repository, commit, commit.parent if by_mutation else made.sha)
+            head = await self._new_branch(
+                repository, commit, commit.parent if by_mutation else made.sha
+            )
         return await self._commit_at(repository, commit, edits, head)
 
-    async def commit_on_branch(self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]) -> str:
-        """One verified commit on an existing branch whose head is `commit.parent`; its SHA. Never forces.
+    async def commit_on_branch(
+        self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
+    ) -> str:
+        """Create one verified commit on an existing branch, and return its SHA.
+
+        The head of the branch must be `commit.parent`; the update is never forced.
 
         Raises:
             Conflict: the branch moved.
-            NotPermitted: rules of the branch do not allow it.
+            NotPermitted: the branch rules do not allow it.
         """
         branch_segment(commit.branch)
         _check_paths(edits)
         head = await self.branch_head(repository, commit.branch)
         if head is None:
-            raise Conflict(f"the branch {commit.branch} is gone", status=409)
+            raise Conflict(f"the branch {commit.branch} no longer exists", status=409)
         return await self._commit_at(repository, commit, edits, head)
 
     async def delete_branch(self, repository: RepositoryRef, branch: str, *, expected: str) -> bool:
-        """Take a branch away if it still points to `expected`; whether it is gone."""
+        """Delete a branch if it still points to `expected`. Return True if it no longer exists."""
         head = await self.branch_head(repository, branch)
         if head is None:
             return True
@@ -68,8 +81,11 @@ class GitHubCommits(GitHubReading):
         try:
             await self._client.call(repository, "DELETE", path, needs="contents:write")
         except GitHubError as error:
-            # Somebody else was faster, or our own first try was.
-            if error.status in {404, 409, 422} and await self.branch_head(repository, branch) is None:
+            # Another process deleted it first, or our own first attempt did.
+            if (
+                error.status in {404, 409, 422}
+                and await self.branch_head(repository, branch) is None
+            ):
                 return True
             raise
         return True
@@ -77,48 +93,55 @@ class GitHubCommits(GitHubReading):
     async def _commit_at(
         self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit], head: str
     ) -> str:
-        """The commit on a branch that points to `head`: made, or found there."""
+        """Create the commit on a branch that points to `head`, or find it there."""
         if head != commit.parent:
-            return await self._found(repository, commit, edits, head)
+            return await self._confirm_head(repository, commit, edits, head)
         try:
             if fits_mutation(edits):
                 with suppress(NotFound):
-                    # The repository has another name now, which only REST follows, or GitHub is too old for this.
+                    # Only REST follows a renamed repository; an old GitHub lacks the mutation.
                     return await self._mutate(repository, commit, edits)
             made = (await self._git_commit(repository, commit, edits)).sha
             path = f"/git/refs/heads/{branch_segment(commit.branch)}"
+            # Without force, GitHub refuses to drop a commit that was pushed meanwhile.
             body = {"sha": made, "force": False}
             await self._client.call(repository, "PATCH", path, needs="contents:write", json=body)
         except GitHubError as error:
-            return await self._found_after(repository, commit, edits, error)
+            return await self._find_after_error(repository, commit, edits, error)
         return made
 
-    async def _found(
+    async def _confirm_head(
         self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit], head: str
     ) -> str:
-        """The head, when it is the commit we want to make.
+        """Return the head if it is the intended commit.
 
         Raises:
-            Conflict: it is something else.
+            Conflict: it is another commit.
         """
-        reply = await self._client.call(repository, "GET", f"/commits/{sha_segment(head)}", needs="contents:read")
+        reply = await self._client.call(
+            repository, "GET", f"/commits/{sha_segment(head)}", needs="contents:read"
+        )
         if is_same(read(reply, CommitReply), commit, edits):
             return head
-        raise Conflict(f"the branch {commit.branch} holds something else", status=409)
+        raise Conflict(f"the branch {commit.branch} holds another commit", status=409)
 
-    async def _found_after(
-        self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit], error: GitHubError
+    async def _find_after_error(
+        self,
+        repository: RepositoryRef,
+        commit: BranchCommit,
+        edits: Sequence[FileEdit],
+        error: GitHubError,
     ) -> str:
-        """The commit that was made although its answer was lost, or made by another run of this step."""
+        """Return the commit if it was created despite the error, or by another run of this step."""
         if not (error.retryable or isinstance(error, Conflict)):
             raise error
         head = await self.branch_head(repository, commit.branch)
         if head is None or head == commit.parent:
             raise error
-        return await self._found(repository, commit, edits, head)
+        return await self._confirm_head(repository, commit, edits, head)
 
     async def _new_branch(self, repository: RepositoryRef, commit: BranchCommit, sha: str) -> str:
-        """Make the branch; where it points afterwards."""
+        """Create the branch and return its head."""
         try:
             ref = {"ref": f"refs/heads/{commit.branch}", "sha": sha}
             return read(await self._post(repository, "/git/refs", ref), RefReply).object.sha
@@ -130,10 +153,16 @@ class GitHubCommits(GitHubReading):
                 raise
             return head
 
-    async def _mutate(self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]) -> str:
+    async def _mutate(
+        self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
+    ) -> str:
         headline, _, body = commit.message.partition("\n")
         wanted = {
-            "branch": {"repositoryNameWithOwner": repository.full_name, "branchName": commit.branch},
+            "branch": {
+                "repositoryNameWithOwner": repository.full_name,
+                "branchName": commit.branch,
+            },
+            # GitHub refuses the commit if the branch moved since.
             "expectedHeadOid": commit.parent,
             "message": {"headline": headline, "body": body.strip("\n")},
             "fileChanges": {
@@ -145,18 +174,22 @@ class GitHubCommits(GitHubReading):
                 "deletions": [{"path": edit.path} for edit in edits if edit.mode == "deleted"],
             },
         }
-        data = await self._client.mutate(repository, MUTATION, {"input": wanted}, needs="contents:write")
+        data = await self._client.mutate(
+            repository, MUTATION, {"input": wanted}, needs="contents:write"
+        )
         try:
             return sha_segment(data["createCommitOnBranch"]["commit"]["oid"])
         except (KeyError, TypeError) as error:
-            raise GitHubError("GitHub did not say which commit it made", retryable=True) from error
+            raise GitHubError("GitHub did not return the new commit", retryable=True) from error
 
     async def _git_commit(
         self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
     ) -> GitCommitReply:
-        """A commit that no branch points to yet; without author, so that GitHub signs it for a bot."""
+        """Create a commit that no branch points to; without an author, so that GitHub signs it."""
         path = f"/git/commits/{sha_segment(commit.parent)}"
-        parent = read(await self._client.call(repository, "GET", path, needs="contents:read"), GitCommitReply)
+        parent = read(
+            await self._client.call(repository, "GET", path, needs="contents:read"), GitCommitReply
+        )
         entries = [await self._entry(repository, edit) for edit in edits]
         body: dict[str, Any] = {"base_tree": parent.tree.sha, "tree": entries}
         tree = read(await self._post(repository, "/git/trees", body), GitObject).sha
@@ -164,48 +197,67 @@ class GitHubCommits(GitHubReading):
         return read(await self._post(repository, "/git/commits", body), GitCommitReply)
 
     async def _entry(self, repository: RepositoryRef, edit: FileEdit) -> dict[str, Any]:
-        """One file of the new tree."""
+        """Create the tree entry of one file."""
         if edit.mode == "deleted":
+            # A null SHA removes the file from the tree.
             return {"path": edit.path, "mode": "100644", "type": "blob", "sha": None}
         blob = {"content": base64.b64encode(edit.content).decode("ascii"), "encoding": "base64"}
         sha = read(await self._post(repository, "/git/blobs", blob), GitObject).sha
         return {"path": edit.path, "mode": edit.mode, "type": "blob", "sha": sha}
 
     async def _post(
-        self, repository: RepositoryRef, path: str, body: dict[str, Any], *, needs: str = "contents:write"
+        self,
+        repository: RepositoryRef,
+        path: str,
+        body: dict[str, Any],
+        *,
+        needs: str = "contents:write",
     ) -> Any:
         return await self._client.call(repository, "POST", path, needs=needs, json=body)
 
 
 def fits_mutation(edits: Sequence[FileEdit]) -> bool:
-    """Whether GraphQL can make this commit: it knows one mode only, and takes so much."""
+    """Return True if GraphQL can create this commit.
+
+    It writes every file with mode 100644 and limits their total size.
+    """
     size = sum(4 * len(edit.content) // 3 + 4 for edit in edits)
     return size <= MUTATION_LIMIT and all(edit.mode != "100755" for edit in edits)
 
 
 def is_same(there: CommitReply, commit: BranchCommit, edits: Sequence[FileEdit]) -> bool:
-    """Whether a commit is the one we want to make: same parent, same words, same files."""
+    """Return True if a commit has the intended parent, message and files."""
     if [parent.sha for parent in there.parents] != [commit.parent]:
         return False
+    # GraphQL takes headline and body apart, so white space may differ.
     if there.commit.message.split() != commit.message.split():
         return False
-    wanted = {edit.path: None if edit.mode == "deleted" else blob_sha(edit.content) for edit in edits}
+    wanted = {
+        edit.path: None if edit.mode == "deleted" else blob_sha(edit.content) for edit in edits
+    }
     found: dict[str, str | None] = {}
     for file in there.files or ():
         found |= _change(file)
-    # What an edit leaves as it was is no change, so it is not listed.
-    return bool(found) and all(path in wanted and wanted[path] == sha for path, sha in found.items())
+    # An edit that leaves a file unchanged is not listed by GitHub.
+    return bool(found) and all(
+        path in wanted and wanted[path] == sha for path, sha in found.items()
+    )
 
 
 def _change(file: CommitFile) -> dict[str, str | None]:
     if file.status == "removed":
         return {file.filename: None}
-    left = {file.previous_filename: None} if file.status == "renamed" and file.previous_filename else {}
+    left = (
+        {file.previous_filename: None}
+        if file.status == "renamed" and file.previous_filename
+        else {}
+    )
     return {**left, file.filename: file.sha}
 
 
 def blob_sha(content: bytes) -> str:
-    """The name git gives to a file's content."""
+    """Return git's object id of a blob."""
+    # git's object format: a header with the size, a null byte, the content.
     return sha1(b"blob %d\x00" % len(content) + content, usedforsecurity=False).hexdigest()
 
 

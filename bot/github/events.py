@@ -1,4 +1,7 @@
-"""Check a webhook's signature and cut its payload down to the few fields we use."""
+"""Webhook payloads: header checks and the few fields that we use.
+
+githubkit's complete models refuse many real payloads, and take seconds for their first one.
+"""
 
 import re
 from typing import Annotated, Any, TypeVar
@@ -8,11 +11,10 @@ from pydantic_core import from_json
 
 from bot.domain.request import SHA, RepositoryRef
 from bot.errors import DeliveryRejected
-from bot.github.signature import Signature
 from sandbox.types import Frozen
 
 Id = Annotated[int, Field(ge=0, lt=2**63)]
-"""An identity of GitHub's; the bound is what a database integer holds."""
+"""A GitHub id; the bound is that of a database integer."""
 
 _DELIVERY = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _WORD = re.compile(r"[a-z_]{1,100}")
@@ -28,7 +30,7 @@ Listed = Annotated[tuple[Item, ...], BeforeValidator(_null_is_empty)]
 
 
 class Slim(BaseModel):
-    """Part of a payload: only the fields we read, whatever else GitHub sends."""
+    """A part of a payload; other fields are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -36,7 +38,7 @@ class Slim(BaseModel):
 Event = TypeVar("Event", bound=Slim)
 
 
-class Account(Slim):
+class GitHubAccount(Slim):
     """A user, an organisation or a bot."""
 
     login: str
@@ -44,19 +46,19 @@ class Account(Slim):
 
     @property
     def is_bot(self) -> bool:
-        """Whether GitHub says it is a bot."""
+        """Return True if GitHub marks the account as a bot."""
         return self.type == "Bot"
 
 
 class App(Slim):
-    """The App that made a check."""
+    """The App that created a check."""
 
     id: Id | None = None
     slug: str | None = None
 
 
 class Installation(Slim):
-    """Where our App is installed."""
+    """An installation of our App."""
 
     id: Id
 
@@ -85,7 +87,10 @@ class Side(Slim):
 
 
 class PullRequestLink(Slim):
-    """An entry of `check_run.pull_requests`; may be about another repository."""
+    """An entry of `check_run.pull_requests`; may be about another repository.
+
+    The list is empty for pull requests from forks.
+    """
 
     number: Id
     head: Side
@@ -126,8 +131,8 @@ class WorkflowRun(Slim):
     head_sha: str = Field(pattern=SHA)
     head_repository: SideRepository | None = None
     conclusion: str | None = None
-    actor: Account | None = None
-    triggering_actor: Account | None = None
+    actor: GitHubAccount | None = None
+    triggering_actor: GitHubAccount | None = None
     pull_requests: Listed[PullRequestLink] = ()
 
 
@@ -144,7 +149,7 @@ class WorkflowJob(Slim):
 
 
 class BranchHead(Slim):
-    """The commit at which a branch stands."""
+    """The head commit of a branch."""
 
     sha: str
 
@@ -157,7 +162,7 @@ class Branch(Slim):
 
 
 class Issue(Slim):
-    """An issue, or a pull request seen as one."""
+    """An issue, or a pull request in its issue form, which then has `pull_request`."""
 
     number: Id
     state: str | None = None
@@ -169,7 +174,7 @@ class Comment(Slim):
 
     id: Id
     body: str | None = None
-    user: Account | None = None
+    user: GitHubAccount | None = None
 
 
 class PullRequest(Slim):
@@ -179,22 +184,22 @@ class PullRequest(Slim):
     state: str | None = None
     merged: bool | None = None
     merge_commit_sha: str | None = Field(default=None, pattern=SHA)
-    user: Account | None = None
+    user: GitHubAccount | None = None
     head: Side
     base: Side
 
 
 class Payload(Slim):
-    """What every event of a repository carries."""
+    """The fields common to all events of a repository."""
 
     action: str | None = None
     repository: Repository
-    sender: Account | None = None
+    sender: GitHubAccount | None = None
     installation: Installation | None = None
 
     @property
     def repository_ref(self) -> RepositoryRef:
-        """The repository as the rest of the bot knows it."""
+        """Return the repository as a domain value."""
         owner, _, name = self.repository.full_name.partition("/")
         return RepositoryRef(
             id=self.repository.id,
@@ -213,7 +218,7 @@ class CheckRunEvent(Payload):
 
 
 class IssueCommentEvent(Payload):
-    """`issue_comment`."""
+    """`issue_comment`; it carries no head commit."""
 
     issue: Issue
     comment: Comment
@@ -246,7 +251,7 @@ class WorkflowJobEvent(Payload):
 
 
 class StatusEvent(Payload):
-    """`status`: a commit status of an older CI."""
+    """`status`: a commit status of an older CI system."""
 
     sha: str = Field(pattern=SHA)
     state: str
@@ -255,7 +260,7 @@ class StatusEvent(Payload):
 
 
 class Pusher(Slim):
-    """Who pushed, as git knows them."""
+    """The person who pushed, as recorded by git."""
 
     name: str | None = None
 
@@ -272,27 +277,27 @@ class PushEvent(Payload):
 
 
 class Owner(Slim):
-    """Whose an installation is: a user's or an organisation's, or a whole enterprise's, which has no login."""
+    """The owner of an installation: a user, an organisation, or an enterprise without a login."""
 
     login: str | None = None
     slug: str | None = None
 
 
 class InstallationOwner(Slim):
-    """An installation in its own events."""
+    """An installation, as sent in its own events."""
 
     id: Id
     account: Owner | None = None
 
 
 class Granted(Slim):
-    """A repository that an installation holds."""
+    """A repository accessible to an installation."""
 
     id: Id
 
 
 class InstallationEvent(Slim):
-    """`installation` and `installation_repositories`: not about one repository."""
+    """`installation` and `installation_repositories`: not about a single repository."""
 
     action: str | None = None
     installation: InstallationOwner
@@ -302,7 +307,7 @@ class InstallationEvent(Slim):
 
 
 class Hook(Slim):
-    """The hook that says hello; an App's own carries its id."""
+    """The hook of a ping; an App's own hook carries its id."""
 
     app_id: Id | None = None
     events: Listed[str] = ()
@@ -316,25 +321,18 @@ class PingEvent(Slim):
 
 
 class Delivery(Frozen):
-    """An authentic webhook delivery, its body read as JSON and not yet interpreted."""
+    """An authentic webhook delivery; its body is parsed as JSON only."""
 
     id: str
     event: str
     action: str | None = None
     body: dict[str, Any]
     fingerprint: str | None = None
-    """Tells the same signed body under another id; None for what was not signed."""
-
-
-def signature_is_valid(secret: str, body: bytes, header: str | None) -> bool:
-    """Return True if `X-Hub-Signature-256` is the HMAC of a raw body."""
-    signature = Signature(secret)
-    signature.update(body)
-    return signature.matches(header)
+    """Identifies the same signed body under another id; None for unsigned deliveries."""
 
 
 def check_headers(event: str | None, delivery: str | None) -> tuple[str, str]:
-    """Return a delivery's event and id as its headers give them.
+    """Return a delivery's event and id from its headers.
 
     Raises:
         DeliveryRejected: one is missing or malformed.
@@ -346,14 +344,17 @@ def check_headers(event: str | None, delivery: str | None) -> tuple[str, str]:
     return event, delivery
 
 
-def read_delivery(event: str | None, delivery: str | None, body: bytes, *, fingerprint: str | None = None) -> Delivery:
-    """The delivery as a value.
+def read_delivery(
+    event: str | None, delivery: str | None, body: bytes, *, fingerprint: str | None = None
+) -> Delivery:
+    """Return the delivery as a value.
 
     Raises:
         DeliveryRejected: a header is missing or malformed, or the body is not a JSON object.
     """
     event, delivery = check_headers(event, delivery)
     try:
+        # NaN and Infinity are not JSON.
         content = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise DeliveryRejected("the body is not JSON", status=400) from error
@@ -361,14 +362,20 @@ def read_delivery(event: str | None, delivery: str | None, body: bytes, *, finge
         raise DeliveryRejected("the body is not a JSON object", status=400)
     action = content.get("action")
     named = isinstance(action, str) and _WORD.fullmatch(action) is not None
-    return Delivery(id=delivery, event=event, action=action if named else None, body=content, fingerprint=fingerprint)
+    return Delivery(
+        id=delivery,
+        event=event,
+        action=action if named else None,
+        body=content,
+        fingerprint=fingerprint,
+    )
 
 
 def cut(delivery: Delivery, event: type[Event]) -> Event:
-    """The few fields of the payload that we use.
+    """Return the fields of the payload that we use.
 
     Raises:
-        DeliveryRejected: a field we need is missing or has another type; names it.
+        DeliveryRejected: a required field is missing or has another type; names it.
     """
     try:
         return event.model_validate(delivery.body)
@@ -376,5 +383,5 @@ def cut(delivery: Delivery, event: type[Event]) -> Event:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise DeliveryRejected(
-            f"the {delivery.event} payload is not as GitHub describes it: {where}", status=422
+            f"the {delivery.event} payload has an unexpected form: {where}", status=422
         ) from error

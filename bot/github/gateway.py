@@ -1,4 +1,4 @@
-"""GitHubGateway: the calls we make, signed in as the App; TokenGateway: with a token that was given to us."""
+"""GitHub gateways: GitHubGateway for our App, TokenGateway for a given token."""
 
 import base64
 from types import MappingProxyType
@@ -26,48 +26,59 @@ NEEDED = MappingProxyType(
         "statuses": "read",
     }
 )
-"""What the App must be granted; no workflows, no administration."""
+"""The permissions that the App requires; neither workflows nor administration.
+
+`issues` is needed to receive comments, also those of pull requests.
+"""
 
 
 class _Gateway(GitHubKeeping):
-    """GitHub for the steps of a mission; reading, writing, and the right to fetch."""
+    """GitHub for the steps of a mission: reads, writes and clone access."""
 
     async def clone_source(self, repository: RepositoryRef) -> CloneSource:
-        """Where to fetch, with a token scoped to reading this repository."""
+        """Return the clone URL with a token that can only read this repository."""
         token = await self._client.token(repository, CLONE)
         pair = base64.b64encode(f"x-access-token:{token.value}".encode()).decode("ascii")
-        return CloneSource(url=clone_url(self._client.api_url, repository), authorization=f"Basic {pair}")
+        return CloneSource(
+            url=clone_url(self._client.api_url, repository), authorization=f"Basic {pair}"
+        )
 
     async def release(self, repository: RepositoryRef) -> None:
-        """Give back every right held for this repository; what is asked later asks for new ones. Never raises."""
+        """Revoke the tokens held for this repository; later calls create new ones. Never raises."""
         await self._client.release(repository)
 
     async def app_slug(self) -> str:
-        """The name before `[bot]` of who we are."""
+        """Return our login without `[bot]`."""
         return (await self._client.identity()).login.removesuffix("[bot]")
 
     async def aclose(self) -> None:
-        """Give back all rights and close the connections of this event loop."""
+        """Revoke all tokens and close the connections of this event loop."""
         await self._client.aclose()
 
 
 class GitHubGateway(_Gateway, Hooks):
-    """GitHub, seen by our App.
+    """The gateway of our App.
 
     Args:
         app_id: The App's numeric id.
-        private_key: Its key, PEM.
+        private_key: The App's private key, PEM.
         api_url: GitHub's API.
         write_pause_s: Seconds between two writes to one repository.
     """
 
-    def __init__(self, app_id: str, private_key: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+    def __init__(
+        self,
+        app_id: str,
+        private_key: SecretStr,
+        api_url: str,
+        write_pause_s: float = WRITE_PAUSE_S,
+    ) -> None:
         client = AppClient(app_id, private_key, api_url, write_pause_s)
         _Gateway.__init__(self, client)
         Hooks.__init__(self, client)
 
     async def missing_permissions(self) -> tuple[str, ...]:
-        """What the App was not given and needs, `checks: write`; empty when it has everything."""
+        """Return the required permissions that the App lacks, such as `checks: write`."""
         given = (await self._app.app()).permissions
         order = ("none", "read", "write", "admin")
         return tuple(
@@ -78,7 +89,7 @@ class GitHubGateway(_Gateway, Hooks):
 
 
 class TokenGateway(_Gateway):
-    """GitHub, seen with one token that was given to us: a workflow's own, or a person's.
+    """The gateway for one given token: a workflow's own, or a person's.
 
     Args:
         token: `GITHUB_TOKEN`, or a personal access token.
@@ -86,10 +97,12 @@ class TokenGateway(_Gateway):
         write_pause_s: Seconds between two writes to one repository.
     """
 
-    def __init__(self, token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+    def __init__(
+        self, token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S
+    ) -> None:
         super().__init__(TokenClient(token, api_url, write_pause_s))
 
 
 def clone_url(api_url: str, repository: RepositoryRef) -> str:
-    """Where git finds a repository, from where its API is."""
+    """Return the clone URL that belongs to an API address."""
     return f"{web_url(api_url)}{repository_path(repository).removeprefix('/repos')}.git"

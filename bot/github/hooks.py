@@ -1,4 +1,4 @@
-"""What the App knows of itself: where it is installed, and what GitHub tried to tell it."""
+"""The App's installations and webhook deliveries."""
 
 import json
 from datetime import datetime
@@ -10,24 +10,30 @@ from pydantic import TypeAdapter
 from bot.domain.github import HookDelivery, InstallationRef
 from bot.domain.request import RepositoryRef
 from bot.github.app_client import AppClient
-from bot.github.app_replies import HookDeliveryDetail, HookDeliveryReply, InstallationReply, RepositoriesReply
+from bot.github.app_replies import (
+    HookDeliveryDetail,
+    HookDeliveryReply,
+    InstallationReply,
+    RepositoriesReply,
+)
 from bot.github.reading import read, read_as
 
 PAGE = 100
+"""GitHub's largest page."""
 
 
 class Hooks:
-    """Deliveries and installations of our App.
+    """Calls for the deliveries and installations of our App.
 
     Args:
-        client: Signs in as the App.
+        client: The client of the App.
     """
 
     def __init__(self, client: AppClient) -> None:
         self._app = client
 
     async def deliveries(self, *, since: datetime, most: int = 1_000) -> tuple[HookDelivery, ...]:
-        """Attempts to deliver since then, newest first."""
+        """Return delivery attempts since a time, newest first."""
         many = TypeAdapter(tuple[HookDeliveryReply, ...])
         found: list[HookDelivery] = []
         params: dict[str, str | int] | None = {"per_page": min(PAGE, most)}
@@ -36,12 +42,12 @@ class Hooks:
             page = read_as(reply, many)
             young = [one.state() for one in page if one.delivered_at >= since]
             found += young
-            # The list is newest first: after the first that is too old there are only older ones.
+            # The list is newest first, so that all further entries are too old as well.
             params = _next(reply) if len(young) == len(page) else None
         return tuple(found[:most])
 
     async def delivery_payload(self, delivery_id: int) -> tuple[str, bytes]:
-        """The event and the body of one attempt, as they were sent."""
+        """Return the event and the body of one delivery attempt."""
         reply = await self._app.as_app("GET", f"/app/hook/deliveries/{delivery_id}")
         detail = read(reply, HookDeliveryDetail)
         payload = detail.request.payload
@@ -49,20 +55,26 @@ class Hooks:
         return detail.event, text.encode()
 
     async def installations(self) -> tuple[InstallationRef, ...]:
-        """Where the App is installed."""
+        """Return the installations of the App."""
         many = TypeAdapter(tuple[InstallationReply, ...])
         found: list[InstallationRef] = []
         for page in range(1, 101):
-            reply = await self._app.as_app("GET", "/app/installations", params={"per_page": PAGE, "page": page})
+            reply = await self._app.as_app(
+                "GET", "/app/installations", params={"per_page": PAGE, "page": page}
+            )
             found += [one.state() for one in read_as(reply, many)]
             if "next" not in reply.links:
                 break
         return tuple(found)
 
     async def repositories(self, installation_id: int) -> tuple[RepositoryRef, ...]:
-        """The repositories of an installation."""
-        pages = await self._app.repositories_of(installation_id)
-        there = (repository for page in pages for repository in read(page, RepositoriesReply).repositories)
+        """Return the repositories of an installation."""
+        pages = await self._app.installation_repositories(installation_id)
+        there = (
+            repository
+            for page in pages
+            for repository in read(page, RepositoriesReply).repositories
+        )
         return tuple(
             RepositoryRef(
                 id=one.id,
@@ -77,7 +89,10 @@ class Hooks:
 
 
 def _next(reply: httpx.Response) -> dict[str, str | int] | None:
-    """The query of the next page: its cursor only, never an address that somebody gives us."""
+    """Return the query of the next page: its cursor only, never a URL from the response.
+
+    This list has cursors instead of page numbers.
+    """
     link = reply.links.get("next", {}).get("url", "")
     cursor = parse_qs(urlsplit(link).query).get("cursor")
     return {"per_page": PAGE, "cursor": cursor[0]} if cursor else None

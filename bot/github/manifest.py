@@ -1,4 +1,4 @@
-"""Making the App from a manifest: what we ask for, where the browser goes, and the code that becomes the App's keys."""
+"""Creation of the App from a manifest: the request, the browser's target and the code exchange."""
 
 import re
 from types import MappingProxyType
@@ -9,7 +9,7 @@ import httpx
 from pydantic import Field, SecretStr, ValidationError
 
 from bot.errors import GitHubError
-from bot.github.events import Account, Id, Slim
+from bot.github.events import GitHubAccount, Id, Slim
 from bot.github.gateway import NEEDED
 from bot.github.names import login_segment, web_url
 
@@ -26,25 +26,25 @@ EVENTS = MappingProxyType(
         "push": "contents",
     }
 )
-"""What the App must be subscribed to, and the permission without which GitHub sends it not."""
+"""The required event subscriptions, each with the permission that GitHub demands for it."""
 
 OPTIONAL = MappingProxyType({"actions": "write"})
-"""More than is needed: with it, jobs can be run again."""
+"""Optional permissions: with them, jobs can be rerun."""
 
 LONGEST_NAME = 34
-"""Characters of an App's name."""
+"""GitHub's limit for the name of an App, in characters."""
 
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 class NewApp(Slim):
-    """The App as GitHub made it; the key and the secrets are shown this once."""
+    """The new App; GitHub shows its key and secrets only once."""
 
     id: Id
     slug: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     html_url: str = Field(pattern=r"^https?://")
-    owner: Account | None = None
+    owner: GitHubAccount | None = None
     client_id: str = ""
     client_secret: SecretStr = SecretStr("")
     webhook_secret: SecretStr | None = None
@@ -52,13 +52,13 @@ class NewApp(Slim):
 
 
 def manifest(*, name: str, page: str, public: str, reruns: bool = True) -> dict[str, Any]:
-    """What we ask GitHub to make: a private App with just the rights and events we use.
+    """Return the manifest of a private App with only the rights and events we use.
 
     Args:
-        name: Proposed; the person may change it.
-        page: Where the browser reaches the set-up page.
-        public: Where GitHub reaches us.
-        reruns: Whether it shall be able to run jobs again.
+        name: The proposed name; the person may change it.
+        page: Address of the set-up page for the browser.
+        public: Address of this service for GitHub.
+        reruns: True to request the right to rerun jobs.
     """
     return {
         "name": name[:LONGEST_NAME],
@@ -73,40 +73,50 @@ def manifest(*, name: str, page: str, public: str, reruns: bool = True) -> dict[
 
 
 def creation_url(api_url: str, organization: str, state: str) -> str:
-    """Where the browser takes the manifest: a person's own account, or an organization's."""
+    """Return the page that accepts the manifest for a personal account or an organization."""
     whose = f"/organizations/{login_segment(organization)}" if organization else ""
     return f"{web_url(api_url)}{whose}/settings/apps/new?{urlencode({'state': state})}"
 
 
 async def convert(api_url: str, code: str) -> NewApp:
-    """The App behind a code, which works once and for an hour.
+    """Exchange a code for the new App; a code works once, for an hour.
 
     Args:
         api_url: GitHub's API.
-        code: From GitHub, by way of the browser.
+        code: The code that GitHub sent through the browser.
 
     Raises:
-        GitHubError: the code is not good, or GitHub failed.
+        GitHubError: the code is invalid, or GitHub failed.
     """
+    # The code comes from a URL that anyone can open.
     if _CODE.fullmatch(code) is None:
         raise GitHubError("GitHub's code is missing or malformed", "begin again")
     base = f"{api_url.rstrip('/')}/"
     headers = {"accept": "application/vnd.github+json", "user-agent": "metaagent"}
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_TIMEOUT) as client:
-            # Sent once: a code that was used is gone.
-            reply = await client.post(f"app-manifests/{quote(code, safe='')}/conversions", headers=headers)
+            # Sent once: a code cannot be used again.
+            reply = await client.post(
+                f"app-manifests/{quote(code, safe='')}/conversions", headers=headers
+            )
     except httpx.HTTPError as error:
         reason = f"GitHub cannot be reached ({type(error).__name__})"
         raise GitHubError(reason, "check METAAGENT_GITHUB_API_URL and the network") from error
     if reply.is_error:
-        # Not what GitHub says itself: the address holds the code.
+        # GitHub's own message is omitted, because the URL contains the code.
         status = reply.status_code
         spent = status == httpx.codes.NOT_FOUND
-        message = "GitHub does not know this code (any more)" if spent else f"GitHub did not make the App ({status})"
+        message = (
+            "GitHub does not accept this code (any more)"
+            if spent
+            else f"GitHub did not make the App ({status})"
+        )
         raise GitHubError(message, "begin again", status=status)
     try:
         return NewApp.model_validate_json(reply.content)
     except ValidationError as error:
-        missing = ", ".join(str(problem["loc"][0]) for problem in error.errors(include_input=False, include_url=False))
-        raise GitHubError(f"GitHub's answer is not as it is described: {missing}") from None
+        missing = ", ".join(
+            str(problem["loc"][0])
+            for problem in error.errors(include_input=False, include_url=False)
+        )
+        raise GitHubError(f"GitHub's response has an unexpected form: {missing}") from None

@@ -1,4 +1,4 @@
-"""From GitHub's refusals to our errors."""
+"""Translation of GitHub's error responses to our errors."""
 
 from email.utils import parsedate_to_datetime
 
@@ -9,21 +9,34 @@ from bot.errors import Conflict, GitHubError, NotFound, NotPermitted, RateLimite
 from bot.github.replies import ErrorReply, GraphQLError, GraphQLReply
 
 SECONDARY_WAIT_S = 60.0
-"""GitHub asks for at least a minute when it names no time."""
+"""Wait in seconds when GitHub names none; it asks for at least a minute."""
 
-_TAKEN = ("already exists", "no commits between", "is not a fast forward", "reference update failed")
+# GitHub documents no codes for these errors, so they are recognized by their words.
+_TAKEN = (
+    "already exists",
+    "no commits between",
+    "is not a fast forward",
+    "reference update failed",
+)
 
-_RULED = ("rule violation", "protected branch", "branch protection", "required status check", "must be made through")
+_RULED = (
+    "rule violation",
+    "protected branch",
+    "branch protection",
+    "required status check",
+    "must be made through",
+)
 
 
 def refusal(response: httpx.Response, needs: str) -> GitHubError:
-    """The error a response means.
+    """Return the error for a response.
 
     Args:
-        response: Status 400 or above, body read.
-        needs: The permission the call needs, `checks:write`.
+        response: A response with status 400 or above, body read.
+        needs: The permission that the call requires, `checks:write`.
     """
     said = message(response)
+    # First, because a rate limit also has status 403.
     if is_rate_limit(response, said):
         return RateLimited(f"GitHub limits us: {said}", retry_after_s=wait_s(response))
     return _by_status(response, said, needs)
@@ -33,10 +46,15 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
     status = response.status_code
     what = f"{response.request.method} {response.request.url.path}: {status} {said}".rstrip()
     if status == httpx.codes.UNAUTHORIZED:
-        return NotPermitted(what, "check the token, or METAAGENT_APP_ID, the private key and the clock", status=status)
+        return NotPermitted(
+            what,
+            "check the token, or METAAGENT_APP_ID, the private key and the clock",
+            status=status,
+        )
     if status == httpx.codes.FORBIDDEN:
         return _forbidden(response, what, said, needs)
     if status in {httpx.codes.NOT_FOUND, httpx.codes.GONE}:
+        # GitHub also answers 404 to hide what a token may not see.
         return NotFound(what, f"it is absent, or the App lacks {needs}", status=status)
     if status == httpx.codes.CONFLICT:
         return Conflict(what, status=status)
@@ -46,21 +64,25 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
 
 
 def _forbidden(response: httpx.Response, what: str, said: str, needs: str) -> GitHubError:
-    """403 stands for a missing right, and for more."""
+    """Return the error for status 403, which has several causes."""
     status = response.status_code
+    # The reply to a second rerun of the same jobs.
     if "already running" in said.lower():
         return Conflict(what, status=status)
     if "suspended" in said.lower():
         return NotPermitted(what, "the owner has suspended the installation", status=status)
     if "not permitted to create or approve pull requests" in said.lower():
-        advice = "allow Actions to create pull requests: Settings, Actions, General, Workflow permissions"
+        advice = (
+            "allow Actions to create pull requests: "
+            "Settings, Actions, General, Workflow permissions"
+        )
         return NotPermitted(what, advice, status=status)
     named = response.headers.get("x-accepted-github-permissions") or needs
     return NotPermitted(what, f"grant the permission {named}", status=status)
 
 
 def _unprocessable(what: str, said: str, needs: str) -> GitHubError:
-    """422 stands for many things; only the words tell them apart."""
+    """Return the error for status 422, whose causes differ only in the text."""
     status = int(httpx.codes.UNPROCESSABLE_ENTITY)
     if "no commit found" in said:
         return NotFound(what, status=status)
@@ -78,19 +100,23 @@ def _unprocessable(what: str, said: str, needs: str) -> GitHubError:
 
 
 def graphql_refusal(response: httpx.Response, needs: str) -> GitHubError | None:
-    """The error a GraphQL answer holds, or None; GitHub refuses with status 200 there.
+    """Return the error in a GraphQL response, or None; GraphQL errors have status 200.
 
     Args:
-        response: Its answer.
-        needs: The permission the call needs, `contents:write`.
+        response: The response.
+        needs: The permission that the call requires, `contents:write`.
     """
     try:
         reply = GraphQLReply.model_validate_json(response.content)
     except ValidationError:
-        return GitHubError("GitHub's answer to a GraphQL query cannot be read")
+        return GitHubError("GitHub's response to a GraphQL query cannot be parsed")
     if reply.errors:
         return _by_type(reply.errors[0], response, needs)
-    return None if reply.data is not None else GitHubError("GitHub's answer to a GraphQL query is empty")
+    return (
+        None
+        if reply.data is not None
+        else GitHubError("GitHub's response to a GraphQL query is empty")
+    )
 
 
 def _by_type(error: GraphQLError, response: httpx.Response, needs: str) -> GitHubError:
@@ -101,30 +127,40 @@ def _by_type(error: GraphQLError, response: httpx.Response, needs: str) -> GitHu
     if error.type == "STALE_DATA":
         return Conflict(what, status=409)
     if error.extensions.get("code") == "undefinedField":
-        return NotFound(what, "this GitHub is too old for it", status=404)
+        return NotFound(what, "this version of GitHub does not support it", status=404)
     if error.type == "NOT_FOUND":
         return NotFound(what, f"it is absent, or the App lacks {needs}", status=404)
     ruled = any(word in said.lower() for word in _RULED)
     if error.type in {"FORBIDDEN", "INSUFFICIENT_SCOPES"} or ruled:
-        advice = "the rules of the branch do not allow it" if ruled else f"grant the permission {needs}"
+        advice = (
+            "the rules of the branch do not allow it" if ruled else f"grant the permission {needs}"
+        )
         return NotPermitted(what, advice, status=403)
-    # Without a type something broke inside GitHub.
+    # An error without a type is an internal failure of GitHub.
     return GitHubError(what, status=422 if error.type else 0, retryable=not error.type)
 
 
 def is_rate_limit(response: httpx.Response, said: str) -> bool:
-    """Whether this refusal ends by waiting; the secondary limit often comes without any header."""
+    """Return True if a retry after a wait may succeed.
+
+    The secondary rate limit often comes without any header.
+    """
     if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
         return True
     if response.status_code != httpx.codes.FORBIDDEN:
         return False
     spent = response.headers.get("x-ratelimit-remaining") == "0"
     words = said.lower()
-    return spent or "retry-after" in response.headers or "rate limit" in words or "abuse detection" in words
+    return (
+        spent
+        or "retry-after" in response.headers
+        or "rate limit" in words
+        or "abuse detection" in words
+    )
 
 
 def wait_s(response: httpx.Response) -> float:
-    """How long GitHub wants us to wait; its own clock is the reference, not ours."""
+    """Return the wait that GitHub asks for, in seconds, measured by GitHub's clock."""
     after = response.headers.get("retry-after", "")
     if after.isdecimal():
         return float(after)
@@ -139,7 +175,7 @@ def wait_s(response: httpx.Response) -> float:
 
 
 def message(response: httpx.Response) -> str:
-    """What the body says."""
+    """Return the message in the body."""
     try:
         return ErrorReply.model_validate_json(response.content).text()
     except ValidationError:

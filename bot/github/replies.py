@@ -1,4 +1,4 @@
-"""What we read of GitHub's answers: slim models, whatever else it sends."""
+"""The fields we read from GitHub's responses."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ from bot.domain.github import (
     WorkflowRunState,
 )
 from bot.domain.request import SHA
-from bot.github.events import Account, App, Id, Side, SideRepository, Slim
+from bot.github.events import App, GitHubAccount, Id, Side, SideRepository, Slim
 
 
 class PermissionReply(Slim):
@@ -40,7 +40,7 @@ class JobStepReply(Slim):
     completed_at: str | None = None
 
     def state(self) -> JobStep:
-        """As the bot knows it."""
+        """Return the step as a domain value."""
         return JobStep(
             name=self.name,
             number=self.number,
@@ -60,13 +60,13 @@ class JobReply(Slim):
 
 
 class RunFile(Slim):
-    """Where the workflow of a run stands."""
+    """The file of a run's workflow."""
 
     path: str | None = None
 
     @property
     def workflow_path(self) -> str | None:
-        """Its file; a reusable workflow's path carries `@ref`."""
+        """Return the workflow's file; a reusable workflow's path ends in `@ref`."""
         return self.path.partition("@")[0] if self.path else None
 
 
@@ -81,18 +81,19 @@ class RunReply(RunFile):
     head_repository: SideRepository | None = None
     status: str | None = None
     conclusion: str | None = None
-    actor: Account | None = None
-    triggering_actor: Account | None = None
+    actor: GitHubAccount | None = None
+    triggering_actor: GitHubAccount | None = None
     run_attempt: int | None = None
 
     def state(self, repository_id: int) -> WorkflowRunState:
-        """As the bot knows it."""
+        """Return the run as a domain value."""
         return WorkflowRunState(
             id=self.id,
             name=self.name or "",
             event=self.event,
             head_sha=self.head_sha,
             head_branch=self.head_branch,
+            # Null for a deleted fork. Names prove nothing: a fork's branch may be called `main`.
             from_fork=self.head_repository is None or self.head_repository.id != repository_id,
             status=self.status or "completed",
             conclusion=self.conclusion,
@@ -124,7 +125,7 @@ class StatusesReply(Slim):
 
 
 class Person(Slim):
-    """Author of a commit as git knows it."""
+    """The author of a commit, as recorded by git."""
 
     name: str | None = None
 
@@ -143,7 +144,7 @@ class Parent(Slim):
 
 
 class CommitFile(Slim):
-    """A file that a commit, or a pull request, changes."""
+    """A file changed by a commit or a pull request."""
 
     filename: str
     previous_filename: str | None = None
@@ -157,14 +158,15 @@ class CommitReply(Slim):
 
     sha: str = Field(pattern=SHA)
     commit: CommitDetail
-    author: Account | dict[str, Any] | None = None
+    # GitHub sends `{}` or null for an author without an account.
+    author: GitHubAccount | dict[str, Any] | None = None
     parents: tuple[Parent, ...] = ()
     files: tuple[CommitFile, ...] | None = None
 
     def state(self) -> CommitState:
-        """As the bot knows it."""
+        """Return the commit as a domain value."""
         person = self.commit.author.name if self.commit.author else None
-        login = self.author.login if isinstance(self.author, Account) else None
+        login = self.author.login if isinstance(self.author, GitHubAccount) else None
         return CommitState(
             sha=self.sha,
             parents=tuple(p.sha for p in self.parents),
@@ -174,7 +176,7 @@ class CommitReply(Slim):
 
 
 class GitObject(Slim):
-    """What a ref points to, or the tree of a commit."""
+    """The target of a ref, or the tree of a commit."""
 
     sha: str = Field(pattern=SHA)
 
@@ -185,8 +187,8 @@ class RefReply(Slim):
     object: GitObject
 
 
-class Verification(Slim):
-    """Whether GitHub believes a signature."""
+class SignatureReply(Slim):
+    """GitHub's verdict on a commit signature."""
 
     verified: bool = False
 
@@ -197,17 +199,17 @@ class GitCommitReply(Slim):
     sha: str = Field(pattern=SHA)
     tree: GitObject
     parents: tuple[Parent, ...] = ()
-    verification: Verification = Verification()
+    verification: SignatureReply = SignatureReply()
 
 
 class CompareReply(Slim):
-    """Two commits compared."""
+    """A comparison of two commits."""
 
     merge_base_commit: GitObject | None = None
 
 
 class CheckOutputReply(Slim):
-    """What a check run shows."""
+    """The output of a check run."""
 
     annotations_count: int = 0
 
@@ -226,7 +228,7 @@ class CheckRunReply(Slim):
     output: CheckOutputReply | None = None
 
     def state(self) -> CheckRunState:
-        """As the bot knows it."""
+        """Return the check run as a domain value."""
         return CheckRunState(
             id=self.id,
             name=self.name,
@@ -257,7 +259,7 @@ class PullReply(Slim):
     state: str
     head: Side
     base: Side
-    user: Account | None = None
+    user: GitHubAccount | None = None
     html_url: str = ""
     body: str | None = None
     merge_commit_sha: str | None = None
@@ -266,7 +268,7 @@ class PullReply(Slim):
     labels: tuple[LabelReply, ...] | None = None
 
     def pull_request(self, repository_id: int) -> PullRequestState:
-        """As the bot knows it."""
+        """Return the pull request as a domain value."""
         elsewhere = self.head.repo is None or self.head.repo.id != repository_id
         return PullRequestState(
             number=self.number,
@@ -282,8 +284,10 @@ class PullReply(Slim):
             body=self.body or "",
             labels=tuple(label.name for label in self.labels or ()),
             merged=self.merged_at is not None,
-            # Only while it is open is this what CI tests; afterwards it is what was merged.
-            merge_sha=self.merge_commit_sha if self.state == "open" and _is_sha(self.merge_commit_sha) else None,
+            # GitHub's test merge while it is open; the merged commit afterwards.
+            merge_sha=self.merge_commit_sha
+            if self.state == "open" and _is_sha(self.merge_commit_sha)
+            else None,
             updated_at=self.updated_at or "",
         )
 
@@ -297,7 +301,7 @@ class CommentReply(Slim):
 
     id: Id
     body: str | None = None
-    user: Account | None = None
+    user: GitHubAccount | None = None
     performed_via_github_app: App | None = None
 
 
@@ -306,7 +310,7 @@ class ReviewReply(Slim):
 
     id: Id
     body: str | None = None
-    user: Account | None = None
+    user: GitHubAccount | None = None
 
 
 class ReviewCommentReply(Slim):
@@ -314,7 +318,7 @@ class ReviewCommentReply(Slim):
 
     id: Id
     body: str | None = None
-    user: Account | None = None
+    user: GitHubAccount | None = None
     in_reply_to_id: Id | None = None
 
 
@@ -325,7 +329,7 @@ class RuleReply(Slim):
 
 
 class GraphQLError(Slim):
-    """Why GraphQL refused."""
+    """An error in a GraphQL response."""
 
     message: str = ""
     type: str | None = None
@@ -333,25 +337,25 @@ class GraphQLError(Slim):
 
 
 class GraphQLReply(Slim):
-    """GraphQL's answer."""
+    """A GraphQL response."""
 
     data: dict[str, Any] | None = None
     errors: tuple[GraphQLError, ...] | None = None
 
 
 class ErrorReply(Slim):
-    """What GitHub says when it refuses."""
+    """The body of an error response."""
 
     message: str = ""
     errors: tuple[Any, ...] = ()
 
     def text(self) -> str:
-        """Everything it said, in one line."""
-        parts = [self.message, *(_said(error) for error in self.errors)]
+        """Return the whole message in one line."""
+        parts = [self.message, *(_error_text(error) for error in self.errors)]
         return "; ".join(p for p in parts if p)[:500]
 
 
-def _said(error: Any) -> str:
+def _error_text(error: Any) -> str:
     if isinstance(error, dict):
         return str(error.get("message") or error.get("code") or "")
     return str(error)

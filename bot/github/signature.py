@@ -26,8 +26,9 @@ class Signature:
     def matches(self, header: str | None) -> bool:
         """Return True if `X-Hub-Signature-256` signs the parts so far.
 
-        Compared as bytes: a header with non-ASCII characters is wrong, not an error.
+        The comparison uses bytes, so that a non-ASCII header is wrong instead of an error.
         """
+        # Anyone can sign with an empty secret.
         if not self._has_secret or header is None:
             return False
         expected = "sha256=" + self._mac.hexdigest()
@@ -35,5 +36,9 @@ class Signature:
 
     @property
     def fingerprint(self) -> str:
-        """A keyed digest of the body that can be stored: it tells equal bodies and signs nothing."""
+        """Return a keyed digest of the body for storage.
+
+        It identifies equal bodies. A leaked one cannot be sent as a signature.
+        """
+        # The prefix keeps this use of the HMAC apart from all others.
         return hashlib.sha256(b"metaagent.delivery\0" + self._mac.digest()).hexdigest()

@@ -1,4 +1,4 @@
-"""GitHub with one token that was given to us: the workflow's own, or a person's."""
+"""A GitHub client for one given token: a workflow's own, or a person's."""
 
 import time
 
@@ -9,15 +9,15 @@ from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
 from bot.github.app_replies import AppReply, UserReply
 from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity
-from bot.github.sending import careful
+from bot.github.sending import send_with_retries
 from bot.github.tokens import YOUNG_S, Permissions, Token
 
 ACTIONS_SLUG = "github-actions"
-"""The App behind a workflow's own token."""
+"""The slug of the App behind a workflow's own token."""
 
 
 class TokenClient(GitHubClient):
-    """GitHub, seen with one token; it may do what it may do, and is not ours to give back.
+    """Calls GitHub with one given token, which is never revoked here.
 
     Args:
         token: `GITHUB_TOKEN`, or a personal access token.
@@ -27,7 +27,9 @@ class TokenClient(GitHubClient):
 
     renewable = False
 
-    def __init__(self, token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+    def __init__(
+        self, token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S
+    ) -> None:
         super().__init__(api_url, write_pause_s)
         self._value = token
 
@@ -38,21 +40,24 @@ class TokenClient(GitHubClient):
         auth, sender = TokenAuthStrategy(self._value.get_secret_value()), self._lane().sender
 
         async def ask(path: str) -> bytes:
-            reply = await careful(lambda: sender.send(auth, "GET", path), needs="metadata:read", repeatable=True)
+            reply = await send_with_retries(
+                lambda: sender.send(auth, "GET", path), needs="metadata:read", repeatable=True
+            )
             return reply.content
 
         try:
             return Identity(UserReply.model_validate_json(await ask("/user")).login)
         except NotPermitted as error:
-            if error.status != 403:  # noqa: PLR2004 - an App's token is nobody's, which GitHub answers with 403
+            if error.status != 403:  # noqa: PLR2004 - the status for an App's token
                 raise
         app = AppReply.model_validate_json(await ask(f"/apps/{ACTIONS_SLUG}"))
         return Identity(f"{ACTIONS_SLUG}[bot]", app.id)
 
     @override
     async def _mint(self, repository: RepositoryRef, rights: Permissions) -> Token:
+        # Not young: a 401 means that the given token is invalid, not that it is new.
         return Token(self._value.get_secret_value(), time.monotonic() - YOUNG_S)
 
     @override
     async def _revoke(self, tokens: list[Token]) -> None:
-        """It ends with the workflow, or when its owner says so."""
+        """Do nothing: the token ends with the workflow, or is revoked by its owner."""

@@ -1,4 +1,4 @@
-"""Which right a call needs, and the tokens that carry just those rights; in memory only."""
+"""Permission sets of calls, and the tokens with exactly these permissions; in memory only."""
 
 import asyncio
 import time
@@ -18,10 +18,10 @@ READ: Permissions = (
     ("metadata", "read"),
     ("pull_requests", "read"),
 )
-"""Everything admission and triage look at."""
+"""The reads of admission and triage."""
 
 CLONE: Permissions = (("contents", "read"),)
-"""Fetching the code; the only token that leaves this process, in one header."""
+"""Fetching code; the only token that leaves this process, in one header."""
 
 CHECKS: Permissions = (("checks", "write"),)
 """Our own check run."""
@@ -30,35 +30,40 @@ COMMIT: Permissions = (("contents", "write"),)
 """Branches and commits."""
 
 TALK: Permissions = (("contents", "read"), ("pull_requests", "write"))
-"""Pull requests, comments, reviews, labels; what is never allowed to change code."""
+"""Pull requests, comments, reviews and labels, without the right to change code."""
 
 RERUN: Permissions = (("actions", "write"),)
-"""Running a workflow again; many do not grant it."""
+"""Rerunning a workflow; many installations do not grant it."""
 
 STATUSES: Permissions = (("statuses", "read"),)
-"""Commit statuses, which only older CI uses; apart, because many do not grant it."""
+"""Commit statuses, used by older CI systems only; separate, because many do not grant it."""
 
 METADATA: Permissions = (("metadata", "read"),)
-"""Which repositories there are."""
+"""The list of repositories."""
 
 _WRITING = MappingProxyType(
-    {"checks:write": CHECKS, "contents:write": COMMIT, "actions:write": RERUN, "pull_requests:write": TALK}
+    {
+        "checks:write": CHECKS,
+        "contents:write": COMMIT,
+        "actions:write": RERUN,
+        "pull_requests:write": TALK,
+    }
 )
 
 YOUNG_S = 60.0
-"""GitHub needs some seconds until every server knows a new token."""
+"""Age in seconds below which GitHub's servers may not know a token yet."""
 
 LIFE_S = 3_000.0
-"""Tokens live an hour; one that is used for a push must not die under it."""
+"""Lifetime that we use, in seconds. Tokens live an hour; one must not expire during a push."""
 
 
-def key_of(repository: RepositoryRef) -> Key:
-    """By what a repository's tokens are known here: names change, but some repositories have only a name."""
+def token_key(repository: RepositoryRef) -> Key:
+    """Return the key for a repository's tokens: its id, or its name if only that is known."""
     return repository.id if repository.id > 0 else repository.full_name.lower()
 
 
 def rights_for(needs: str) -> Permissions:
-    """The narrowest of our sets that holds a permission such as `checks:write`."""
+    """Return the narrowest permission set that includes a permission such as `checks:write`."""
     if needs == "statuses:read":
         return STATUSES
     return READ if needs.endswith(":read") else _WRITING[needs]
@@ -70,30 +75,33 @@ class Token:
 
     value: str = field(repr=False)
     minted: float
-    """On the monotonic clock."""
+    """Creation time on the monotonic clock."""
     life_s: float = LIFE_S
 
     @property
     def is_young(self) -> bool:
-        """Whether a 401 may only mean that it is new."""
+        """Return True if a 401 may only mean that the token is new."""
         return time.monotonic() - self.minted < YOUNG_S
 
     @property
     def is_alive(self) -> bool:
-        """Whether it may still be used."""
+        """Return True if the token is still usable."""
         return time.monotonic() - self.minted < self.life_s
 
 
 @dataclass
 class TokenStore:
-    """Tokens by repository and rights; parallel first uses make one token, not many."""
+    """Tokens by repository and rights; concurrent first uses create only one."""
 
     _tokens: dict[tuple[Key, Permissions], Token] = field(default_factory=dict)
     _locks: dict[tuple[Key, Permissions], asyncio.Lock] = field(default_factory=dict)
 
-    async def get(self, repository: Key, rights: Permissions, mint: Callable[[], Awaitable[Token]]) -> Token:
-        """The token, made when there is none that lives."""
+    async def get(
+        self, repository: Key, rights: Permissions, mint: Callable[[], Awaitable[Token]]
+    ) -> Token:
+        """Return the token, creating it if none is alive."""
         key = (repository, rights)
+        # The lock lets concurrent first uses share one token.
         async with self._locks.setdefault(key, asyncio.Lock()):
             token = self._tokens.get(key)
             if token is None or not token.is_alive:
@@ -102,11 +110,11 @@ class TokenStore:
             return token
 
     def take(self, repository: Key | None = None) -> list[Token]:
-        """The tokens of one repository, or all, which are forgotten here."""
+        """Remove and return the tokens of one repository, or all."""
         keys = [key for key in self._tokens if repository in {None, key[0]}]
         return [self._tokens.pop(key) for key in keys]
 
     def drop(self, repository: Key, rights: Permissions, token: Token) -> None:
-        """Forget a token that GitHub does not know any more."""
+        """Remove a token that GitHub rejected."""
         if self._tokens.get((repository, rights)) is token:
             del self._tokens[repository, rights]

@@ -1,4 +1,4 @@
-"""The calls that leave a trace; each can be repeated without leaving a second one."""
+"""Write calls; each one is idempotent when repeated."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError
 from bot.github.client import Identity
 from bot.github.commits import GitHubCommits
-from bot.github.events import Account
+from bot.github.events import GitHubAccount
 from bot.github.names import branch_segment, sha_segment
 from bot.github.reading import read
 from bot.github.replies import CheckRunReply, CommentReply, PullReply
@@ -18,42 +18,72 @@ from bot.github.text import CHECK_TEXT_LIMIT, cut, with_marker
 
 CHECK_NAME = "MetaAgent"
 ANNOTATIONS_A_REQUEST = 50
+"""GitHub's limit of annotations per request."""
 TITLE_LIMIT = 255
+"""GitHub's limit for titles, in characters."""
 _NO_DRAFTS = "draft pull requests are not supported"
-"""Spaces and all, so that no name of a repository or a branch reads like it."""
+"""Part of GitHub's message. No repository or branch in it can be so named: names have no spaces."""
 ANNOTATION_LIMIT = 60_000
-"""Characters of a message; GitHub takes 64 KB."""
+"""Longest annotation message, in characters; GitHub's limit is 64 KB."""
 
 
 class GitHubWriting(GitHubCommits):
-    """What we tell GitHub."""
+    """Write calls to GitHub."""
 
     async def open_pull_request(
         self, repository: RepositoryRef, *, head: str, base: str, title: str, body: str, draft: bool
     ) -> PullRequestState:
-        """Open it. Raises Conflict when one exists for this head."""
+        """Open a pull request.
+
+        Raises:
+            Conflict: one already exists for this head.
+        """
         branch_segment(head)
         branch_segment(base)
-        content = {"title": title[:TITLE_LIMIT], "head": head, "base": base, "body": cut(body), "draft": draft}
+        content = {
+            "title": title[:TITLE_LIMIT],
+            "head": head,
+            "base": base,
+            "body": cut(body),
+            "draft": draft,
+        }
         try:
             reply = await self._post(repository, "/pulls", content, needs="pull_requests:write")
         except GitHubError as error:
             if not draft or _NO_DRAFTS not in error.message.lower():
                 raise
-            # Not every plan has drafts in private repositories.
-            reply = await self._post(repository, "/pulls", {**content, "draft": False}, needs="pull_requests:write")
+            # Not every GitHub plan has drafts in private repositories.
+            reply = await self._post(
+                repository, "/pulls", {**content, "draft": False}, needs="pull_requests:write"
+            )
         return read(reply, PullReply).pull_request(repository.id)
 
     async def update_pull_request(
-        self, repository: RepositoryRef, number: int, *, title: str | None = None, body: str | None = None
+        self,
+        repository: RepositoryRef,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
     ) -> None:
-        """Change its words."""
-        content = {"title": title[:TITLE_LIMIT] if title else None, "body": cut(body) if body is not None else None}
+        """Update the title and body."""
+        content = {
+            "title": title[:TITLE_LIMIT] if title else None,
+            "body": cut(body) if body is not None else None,
+        }
         given = {key: value for key, value in content.items() if value is not None}
-        await self._client.call(repository, "PATCH", f"/pulls/{number}", needs="pull_requests:write", json=given)
+        await self._client.call(
+            repository, "PATCH", f"/pulls/{number}", needs="pull_requests:write", json=given
+        )
 
-    async def comment(self, repository: RepositoryRef, number: int, body: str, *, marker: str) -> int:
-        """A comment, made once: one of ours that carries `marker` is found again and updated instead."""
+    async def comment(
+        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+    ) -> int:
+        """Create a comment and return its id.
+
+        Our existing comment with the same `marker` is updated instead.
+        """
+        # GitHub has no idempotency key; the hidden marker finds the comment of an earlier try.
         text = with_marker(body, marker)
         me = await self._client.identity()
         pages = await self._client.pages(
@@ -66,52 +96,74 @@ class GitHubWriting(GitHubCommits):
                     if there.body != text:
                         path = f"/issues/comments/{there.id}"
                         await self._client.call(
-                            repository, "PATCH", path, needs="pull_requests:write", json={"body": text}
+                            repository,
+                            "PATCH",
+                            path,
+                            needs="pull_requests:write",
+                            json={"body": text},
                         )
                     return there.id
         path = f"/issues/{number}/comments"
-        return read(await self._post(repository, path, {"body": text}, needs="pull_requests:write"), CommentReply).id
+        return read(
+            await self._post(repository, path, {"body": text}, needs="pull_requests:write"),
+            CommentReply,
+        ).id
 
     async def react(self, repository: RepositoryRef, comment_id: int, content: str) -> None:
-        """A reaction on a comment; GitHub itself keeps it to one."""
+        """Add a reaction to a comment; GitHub ignores a second one."""
         path = f"/issues/comments/{comment_id}/reactions"
         await self._post(repository, path, {"content": content}, needs="pull_requests:write")
 
     async def publish_check(self, repository: RepositoryRef, sha: str, update: CheckUpdate) -> int:
-        """Our own check run on a commit: found by its external id, made when absent, else updated."""
+        """Create our check run on a commit, or update the one with the same external id."""
         there = await self._own_check(repository, sha, update.external_id)
-        shown = there.output.annotations_count if there is not None and there.output is not None else 0
-        # GitHub appends annotations: those it has are not sent again.
+        shown = (
+            there.output.annotations_count if there is not None and there.output is not None else 0
+        )
+        # GitHub appends annotations, so existing ones are not sent again.
         first, *more = _batches(update.annotations[shown:])
         if there is None:
             body = _check_body(update, first) | {"name": CHECK_NAME, "head_sha": sha_segment(sha)}
-            run = read(await self._post(repository, "/check-runs", body, needs="checks:write"), CheckRunReply).id
+            run = read(
+                await self._post(repository, "/check-runs", body, needs="checks:write"),
+                CheckRunReply,
+            ).id
         else:
             run = there.id
             more = [first, *more]
         for batch in more:
             body = _check_body(update, batch)
-            await self._client.call(repository, "PATCH", f"/check-runs/{run}", needs="checks:write", json=body)
+            await self._client.call(
+                repository, "PATCH", f"/check-runs/{run}", needs="checks:write", json=body
+            )
         return run
 
-    async def _own_check(self, repository: RepositoryRef, sha: str, external_id: str | None) -> CheckRunReply | None:
+    async def _own_check(
+        self, repository: RepositoryRef, sha: str, external_id: str | None
+    ) -> CheckRunReply | None:
         app_id = (await self._client.identity()).app_id
         if app_id is None:
-            # Only an App has check runs; GitHub will say so.
+            # Only an App can have check runs; GitHub refuses the write later.
             return None
-        # `latest` would show only the newest of ours: another mission on the same commit would hide this one.
-        runs = await self._check_runs(repository, sha, check_name=CHECK_NAME, app_id=app_id, filter="all")
-        mine = [r for r in runs if r.app is not None and r.app.id == app_id and r.name == CHECK_NAME]
-        return max((r for r in mine if r.external_id == external_id), key=lambda r: r.id, default=None)
+        # `latest` returns only our newest check run, which would hide this mission's older one.
+        runs = await self._check_runs(
+            repository, sha, check_name=CHECK_NAME, app_id=app_id, filter="all"
+        )
+        mine = [
+            r for r in runs if r.app is not None and r.app.id == app_id and r.name == CHECK_NAME
+        ]
+        return max(
+            (r for r in mine if r.external_id == external_id), key=lambda r: r.id, default=None
+        )
 
 
-def is_by(user: Account | None, me: Identity) -> bool:
-    """Whether we wrote something; nobody else can have our login."""
+def is_by(user: GitHubAccount | None, me: Identity) -> bool:
+    """Return True if we wrote something; logins are unique."""
     return user is not None and user.login == me.login
 
 
 def _batches(annotations: Sequence[CheckAnnotation]) -> list[Sequence[CheckAnnotation]]:
-    """At least one batch: an update without annotations is a request too."""
+    """Split annotations into batches; at least one, because an update may have none."""
     step = ANNOTATIONS_A_REQUEST
     return [annotations[at : at + step] for at in range(0, len(annotations), step)] or [()]
 
@@ -127,7 +179,7 @@ def _check_body(update: CheckUpdate, annotations: Sequence[CheckAnnotation]) -> 
     buttons = [action.model_dump() for action in update.actions]
     body: dict[str, Any] = {"status": update.status, "output": output, "actions": buttons}
     if update.status == "completed":
-        # Never more than neutral: our opinion must not block a merge.
+        # Always neutral: our check must never block a merge.
         body["conclusion"] = "neutral"
     if update.details_url is not None:
         body["details_url"] = update.details_url

@@ -1,1 +1,1 @@
-"""Step 1. Something happened on GitHub: is it for us, and what does it ask?"""
+"""Step 1: decide whether a GitHub event concerns us, and what it asks for."""

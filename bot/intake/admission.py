@@ -1,18 +1,29 @@
-"""What only GitHub can say, asked after the 202: write access, the head as it is now, the repository's policy."""
+"""Checks that need GitHub, made after the 202: write access, the current head and the policy."""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+
+from pydantic import SecretStr
 
 from bot.domain.admission import Admission
 from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState
 from bot.domain.request import CheckRef, Depth, MissionRequest, RepositoryRef, Trigger
-from bot.errors import GitHubError, NotFound, NotPermitted
+from bot.errors import GitHubError, NotFound, NotPermitted, Superseded
 from bot.intake import guards
-from bot.intake.admission_rules import Facts, No, actors_of, is_bot, may_ask, not_stale, refusal
+from bot.intake.admission_rules import (
+    Denial,
+    Facts,
+    find_refusal,
+    is_bot,
+    list_actors,
+    may_ask,
+    not_stale,
+)
 from bot.policy.policy_file import load_policy
-from bot.ports import GitHub, GitHubRuns, Registry
+from bot.ports import GitHubReads, OpenWorkspace, RegistryReads, Workspace
 from sandbox.types import Checkout, GitSource, JobHints, LogReading, TrustTier
 
 log = logging.getLogger(__name__)
@@ -20,40 +31,38 @@ log = logging.getLogger(__name__)
 
 async def admit(
     request: MissionRequest,
-    github: GitHub,
+    github: GitHubReads,
     *,
-    runs: GitHubRuns | None = None,
-    registry: Registry | None = None,
+    registry: RegistryReads | None = None,
     own_app_slug: str = "metaagent",
     secrets: Sequence[str] = (),
 ) -> Admission:
-    """Whether a request may become a mission, and on what.
+    """Decide whether a request becomes a mission, and with which checkout and policy.
 
     Args:
-        request: What the payload said.
-        github: Who knows the rest.
-        runs: Who knows who set off the red runs; without it, what the request says of that counts.
-        registry: Who knows what was begun and switched off before; without it, nothing was.
-        own_app_slug: Whose checks are ours.
-        secrets: Must not be seen in what is kept of a log.
+        request: The request, as the payload states it.
+        github: GitHub's API.
+        registry: Earlier missions and off switches; None counts as empty.
+        own_app_slug: The slug of our App, whose checks are ignored.
+        secrets: Values to mask in job logs.
 
     Raises:
-        GitHubError: GitHub could not be asked.
-        StoreError: The registry could not be asked.
+        GitHubError: GitHub did not answer.
+        StoreError: the registry did not answer.
     """
     repository = request.repository
     if repository is None:
-        raise ValueError("only requests about a repository are admitted")
+        raise ValueError("only requests for a repository can be admitted")
     pull = await _pull_request(request, repository, github)
-    facts = Facts(_completed(request, pull), repository, pull=pull, own_login=f"{own_app_slug}[bot]")
+    facts = Facts(_complete(request, pull), repository, pull=pull, own_login=f"{own_app_slug}[bot]")
     if facts.commanded:
-        facts = await _permitted(facts, (facts.asker,), github)
+        facts = await _load_permissions(facts, (facts.asker,), github)
         if (no := may_ask(facts)) is not None:
             return _refused(facts, no)
-    facts = await _known(facts, github)
+    facts = await _load_facts(facts, github)
     if not (facts.commanded or facts.in_a_step):
-        facts = await _before(await _set_off(facts, github, runs), registry)
-    if (no := refusal(facts)) is not None:
+        facts = await _load_history(await _load_actors(facts, github), registry)
+    if (no := find_refusal(facts)) is not None:
         return _refused(facts, no)
     if facts.commanded and facts.request.check is None:
         check = await _red_check(facts.request, repository, github, own_app_slug)
@@ -64,7 +73,9 @@ async def admit(
     return admission.with_(ci_log=await _ci_log(repository, admission.job, github, secrets))
 
 
-async def _pull_request(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> PullRequestState | None:
+async def _pull_request(
+    request: MissionRequest, repository: RepositoryRef, github: GitHubReads
+) -> PullRequestState | None:
     if request.pull_request is not None:
         return await github.pull_request(repository, request.pull_request)
     if request.head_sha is None:
@@ -74,8 +85,8 @@ async def _pull_request(request: MissionRequest, repository: RepositoryRef, gith
     return next(iter(same_branch or [p for p in found if not p.from_fork]), None)
 
 
-def _completed(request: MissionRequest, pull: PullRequestState | None) -> MissionRequest:
-    """The request with what the pull request tells."""
+def _complete(request: MissionRequest, pull: PullRequestState | None) -> MissionRequest:
+    """Complete the request with the pull request's data."""
     if pull is None:
         return request
     known = request.with_(pull_request=pull.number)
@@ -85,33 +96,37 @@ def _completed(request: MissionRequest, pull: PullRequestState | None) -> Missio
     return known
 
 
-async def _permitted(facts: Facts, logins: Sequence[str], github: GitHub) -> Facts:
+async def _load_permissions(facts: Facts, logins: Sequence[str], github: GitHubReads) -> Facts:
     asked = [login for login in logins if login]
     answers = await asyncio.gather(*(github.permission(facts.repository, login) for login in asked))
     return replace(facts, permissions=dict(zip(asked, answers, strict=True)))
 
 
-async def _known(facts: Facts, github: GitHub) -> Facts:
-    """The policy, the commit, and where its branch stands."""
+async def _load_facts(facts: Facts, github: GitHubReads) -> Facts:
+    """Add the policy, the commit and the current head of its branch."""
     request, repository = facts.request, facts.repository
     policy, head_now, commit = await asyncio.gather(
-        load_policy(repository, github), _head_now(request, repository, github), _commit(facts, github)
+        load_policy(repository, github),
+        _head_now(request, repository, github),
+        _commit(facts, github),
     )
     facts = replace(facts, policy=policy, head_now=head_now, commit=commit)
     if not_stale(facts) is None or request.head_sha is None:
         return facts
-    # A fork's branch may be called like one of ours.
+    # A fork's branch may have the same name as one of ours.
     pulls = await github.pull_requests_at(repository, request.head_sha)
     return replace(facts, in_a_fork=bool(pulls) and all(pull.from_fork for pull in pulls))
 
 
-async def _head_now(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> str | None:
+async def _head_now(
+    request: MissionRequest, repository: RepositoryRef, github: GitHubReads
+) -> str | None:
     if request.head_branch is None or request.tier is TrustTier.FORK:
         return None
     return await github.branch_head(repository, request.head_branch)
 
 
-async def _commit(facts: Facts, github: GitHub) -> CommitState | None:
+async def _commit(facts: Facts, github: GitHubReads) -> CommitState | None:
     if facts.request.head_sha is None or (facts.commanded and facts.pull is not None):
         return None
     try:
@@ -120,19 +135,25 @@ async def _commit(facts: Facts, github: GitHub) -> CommitState | None:
         return None
 
 
-async def _set_off(facts: Facts, github: GitHub, runs: GitHubRuns | None) -> Facts:
-    """Who set off the red runs, and whether they could have pushed."""
-    if runs is not None and facts.request.head_sha is not None:
+async def _load_actors(facts: Facts, github: GitHubReads) -> Facts:
+    """Add the actors of the failed runs and their permissions."""
+    if facts.request.head_sha is not None:
         try:
-            facts = replace(facts, runs=await runs.runs_at(facts.repository, facts.request.head_sha))
+            facts = replace(
+                facts, runs=await github.runs_at(facts.repository, facts.request.head_sha)
+            )
         except (NotFound, NotPermitted) as error:
-            log.info("runs not known: %s", error.message, extra={"mission": facts.request.mission_id})
-    people = [login for login in actors_of(facts.request, facts.runs) if not is_bot(login)]
-    return await _permitted(facts, people, github)
+            log.info(
+                "workflow runs unavailable: %s",
+                error.message,
+                extra={"mission": facts.request.mission_id},
+            )
+    people = [login for login in list_actors(facts.request, facts.runs) if not is_bot(login)]
+    return await _load_permissions(facts, people, github)
 
 
-async def _before(facts: Facts, registry: Registry | None) -> Facts:
-    """What was begun on this branch before, and who turned us off."""
+async def _load_history(facts: Facts, registry: RegistryReads | None) -> Facts:
+    """Add earlier attempts on this branch and the off switch."""
     request, number = facts.request, facts.repository.id
     if registry is None:
         return facts
@@ -141,21 +162,32 @@ async def _before(facts: Facts, registry: Registry | None) -> Facts:
         return replace(facts, switch=switch)
     begun = await registry.attempts(number, branch=request.head_branch)
     live = await registry.live(number, branch=request.head_branch)
-    # The mission that asks may have been written down already.
-    itself = any(mission.mission_id == request.mission_id and mission.requested_by is None for mission in live)
+    # The requesting mission may already be in the registry.
+    itself = any(
+        mission.mission_id == request.mission_id and mission.requested_by is None
+        for mission in live
+    )
     return replace(facts, switch=switch, attempts=begun - itself)
 
 
 async def _red_check(
-    request: MissionRequest, repository: RepositoryRef, github: GitHub, own_app_slug: str
+    request: MissionRequest, repository: RepositoryRef, github: GitHubReads, own_app_slug: str
 ) -> CheckRef | None:
-    """The newest failing check of the head; None leaves it to the tests to say what is red."""
+    """Return the newest failing check of the head.
+
+    None leaves it to the tests to find the failure.
+    """
     runs = await github.check_runs(repository, request.head_sha or "")
     red = [r for r in runs if _may_be_repaired(r, own_app_slug)]
     if not red:
         return None
     newest = max(red, key=lambda run: run.id)
-    return CheckRef(id=newest.id, name=newest.name, app_slug=newest.app_slug, conclusion=newest.conclusion or "failure")
+    return CheckRef(
+        id=newest.id,
+        name=newest.name,
+        app_slug=newest.app_slug,
+        conclusion=newest.conclusion or "failure",
+    )
 
 
 def _may_be_repaired(run: CheckRunState, own_app_slug: str) -> bool:
@@ -163,19 +195,21 @@ def _may_be_repaired(run: CheckRunState, own_app_slug: str) -> bool:
     return foreign and run.conclusion in guards.RED
 
 
-async def _admission(facts: Facts, github: GitHub) -> Admission:
+async def _admission(facts: Facts, github: GitHubReads) -> Admission:
     request, repository, pull, policy = facts.request, facts.repository, facts.pull, facts.policy
     if request.head_sha is None:
-        return _refused(facts, No("the failing commit is not known"))
+        return _refused(facts, Denial("the failing commit is unknown"))
     job = await _job(request, repository, github)
     base = await _base(facts, github)
     clone = await github.clone_source(repository)
-    # The authorization that came with it is dropped here: what we return is stored.
+    # The clone's credentials are dropped here, since the result is stored.
     source = GitSource(
         url=clone.url,
         sha=request.head_sha,
         base_sha=base,
-        merge_sha=pull.merge_sha if pull is not None and pull.head_sha == request.head_sha else None,
+        merge_sha=pull.merge_sha
+        if pull is not None and pull.head_sha == request.head_sha
+        else None,
         repository_id=str(repository.id),
     )
     hints = JobHints(
@@ -189,7 +223,9 @@ async def _admission(facts: Facts, github: GitHub) -> Admission:
     return Admission(
         request=request,
         policy=policy,
-        checkout=Checkout(source=source, tier=request.tier, head_repository_id=_fork(pull), hints=hints),
+        checkout=Checkout(
+            source=source, tier=request.tier, head_repository_id=_fork(pull), hints=hints
+        ),
         job=job,
         base_branch=pull.base_ref if pull else None,
         read_only=request.tier is TrustTier.FORK or request.depth is not Depth.FIX,
@@ -203,24 +239,26 @@ def _fork(pull: PullRequestState | None) -> str | None:
     return str(pull.head_repository_id)
 
 
-async def _job(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> FailedJob | None:
+async def _job(
+    request: MissionRequest, repository: RepositoryRef, github: GitHubReads
+) -> FailedJob | None:
     if request.check is None or not request.check.is_actions_job:
         return None
     return await github.failed_job(repository, request.check.id)
 
 
 async def _ci_log(
-    repository: RepositoryRef, job: FailedJob, github: GitHub, secrets: Sequence[str]
+    repository: RepositoryRef, job: FailedJob, github: GitHubReads, secrets: Sequence[str]
 ) -> LogReading | None:
-    """What the job's log says; a mission goes on without it, for logs come late, or are gone."""
+    """Read the job's log. It is optional, because logs may arrive late or expire."""
     try:
         text = await github.job_log(repository, job.id)
     except GitHubError as error:
-        log.info("no job log: %s", error.message, extra={"job": job.id})
+        log.info("job log unavailable: %s", error.message, extra={"job": job.id})
         return None
     if not text:
         return None
-    # The patterns of all tools are made when they are first needed.
+    # Imported late: the module compiles the log patterns of all tools.
     from sandbox.ci_log import StepHint, read_log
 
     step = job.red_step
@@ -228,15 +266,58 @@ async def _ci_log(
     return await asyncio.to_thread(read_log, text, hint=hint, secrets=secrets)
 
 
-async def _base(facts: Facts, github: GitHub) -> str | None:
-    """The commit to compare with: where the pull request left its base, or what the push came after."""
+async def _base(facts: Facts, github: GitHubReads) -> str | None:
+    """Return the commit to compare with: the merge base, or a push's parent."""
     if facts.pull is None:
         return next(iter(facts.commit.parents), None) if facts.commit else None
     try:
-        return await github.merge_base(facts.repository, facts.pull.base_sha, facts.request.head_sha or "")
+        return await github.merge_base(
+            facts.repository, facts.pull.base_sha, facts.request.head_sha or ""
+        )
     except NotFound:
         return None
 
 
-def _refused(facts: Facts, no: No) -> Admission:
-    return Admission(request=facts.request, refusal=no.outcome, reason=no.reason, advice=no.advice, policy=facts.policy)
+def _refused(facts: Facts, no: Denial) -> Admission:
+    return Admission(
+        request=facts.request,
+        refusal=no.outcome,
+        reason=no.reason,
+        advice=no.advice,
+        policy=facts.policy,
+    )
+
+
+def guard_opening(
+    open_workspace: OpenWorkspace, github: GitHubReads, admission: Admission
+) -> OpenWorkspace:
+    """Check before each opening that the branch is unmoved, and request access to fetch.
+
+    An obsolete mission ends before its next long stage. Tokens are short-lived and never stored.
+    """
+
+    @asynccontextmanager
+    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        await _ensure_unmoved(admission.request, github)
+        source = checkout.source
+        if isinstance(source, GitSource):
+            clone = await github.clone_source(admission.repository)
+            source = source.with_(url=clone.url, authorization=SecretStr(clone.authorization))
+        async with open_workspace(checkout.with_(source=source)) as workspace:
+            yield workspace
+
+    return door
+
+
+async def _ensure_unmoved(request: MissionRequest, github: GitHubReads) -> None:
+    """Check that the failing commit is still the head of its branch, except on forks.
+
+    Raises:
+        Superseded: the branch moved or was deleted.
+    """
+    if request.repository is None or request.head_branch is None or request.tier is TrustTier.FORK:
+        return
+    head = await github.branch_head(request.repository, request.head_branch)
+    if head != request.head_sha:
+        where = f"moved on to {head[:12]}" if head else "is gone"
+        raise Superseded(f"the branch {request.head_branch} {where} while we worked")

@@ -1,4 +1,4 @@
-"""When to say no from the payload alone: our own traces, forks, other bots, checks that are not tests. Pure."""
+"""Refusals from the payload alone: our own traces, forks, other bots, non-test checks. Pure."""
 
 from collections.abc import Iterable
 
@@ -8,13 +8,22 @@ from bot.intake.identity import OwnApp
 from sandbox.types import Frozen
 
 BRANCH_PREFIX = "metaagent/"
-"""Every branch we make starts so; nothing that happens on one starts a mission."""
+"""Prefix of all our branches; events on them never start a mission."""
 
-QUEUE_PREFIXES = ("gh-readonly-queue/", "automation/bors/", "mergify/merge-queue/", "trunk-merge/", "gtmq_")
-"""Beginnings of a merge queue's branches: GitHub, bors, Mergify, Trunk, Graphite. They are gone in minutes."""
+QUEUE_PREFIXES = (
+    "gh-readonly-queue/",
+    "automation/bors/",
+    "mergify/merge-queue/",
+    "trunk-merge/",
+    "gtmq_",
+)
+"""Branch prefixes of GitHub's, bors', Mergify's, Trunk's and Graphite's merge queues.
+
+Such branches are deleted within minutes.
+"""
 
 RED = frozenset({"failure", "timed_out"})
-"""Conclusions a repair may answer to."""
+"""Conclusions that may lead to a repair."""
 
 OTHER_BOTS = {
     "dependabot/": "Dependabot",
@@ -25,7 +34,7 @@ OTHER_BOTS = {
     "imgbot": "ImgBot",
     "allcontributors/": "All Contributors",
 }
-"""Beginnings of branches that belong to another bot, which rewrites them at will."""
+"""Prefixes of branches of other bots, which rewrite them at any time."""
 
 NOT_TESTS = frozenset(
     {
@@ -49,47 +58,64 @@ NOT_TESTS = frozenset(
         "lgtm-com",
     }
 )
-"""Apps whose checks judge something that running the repository's tests cannot reproduce."""
+"""Apps whose checks cannot be reproduced by running the repository's tests."""
 
-NOT_TESTS_CONTEXTS = ("codecov", "coverage", "license", "cla", "dco", "netlify", "vercel", "security", "deploy", "wip")
+NOT_TESTS_CONTEXTS = (
+    "codecov",
+    "coverage",
+    "license",
+    "cla",
+    "dco",
+    "netlify",
+    "vercel",
+    "security",
+    "deploy",
+    "wip",
+)
 """The same for commit statuses, by the first word of their context."""
 
 NO_RED = {
-    "action_required": "it waits for a maintainer to allow it",
-    "startup_failure": "the workflow file itself is broken, and we do not edit workflows",
+    "action_required": "it waits for a maintainer's approval",
+    "startup_failure": "the workflow file is invalid, and MetaAgent does not edit workflows",
 }
-"""Conclusions whose reason is worth more words."""
+"""Reasons for conclusions that need an explanation."""
 
 
 class Head(Frozen):
-    """The commit an event is about, and all the payload says of where it is."""
+    """The commit of an event, and its location as far as the payload states it."""
 
     sha: str
     branch: str | None
     repository_id: int
     links: tuple[PullRequestLink, ...] = ()
-    """What the payload calls its pull requests; it lies in both directions."""
+    """The payload's pull requests. They are unreliable: some are missing, others are forks'."""
     elsewhere: bool = False
-    """The payload says that the head is in another repository, or that this is gone."""
+    """True if the payload names another repository for the head, or none."""
 
     @property
     def pull_requests(self) -> tuple[PullRequestLink, ...]:
-        """The pull requests into this repository; GitHub also lists those of forks of it."""
-        return tuple(p for p in self.links if p.base.repo is not None and p.base.repo.id == self.repository_id)
+        """Return pull requests into this repository; GitHub also lists those of its forks."""
+        return tuple(
+            p
+            for p in self.links
+            if p.base.repo is not None and p.base.repo.id == self.repository_id
+        )
 
     @property
     def pull_request(self) -> int | None:
-        """The pull request whose head this commit is."""
+        """Return the number of the pull request whose head is this commit."""
         return next((p.number for p in self.pull_requests if p.head.sha == self.sha), None)
 
     @property
     def is_from_fork(self) -> bool:
-        """Whether something in the payload says so; a branch of the same name says nothing."""
-        return self.elsewhere or any(is_from_fork(p.head, self.repository_id) for p in self.pull_requests)
+        """Return True if the payload shows that the head is a fork's; branch names do not count."""
+        return self.elsewhere or any(
+            is_from_fork(p.head, self.repository_id) for p in self.pull_requests
+        )
 
 
 def is_own_branch(branch: str | None) -> bool:
-    """Whether we made this branch."""
+    """Return True if the branch is one of ours."""
     return branch is not None and branch.startswith(BRANCH_PREFIX)
 
 
@@ -99,31 +125,34 @@ def is_queue_branch(branch: str | None) -> bool:
 
 
 def other_bot(branch: str | None) -> str | None:
-    """The bot this branch belongs to."""
+    """Return the name of the bot that owns the branch, or None."""
     if branch is None:
         return None
     return next((name for prefix, name in OTHER_BOTS.items() if branch.startswith(prefix)), None)
 
 
 def is_from_fork(side: Side, repository_id: int) -> bool:
-    """Whether the head of a pull request is elsewhere; a deleted fork counts as one."""
+    """Return True if a pull request's head is in another repository; a deleted fork counts."""
     return side.repo is None or side.repo.id != repository_id
 
 
 def is_test_status(context: str) -> bool:
-    """Whether a commit status may be that of tests."""
-    return context.replace("-", "/").replace(":", "/").partition("/")[0].strip().lower() not in NOT_TESTS_CONTEXTS
+    """Return True if a commit status may be about tests."""
+    return (
+        context.replace("-", "/").replace(":", "/").partition("/")[0].strip().lower()
+        not in NOT_TESTS_CONTEXTS
+    )
 
 
-def no_to_conclusion(conclusion: str | None) -> str | None:
-    """Why this conclusion asks for no repair, or None."""
+def refuse_conclusion(conclusion: str | None) -> str | None:
+    """Return why a conclusion does not lead to a repair, or None."""
     if conclusion in RED:
         return None
     return NO_RED.get(conclusion or "", f"the conclusion is {conclusion or 'missing'}")
 
 
-def no_to_app(app: App | None, own: OwnApp) -> str | None:
-    """Why checks of this App start no mission, or None."""
+def refuse_app(app: App | None, own: OwnApp) -> str | None:
+    """Return why checks of this App do not start a mission, or None."""
     if app is None:
         return None
     if own.slug == app.slug or (own.app_id is not None and own.app_id == app.id):
@@ -131,10 +160,10 @@ def no_to_app(app: App | None, own: OwnApp) -> str | None:
     return f"checks of {app.slug} are not tests" if app.slug in NOT_TESTS else None
 
 
-def no_to_head(head: Head) -> str | None:
-    """Why this head starts no mission by itself, or None."""
+def refuse_head(head: Head) -> str | None:
+    """Return why a head does not start a mission automatically, or None."""
     if head.is_from_fork:
-        return "the head is in a fork; a maintainer may ask with a comment"
+        return "the head is in a fork; a maintainer can request a fix in a comment"
     if is_own_branch(head.branch):
         return "it is our own branch"
     if (bot := other_bot(head.branch)) is not None:
@@ -142,12 +171,12 @@ def no_to_head(head: Head) -> str | None:
     if is_queue_branch(head.branch):
         return "the branch belongs to a merge queue"
     if not head.branch:
-        return "the head is in a fork or its branch is gone"
+        return "the head is in a fork or its branch was deleted"
     return None
 
 
-def best_check(checks: Iterable[CheckRef]) -> tuple[CheckRef, ...]:
-    """Red checks, the one to repair first: a job of Actions has a log; tests say more than style; else the oldest."""
+def rank_checks(checks: Iterable[CheckRef]) -> tuple[CheckRef, ...]:
+    """Sort red checks: Actions jobs first since they have logs, tests before style, then by age."""
 
     def rank(check: CheckRef) -> tuple[bool, bool, int]:
         return not check.is_actions_job, _is_style(check.name), check.id
@@ -156,5 +185,21 @@ def best_check(checks: Iterable[CheckRef]) -> tuple[CheckRef, ...]:
 
 
 def _is_style(name: str) -> bool:
-    words = set(name.lower().replace("-", " ").replace("_", " ").replace("/", " ").replace("(", " ").split())
-    return bool(words & {"lint", "linter", "style", "format", "formatting", "ruff", "flake8", "black", "docs", "mypy"})
+    words = set(
+        name.lower().replace("-", " ").replace("_", " ").replace("/", " ").replace("(", " ").split()
+    )
+    return bool(
+        words
+        & {
+            "lint",
+            "linter",
+            "style",
+            "format",
+            "formatting",
+            "ruff",
+            "flake8",
+            "black",
+            "docs",
+            "mypy",
+        }
+    )

@@ -1,4 +1,4 @@
-"""Somebody pressed a button of our check run, or asked GitHub to run it again: a command."""
+"""A button of our check run was pressed, or a rerun of it requested: a command."""
 
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import Ignored
@@ -9,13 +9,13 @@ from bot.intake.on_comment import is_bot
 
 
 class PressedRun(CheckRun):
-    """Our check run; its external id names the mission it tells of."""
+    """Our check run; its external id is the mission's id."""
 
     external_id: str | None = None
 
 
 class Press(Slim):
-    """The button; its identifier is a verb."""
+    """A pressed button; its identifier is a verb."""
 
     identifier: str
 
@@ -28,23 +28,25 @@ class PressEvent(CheckRunEvent):
 
 
 def on_button(delivery: Delivery, own: OwnApp) -> Command | Ignored:
-    """`check_run.requested_action`: the verb of the button; `check_run.rerequested`: another try.
+    """Return the button's verb, or `retry` for `check_run.rerequested`, as a command.
 
-    GitHub shows buttons to people it takes for writers; whether they are is asked again after the answer.
+    GitHub shows buttons to writers only; admission checks that again.
     """
     event = cut(delivery, PressEvent)
     run = event.check_run
     if run.app is not None and own.app_id is not None and run.app.id != own.app_id:
-        return Ignored(reason="the check is not ours")
+        return Ignored(reason="the check is another App's")
     if event.sender is None or is_bot(event.sender.login, own, said_so=event.sender.is_bot):
-        return Ignored(reason="a bot may not command us")
+        return Ignored(reason="bots cannot give commands")
     word = event.requested_action.identifier if event.requested_action else Verb.RETRY.value
     verb = next((verb for verb in Verb if verb.value == word), None)
     if verb is None:
-        return Ignored(reason="the button is none of ours")
+        return Ignored(reason="the button is unknown")
     repository = event.repository_ref
     branch = run.check_suite.head_branch if run.check_suite else None
-    head = Head(sha=run.head_sha, branch=branch, repository_id=repository.id, links=run.pull_requests)
+    head = Head(
+        sha=run.head_sha, branch=branch, repository_id=repository.id, links=run.pull_requests
+    )
     return Command(
         command_id=f"command:{repository.id}:b{delivery.id}",
         verb=verb,

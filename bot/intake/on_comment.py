@@ -1,12 +1,12 @@
-"""Somebody wrote `/metaagent …` in a comment or a review thread: a command."""
+"""`/metaagent …` in a comment or a review thread: a command."""
 
 from pydantic import Field
 
 from bot.domain.command import Command
 from bot.domain.request import SHA, CommentRef, Ignored
 from bot.github.events import Comment, Delivery, IssueCommentEvent, PullRequestEvent, cut
+from bot.intake.command_text import ParsedCommand, parse_command
 from bot.intake.identity import OwnApp
-from bot.intake.spoken import Spoken, spoken_in
 
 
 class ReviewComment(Comment):
@@ -24,16 +24,16 @@ class ReviewCommentEvent(PullRequestEvent):
 
 
 def on_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
-    """`issue_comment.created`: a command that starts the comment. Whether its author may is asked after the answer."""
+    """Handle `issue_comment.created`; the author's rights are checked later."""
     event = cut(delivery, IssueCommentEvent)
-    said = _said(event.comment, own)
-    if isinstance(said, Ignored):
-        return said
-    spoken, author = said
+    command = _read_command(event.comment, own)
+    if isinstance(command, Ignored):
+        return command
+    parsed, author = command
     repository, comment, number = event.repository_ref, event.comment.id, event.issue.number
     return Command(
         command_id=f"command:{repository.id}:c{comment}",
-        **spoken.model_dump(),
+        **parsed.model_dump(),
         repository=repository,
         author=author,
         number=number,
@@ -44,16 +44,16 @@ def on_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
 
 
 def on_review_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
-    """`pull_request_review_comment.created`: the same in a review thread."""
+    """Handle `pull_request_review_comment.created`."""
     event = cut(delivery, ReviewCommentEvent)
-    said = _said(event.comment, own)
-    if isinstance(said, Ignored):
-        return said
-    spoken, author = said
+    command = _read_command(event.comment, own)
+    if isinstance(command, Ignored):
+        return command
+    parsed, author = command
     repository, comment, number = event.repository_ref, event.comment, event.pull_request.number
     return Command(
         command_id=f"command:{repository.id}:r{comment.id}",
-        **spoken.model_dump(),
+        **parsed.model_dump(),
         repository=repository,
         author=author,
         number=number,
@@ -66,16 +66,19 @@ def on_review_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
     )
 
 
-def _said(comment: Comment, own: OwnApp) -> tuple[Spoken, str] | Ignored:
-    """The command and who gave it."""
-    spoken = spoken_in(comment.body or "")
-    if spoken is None:
-        return Ignored(reason="the comment gives no command")
+def _read_command(comment: Comment, own: OwnApp) -> tuple[ParsedCommand, str] | Ignored:
+    """Return a comment's command and its author, or the reason to ignore it."""
+    parsed = parse_command(comment.body or "")
+    if parsed is None:
+        return Ignored(reason="the comment contains no command")
     if comment.user is None or is_bot(comment.user.login, own, said_so=comment.user.is_bot):
-        return Ignored(reason="a bot may not command us")
-    return spoken, comment.user.login
+        return Ignored(reason="bots cannot give commands")
+    return parsed, comment.user.login
 
 
 def is_bot(login: str, own: OwnApp, *, said_so: bool) -> bool:
-    """Whether an account is no person; GitHub's word for it is missing in older payloads, the suffix never is."""
+    """Return True if an account is a bot.
+
+    Older payloads lack GitHub's flag, but never the suffix.
+    """
     return said_so or login == own.login or login.endswith("[bot]")

@@ -1,4 +1,4 @@
-"""The App was installed, removed, suspended, or given other repositories or rights."""
+"""The App was installed, removed, suspended, or its repositories or rights changed."""
 
 from bot.domain.request import Ignored, InstallationChange
 from bot.github.events import Delivery, InstallationEvent, PingEvent, cut
@@ -6,7 +6,7 @@ from bot.intake.identity import OwnApp
 
 
 def on_installation(delivery: Delivery, _: OwnApp) -> InstallationChange:
-    """`installation` and `installation_repositories`: what stops work, or lets it begin."""
+    """Handle `installation` and `installation_repositories`."""
     event = cut(delivery, InstallationEvent)
     owner = event.installation.account
     everything = tuple(repository.id for repository in event.repositories)
@@ -14,14 +14,20 @@ def on_installation(delivery: Delivery, _: OwnApp) -> InstallationChange:
         installation_id=event.installation.id,
         account=(owner.login or owner.slug or "") if owner else "",
         action=delivery.action or "",
-        added=(*(r.id for r in event.repositories_added), *(everything if delivery.action == "created" else ())),
-        removed=(*(r.id for r in event.repositories_removed), *(everything if delivery.action == "deleted" else ())),
+        added=(
+            *(r.id for r in event.repositories_added),
+            *(everything if delivery.action == "created" else ()),
+        ),
+        removed=(
+            *(r.id for r in event.repositories_removed),
+            *(everything if delivery.action == "deleted" else ()),
+        ),
         delivery_id=delivery.id,
     )
 
 
 def on_ping(delivery: Delivery, own: OwnApp) -> Ignored:
-    """`ping`: the hook works; a hook of another App is named."""
+    """Handle `ping`: the webhook works, unless it belongs to another App."""
     event = cut(delivery, PingEvent)
     other = event.hook.app_id if event.hook is not None else None
     if other is not None and own.app_id is not None and other != own.app_id:

@@ -1,4 +1,4 @@
-"""Somebody put a label of ours on a pull request: a command."""
+"""A label of ours was put on a pull request: a command."""
 
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import Ignored
@@ -10,7 +10,7 @@ from bot.policy.rules import LABEL_FIX, LABEL_OFF
 _VERBS = {LABEL_FIX: Verb.FIX, LABEL_OFF: Verb.OFF}
 
 
-class Label(Slim):
+class _Label(Slim):
     """A label."""
 
     name: str
@@ -19,20 +19,20 @@ class Label(Slim):
 class LabelEvent(PullRequestEvent):
     """`pull_request.labeled`."""
 
-    label: Label | None = None
+    label: _Label | None = None
 
 
 def on_label(delivery: Delivery, own: OwnApp) -> Command | Ignored:
-    """`pull_request.labeled`: `metaagent:fix` and `metaagent:off` are commands of whoever put them there.
+    """Handle `pull_request.labeled`: `metaagent:fix` and `metaagent:off` are commands.
 
-    People below write access can label, so this too is asked again after the answer.
+    Labelling does not need write access, so admission checks the sender.
     """
     event = cut(delivery, LabelEvent)
     verb = _VERBS.get(event.label.name.lower()) if event.label else None
     if verb is None:
-        return Ignored(reason="the label is none of ours")
+        return Ignored(reason="the label is not one of MetaAgent's")
     if event.sender is None or is_bot(event.sender.login, own, said_so=event.sender.is_bot):
-        return Ignored(reason="a bot may not command us")
+        return Ignored(reason="bots cannot give commands")
     repository, pull = event.repository_ref, event.pull_request
     return Command(
         command_id=f"command:{repository.id}:l{delivery.id}",

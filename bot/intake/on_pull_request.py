@@ -1,4 +1,4 @@
-"""A pull request ended, moved or came back: a verdict on a proposal of ours, or the end of work on somebody's head."""
+"""A pull request was closed, updated or reopened: feedback on our proposal, or a moved head."""
 
 import re
 
@@ -9,11 +9,11 @@ from bot.intake.guards import Head
 from bot.intake.identity import OwnApp
 
 _REVERT = re.compile(r"revert-(?P<number>[1-9][0-9]{0,9})-(?P<branch>.{1,300})")
-"""The branch that GitHub's button makes to take a merged pull request back."""
+"""The branch name that GitHub's revert button creates."""
 
 
 def on_closed(delivery: Delivery, own: OwnApp) -> Feedback | HeadMoved | Ignored:
-    """`pull_request.closed`: what became of a proposal of ours; for any other head, nobody waits any more."""
+    """Handle `pull_request.closed`: feedback on a proposal, or the end of work on another head."""
     event = cut(delivery, PullRequestEvent)
     pull = event.pull_request
     if _is_ours(event, own):
@@ -32,19 +32,24 @@ def on_closed(delivery: Delivery, own: OwnApp) -> Feedback | HeadMoved | Ignored
         )
     if guards.is_own_branch(pull.head.ref):
         return Ignored(reason=_not_ours(event))
-    return _moved(event, delivery, pull).with_(before=pull.head.sha, after=pull.head.sha, closed=True)
+    return _moved(event, delivery, pull).with_(
+        before=pull.head.sha, after=pull.head.sha, closed=True
+    )
 
 
 def on_reopened(delivery: Delivery, own: OwnApp) -> Feedback | RedHead | Ignored:
-    """`pull_request.reopened`: a proposal of ours is wanted after all; any other is looked at for red checks."""
+    """Handle `pull_request.reopened`: feedback on a proposal, or a head to check for red checks."""
     event = cut(delivery, PullRequestEvent)
     pull = event.pull_request
     if _is_ours(event, own):
         return _verdict(event, delivery).with_(fate="reopened")
     head = Head(
-        sha=pull.head.sha, branch=pull.head.ref, repository_id=event.repository.id, elsewhere=_is_elsewhere(event)
+        sha=pull.head.sha,
+        branch=pull.head.ref,
+        repository_id=event.repository.id,
+        elsewhere=_is_elsewhere(event),
     )
-    if (no := guards.no_to_head(head)) is not None:
+    if (no := guards.refuse_head(head)) is not None:
         return Ignored(reason=no)
     return RedHead(
         repository=event.repository_ref,
@@ -57,7 +62,7 @@ def on_reopened(delivery: Delivery, own: OwnApp) -> Feedback | RedHead | Ignored
 
 
 def on_synchronize(delivery: Delivery, own: OwnApp) -> HeadMoved | Ignored:
-    """`pull_request.synchronize`: the head moved; of a fork's pull request nothing else tells."""
+    """Handle `pull_request.synchronize`, the only event for a push to a fork's pull request."""
     event = cut(delivery, PullRequestEvent)
     if _sender(event) == own.login:
         return Ignored(reason="it is our own push")
@@ -97,7 +102,11 @@ def _is_ours(event: PullRequestEvent, own: OwnApp) -> bool:
 
 
 def _not_ours(event: PullRequestEvent) -> str:
-    return "a fork uses our branch name" if _is_elsewhere(event) else "somebody else opened it from our branch"
+    return (
+        "a fork uses our branch name"
+        if _is_elsewhere(event)
+        else "another account opened it from our branch"
+    )
 
 
 def _is_elsewhere(event: PullRequestEvent) -> bool:

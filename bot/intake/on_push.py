@@ -1,4 +1,4 @@
-"""A branch moved or went away: work on what was there is needless."""
+"""A branch was updated or deleted: work on its old head is obsolete."""
 
 from bot.domain.request import HeadMoved, Ignored
 from bot.github.events import Delivery, PushEvent, cut
@@ -6,15 +6,19 @@ from bot.intake.identity import OwnApp
 
 BRANCHES = "refs/heads/"
 NOTHING = "0" * 40
-"""GitHub's commit for a ref that is not there."""
+"""GitHub's placeholder for a missing commit."""
 
 
 def on_push(delivery: Delivery, own: OwnApp) -> HeadMoved | Ignored:
-    """`push`: a branch moved, was forced or deleted; a person's push to a branch of ours counts too."""
+    """Handle `push`: an updated, force-pushed or deleted branch, also one of ours."""
     event = cut(delivery, PushEvent)
     if not event.ref.startswith(BRANCHES):
-        return Ignored(reason="only branches matter")
-    pusher = event.sender.login if event.sender is not None else (event.pusher and event.pusher.name) or ""
+        return Ignored(reason="the ref is not a branch")
+    pusher = (
+        event.sender.login
+        if event.sender is not None
+        else (event.pusher and event.pusher.name) or ""
+    )
     if pusher == own.login:
         return Ignored(reason="it is our own push")
     before, after = (None if sha == NOTHING else sha for sha in (event.before, event.after))

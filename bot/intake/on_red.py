@@ -1,4 +1,4 @@
-"""A check turned red, whichever event tells of it: the head is to be watched until its checks have settled."""
+"""A check failed: its head is watched until all checks have completed."""
 
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import CheckRef, Ignored, RedHead, RepositoryRef
@@ -20,17 +20,25 @@ from sandbox.types import TrustTier
 
 ACTIONS = "github-actions"
 
-BY_CODE = frozenset({"push", "pull_request", "schedule", "workflow_dispatch", "repository_dispatch"})
-"""Runs that test the very commit they name; `pull_request_target` names the base, others answer to talk."""
+BY_CODE = frozenset(
+    {"push", "pull_request", "schedule", "workflow_dispatch", "repository_dispatch"}
+)
+"""Events whose runs test the commit they name; `pull_request_target` runs name the base instead."""
 
 
 def on_check_run(delivery: Delivery, own: OwnApp) -> RedHead | Ignored:
-    """`check_run.completed`: one check, of Actions or of another CI."""
+    """Handle `check_run.completed`, from Actions or another CI."""
     event = cut(delivery, CheckRunEvent)
     run = event.check_run
     branch = run.check_suite.head_branch if run.check_suite else None
-    head = Head(sha=run.head_sha, branch=branch, repository_id=event.repository.id, links=run.pull_requests)
-    no = guards.no_to_conclusion(run.conclusion) or guards.no_to_app(run.app, own) or guards.no_to_head(head)
+    head = Head(
+        sha=run.head_sha, branch=branch, repository_id=event.repository.id, links=run.pull_requests
+    )
+    no = (
+        guards.refuse_conclusion(run.conclusion)
+        or guards.refuse_app(run.app, own)
+        or guards.refuse_head(head)
+    )
     if no is not None:
         return Ignored(reason=no)
     check = CheckRef(
@@ -44,28 +52,37 @@ def on_check_run(delivery: Delivery, own: OwnApp) -> RedHead | Ignored:
 
 
 def on_check_suite(delivery: Delivery, own: OwnApp) -> RedHead | Command | Ignored:
-    """`check_suite.completed`: all checks of one App; `check_suite.rerequested`: somebody wants ours again."""
+    """Handle `check_suite.completed` and `check_suite.rerequested`."""
     event = cut(delivery, CheckSuiteEvent)
     suite = event.check_suite
     if suite.head_sha is None:
         return Ignored(reason="the suite names no commit")
     head = Head(
-        sha=suite.head_sha, branch=suite.head_branch, repository_id=event.repository.id, links=suite.pull_requests
+        sha=suite.head_sha,
+        branch=suite.head_branch,
+        repository_id=event.repository.id,
+        links=suite.pull_requests,
     )
     if delivery.action == "rerequested":
         return _again(event, head, delivery, own)
-    no = guards.no_to_conclusion(suite.conclusion) or guards.no_to_app(suite.app, own)
-    if (no := no or guards.no_to_head(head)) is not None:
+    no = guards.refuse_conclusion(suite.conclusion) or guards.refuse_app(suite.app, own)
+    if (no := no or guards.refuse_head(head)) is not None:
         return Ignored(reason=no)
     return _red(head, event.repository_ref, delivery)
 
 
-def _again(event: CheckSuiteEvent, head: Head, delivery: Delivery, own: OwnApp) -> Command | Ignored:
-    """Only the owner of a suite hears that it is wanted again."""
-    if event.check_suite.app is not None and own.app_id is not None and event.check_suite.app.id != own.app_id:
-        return Ignored(reason="the suite is not ours")
+def _again(
+    event: CheckSuiteEvent, head: Head, delivery: Delivery, own: OwnApp
+) -> Command | Ignored:
+    """Return a retry command; GitHub sends a rerequest only to the suite's owner."""
+    if (
+        event.check_suite.app is not None
+        and own.app_id is not None
+        and event.check_suite.app.id != own.app_id
+    ):
+        return Ignored(reason="the suite is another App's")
     if event.sender is None or is_bot(event.sender.login, own, said_so=event.sender.is_bot):
-        return Ignored(reason="a bot may not command us")
+        return Ignored(reason="bots cannot give commands")
     return Command(
         command_id=f"command:{event.repository.id}:s{delivery.id}",
         verb=Verb.RETRY,
@@ -81,7 +98,7 @@ def _again(event: CheckSuiteEvent, head: Head, delivery: Delivery, own: OwnApp) 
 
 
 def on_workflow_run(delivery: Delivery, _: OwnApp) -> RedHead | Ignored:
-    """`workflow_run.completed`: the main trigger for Actions, for it says who set it off and where its head is."""
+    """Handle `workflow_run.completed`, the main trigger: with actors and head repository."""
     event = cut(delivery, WorkflowRunEvent)
     run = event.workflow_run
     here = event.repository.id
@@ -92,51 +109,59 @@ def on_workflow_run(delivery: Delivery, _: OwnApp) -> RedHead | Ignored:
         links=run.pull_requests,
         elsewhere=run.head_repository is None or run.head_repository.id != here,
     )
-    no = guards.no_to_conclusion(run.conclusion) or guards.no_to_head(head)
+    no = guards.refuse_conclusion(run.conclusion) or guards.refuse_head(head)
     if no is None and run.event is not None and run.event not in BY_CODE:
-        no = f"a run set off by {run.event} does not test the commit it names"
+        no = f"a run triggered by {run.event} does not test the commit it names"
     if no is not None:
         return Ignored(reason=no)
-    return _red(head, event.repository_ref, delivery).with_(workflow_run=run.id, actors=_actors(run))
+    return _red(head, event.repository_ref, delivery).with_(
+        workflow_run=run.id, actors=_actors(run)
+    )
 
 
 def _actors(run: WorkflowRun) -> tuple[str, ...]:
-    """Who has to have the right to set work off; whoever pushed to this very repository had it."""
+    """Return the accounts whose rights must be checked; a push already needs write access."""
     if run.event == "push":
         return ()
-    return tuple(dict.fromkeys(who.login for who in (run.actor, run.triggering_actor) if who is not None))
+    return tuple(
+        dict.fromkeys(who.login for who in (run.actor, run.triggering_actor) if who is not None)
+    )
 
 
 def on_workflow_job(delivery: Delivery, _: OwnApp) -> RedHead | Ignored:
-    """`workflow_job.completed`: one job; it does not say whether its head is in a fork, so that is asked later."""
+    """Handle `workflow_job.completed`; whether the head is a fork's is checked later."""
     event = cut(delivery, WorkflowJobEvent)
     job = event.workflow_job
-    if guards.no_to_conclusion(job.conclusion) is None and not job.head_branch:
-        return Ignored(reason="the job names no branch; the event of its workflow run says where the head is")
+    if guards.refuse_conclusion(job.conclusion) is None and not job.head_branch:
+        return Ignored(reason="the job has no branch; its workflow run's event locates the head")
     head = Head(sha=job.head_sha, branch=job.head_branch, repository_id=event.repository.id)
-    if (no := guards.no_to_conclusion(job.conclusion) or guards.no_to_head(head)) is not None:
+    if (no := guards.refuse_conclusion(job.conclusion) or guards.refuse_head(head)) is not None:
         return Ignored(reason=no)
     conclusion = job.conclusion or "failure"
-    check = CheckRef(id=job.id, name=job.name, app_slug=ACTIONS, conclusion=conclusion, details_url=job.html_url)
+    check = CheckRef(
+        id=job.id, name=job.name, app_slug=ACTIONS, conclusion=conclusion, details_url=job.html_url
+    )
     return _red(head, event.repository_ref, delivery).with_(check=check, workflow_run=job.run_id)
 
 
 def on_status(delivery: Delivery, own: OwnApp) -> RedHead | Ignored:
-    """`status`: a commit status of an older CI; the branch is one that has this commit as its head."""
+    """Handle `status`, from an older CI; the branch is one whose head is this commit."""
     event = cut(delivery, StatusEvent)
     if event.state not in {"failure", "error"}:
         return Ignored(reason=f"the status is {event.state}")
     if event.sender is not None and event.sender.login == own.login:
         return Ignored(reason="it is our own status")
     if not guards.is_test_status(event.context):
-        return Ignored(reason="the status is not that of tests")
+        return Ignored(reason="the status is not about tests")
     heads = [b.name for b in event.branches if b.commit is not None and b.commit.sha == event.sha]
     default = event.repository.default_branch
     branch = default if default in heads else next(iter(heads), None)
     head = Head(sha=event.sha, branch=branch, repository_id=event.repository.id)
-    if (no := guards.no_to_head(head)) is not None:
+    if (no := guards.refuse_head(head)) is not None:
         return Ignored(reason=no)
-    return _red(head, event.repository_ref, delivery).with_(check=CheckRef(id=0, name=event.context))
+    return _red(head, event.repository_ref, delivery).with_(
+        check=CheckRef(id=0, name=event.context)
+    )
 
 
 def _red(head: Head, repository: RepositoryRef, delivery: Delivery) -> RedHead:

@@ -1,4 +1,4 @@
-"""Which handler takes which event and action."""
+"""Routes each event and action to its handler."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -12,7 +12,13 @@ from bot.intake.on_installation import on_installation, on_ping
 from bot.intake.on_label import on_label
 from bot.intake.on_pull_request import on_closed, on_reopened, on_synchronize
 from bot.intake.on_push import on_push
-from bot.intake.on_red import on_check_run, on_check_suite, on_status, on_workflow_job, on_workflow_run
+from bot.intake.on_red import (
+    on_check_run,
+    on_check_suite,
+    on_status,
+    on_workflow_job,
+    on_workflow_run,
+)
 from bot.ports import Work
 
 Decision = Work | Ignored
@@ -45,21 +51,21 @@ HANDLERS: Mapping[tuple[str, str], Handler] = MappingProxyType(
         ("installation_repositories", "removed"): on_installation,
     }
 )
-"""One line for each event we react to; everything else is none of our business."""
+"""All handled events; the others are ignored."""
 
 ALL_ACTIONS = frozenset({"status", "push", "ping"})
-"""Events without actions; an older payload may name one all the same."""
+"""Events without actions; an older payload may have one all the same."""
 
 
 def route(delivery: Delivery, own: OwnApp) -> Decision:
-    """What a delivery asks for.
+    """Return the decision for a delivery.
 
     Raises:
-        DeliveryRejected: it is for us, but not as GitHub describes it.
+        DeliveryRejected: the payload does not have GitHub's format.
     """
     action = "" if delivery.event in ALL_ACTIONS else delivery.action or ""
     handler = HANDLERS.get((delivery.event, action))
     if handler is None:
         what = f"{delivery.event}.{delivery.action}" if delivery.action else delivery.event
-        return Ignored(reason=f"nothing is done for {what}")
+        return Ignored(reason=f"{what} is not handled")
     return handler(delivery, own)

@@ -1,7 +1,7 @@
-"""POST /webhook: check, cut down, route, write down, answer 202 within a second.
+"""POST /webhook: check, parse, route and store a delivery, and answer 202 within a second.
 
-Nobody is known before the last byte of a body is there, so everything up to then is within limits: what the headers
-show is refused before the body is read, and all bodies together have one budget.
+The sender is unauthenticated until the whole body is read. So headers are checked first, and all
+bodies in memory share one budget.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from bot.intake.router import route
 from bot.ports import DeliveryInbox
 
 MAX_BODY = 25 * 1024 * 1024
-"""GitHub sends nothing larger."""
+"""GitHub's limit of a body, in bytes."""
 
 ANSWER_WITHIN_S = 0.9
-"""Whether the database can be written is known by then, or GitHub is told to come again."""
+"""Time for storing a delivery, in seconds; after it, GitHub is asked to deliver again."""
 RETRY_AFTER = {"retry-after": "10"}
 """Sent with every 503, in seconds."""
 
@@ -44,26 +44,28 @@ def webhook_router(
     answer_within_s: float = ANSWER_WITHIN_S,
     limits: HttpLimits | None = None,
 ) -> APIRouter:
-    """The route that takes GitHub's deliveries.
+    """Return the route for GitHub's deliveries.
 
     Args:
-        secret: What deliveries are signed with.
-        inbox: Where a delivery is written down before it is answered.
-        own: Who we are.
+        secret: The webhook secret.
+        inbox: Stores a delivery before it is answered.
+        own: The identity of our App.
         max_body: Largest body read, in bytes.
-        answer_within_s: When to give up on the inbox.
-        limits: Limits on all bodies together; the defaults when not given.
+        answer_within_s: Timeout of the inbox, in seconds.
+        limits: Limits on all bodies together; None for the defaults.
 
     Raises:
-        SettingsError: there is no secret; an empty one would let everybody in.
+        SettingsError: the secret is empty, so everybody could sign.
     """
     if not secret:
-        raise SettingsError("no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App")
+        raise SettingsError(
+            "no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App"
+        )
     limits = limits or HttpLimits()
     bodies = Bodies(limits.bodies_bytes, max_body, limits.body_s)
 
     async def receive(request: Request) -> JSONResponse:
-        """Take one delivery."""
+        """Handle one delivery."""
         try:
             signature, event, name = _checked(request.headers)
             with bodies.open(request.headers.get("content-length")) as body:
@@ -71,36 +73,40 @@ def webhook_router(
                 await bodies.read(body, request.stream(), signed.update)
                 if not signed.matches(signature):
                     raise _unsigned()
-                delivery = read_delivery(event, name, b"".join(body.parts), fingerprint=signed.fingerprint)
+                delivery = read_delivery(
+                    event, name, b"".join(body.parts), fingerprint=signed.fingerprint
+                )
                 receipt = await _in_time(take_in(delivery, inbox, own), answer_within_s)
         except ClientDisconnect:
-            return JSONResponse({"error": "the sender went away"}, 400)
+            return JSONResponse({"error": "the sender disconnected"}, 400)
         except DeliveryRejected as error:
             log.warning("delivery rejected: %s", error.message, extra={"status": error.status})
             again = RETRY_AFTER if error.status == 503 else None  # noqa: PLR2004
             return JSONResponse({"error": error.message}, error.status, again)
         except (QueueError, TimeoutError) as error:
-            log.warning("delivery not taken: %s", getattr(error, "message", "the inbox does not answer"))
-            message = "the inbox cannot be written now; deliver again"
+            log.warning("delivery not stored: %s", getattr(error, "message", "the inbox timed out"))
+            message = "the inbox is unavailable; deliver again"
             return JSONResponse({"error": message}, 503, RETRY_AFTER)
         return JSONResponse(receipt.model_dump(include={"delivery", "result", "reason"}), 202)
 
     router = APIRouter()
-    # A plain route: the body is read and checked here, and nothing is left for the framework to take apart.
+    # A plain route: the handler reads and checks the body itself, without FastAPI's parsing.
     router.add_route("/webhook", receive, methods=["POST"])
     return router
 
 
 async def take_in(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Receipt:
-    """Decide what a delivery asks for, and write it down.
+    """Decide on a delivery and store it.
 
     Raises:
-        DeliveryRejected: it is for us, but not as GitHub describes it.
-        QueueError: it could not be written.
+        DeliveryRejected: the payload does not have GitHub's format.
+        QueueError: the delivery could not be stored.
     """
     decision = route(delivery, own)
-    receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision, delivery.fingerprint)
-    # Most deliveries are none of our business; why is in the inbox.
+    receipt = await inbox.accept(
+        delivery.id, delivery.event, delivery.action, decision, delivery.fingerprint
+    )
+    # Most deliveries are ignored; the inbox keeps the reason.
     log.log(
         logging.INFO if receipt.result == "queued" else logging.DEBUG,
         "delivery %s: %s",
@@ -112,14 +118,14 @@ async def take_in(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Rece
 
 
 async def _in_time(taking: Coroutine[Any, Any, Receipt], within_s: float) -> Receipt:
-    """The receipt; what is written all the same later is a duplicate when GitHub comes again.
+    """Return the receipt; if it is stored later, GitHub's redelivery counts as a duplicate.
 
     Raises:
-        TimeoutError: there is none yet.
+        TimeoutError: there is no receipt in time.
     """
     task = asyncio.create_task(taking)
     try:
-        # Not `asyncio.timeout`: after a pause of this whole process a receipt that is there counts.
+        # Unlike `asyncio.timeout`, this returns a finished receipt even if the process was paused.
         await asyncio.wait({task}, timeout=within_s)
         if not task.done():
             raise TimeoutError
@@ -129,7 +135,7 @@ async def _in_time(taking: Coroutine[Any, Any, Receipt], within_s: float) -> Rec
 
 
 def _checked(headers: Headers) -> tuple[str, str, str]:
-    """Return signature, event and id of a delivery; refuse what needs no body to be refused.
+    """Return signature, event and id of a delivery; reject it early if its headers are wrong.
 
     Raises:
         DeliveryRejected: a header is missing or malformed.
@@ -140,7 +146,9 @@ def _checked(headers: Headers) -> tuple[str, str, str]:
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise DeliveryRejected("the content type must be application/json", status=415)
-    return signature, *check_headers(headers.get("x-github-event"), headers.get("x-github-delivery"))
+    return signature, *check_headers(
+        headers.get("x-github-event"), headers.get("x-github-delivery")
+    )
 
 
 def _unsigned() -> DeliveryRejected:

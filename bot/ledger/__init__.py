@@ -1,1 +1,1 @@
-"""What models cost: set aside before a call, settled after it, never more than a limit allows."""
+"""The ledger of costs and run time: reserved before use, settled after it, within every limit."""

@@ -1,4 +1,4 @@
-"""How much of each kind is booked in each scope, and which ceiling one more booking would break."""
+"""Sums of bookings by kind and scope, and the check of ceilings."""
 
 import asyncio
 import logging
@@ -20,25 +20,26 @@ WHERE: Mapping[Scope | None, str] = {
     Scope.TOTAL: "day = :day",
     None: "repository = :repository",
 }
-"""Which rows of `call` and of `work` count together; None is a repository for ever."""
+"""The rows of `call` and `work` in each scope; None covers all days of a repository."""
 _TABLES: Mapping[str, Mapping[Kind, str]] = {
     "call": {Kind.USD: "sum(counted)", Kind.TOKENS: "sum(counted_tokens)", Kind.CALLS: "count(*)"},
     "work": {Kind.SECONDS: "sum(earlier + seconds + set_aside)", Kind.MISSIONS: "count(*)"},
 }
 _WIDE = (Scope.TOTAL, Scope.INSTALLATION)
-"""Scopes of several repositories, the widest first: the order in which they are locked."""
+"""Scopes of several repositories, in their locking order."""
 _UNITS = {Kind.USD: "${:.4f}", Kind.SECONDS: "{:.0f} s"}
 _HAIR = 1e-9
-"""Three times 0.1 is more than 0.3 to a computer."""
+"""Tolerance for floating-point sums: 3 * 0.1 > 0.3."""
 PATIENCE_S = 60.0
-"""So long a server that is away is waited for: it was there a moment ago, and missions outlive its restart."""
+"""Longest wait for an unreachable server, in seconds; missions outlive its restart."""
 PAUSE_S = 2.0
+"""Pause between attempts, in seconds."""
 
 log = logging.getLogger(__name__)
 
 
 class Excess(Frozen):
-    """A ceiling, and what stands against one more booking."""
+    """A ceiling that a booking would exceed."""
 
     ceiling: Ceiling
     counted: float
@@ -46,37 +47,49 @@ class Excess(Frozen):
 
     @property
     def message(self) -> str:
-        """One sentence for a person."""
+        """Return the error in one sentence for a person."""
         kind = self.ceiling.kind
-        most, counted, asked = (_said(kind, value) for value in (self.ceiling.most, self.counted, self.asked))
-        return f"{self.ceiling.name} allows {most}: {counted} are spent or set aside, and this may take {asked}"
+        most, counted, asked = (
+            _format_amount(kind, value) for value in (self.ceiling.most, self.counted, self.asked)
+        )
+        return (
+            f"{self.ceiling.name} allows {most}; "
+            f"{counted} are spent or reserved, and this may need {asked}"
+        )
 
     @property
     def advice(self) -> str:
-        """What the person can do about it."""
+        """Return the advice for a person."""
         return f"raise {self.ceiling.name}, or wait"
 
 
-def alone(transaction: Transaction, account: Account) -> None:
-    """Let nobody else look at the same ceilings before this transaction ends."""
+def lock_ceilings(transaction: Transaction, account: Account) -> None:
+    """Lock the account's ceilings until this transaction ends."""
     scopes = {ceiling.scope for ceiling in account.ceilings}
+    # The same order everywhere, so that two transactions cannot deadlock.
     for scope in _WIDE:
         if scope in scopes:
-            transaction.alone(f"{scope} {account.installation if scope is Scope.INSTALLATION else ''}")
+            transaction.alone(
+                f"{scope} {account.installation if scope is Scope.INSTALLATION else ''}"
+            )
     transaction.alone(f"ledger {account.repository}")
 
 
-def booked(transaction: Transaction, account: Account, scope: Scope, table: str) -> Mapping[Kind, float]:
-    """What is spent or set aside in a scope, of each kind a table knows."""
+def booked(
+    transaction: Transaction, account: Account, scope: Scope, table: str
+) -> Mapping[Kind, float]:
+    """Return the spent and reserved amounts in a scope, for each kind in a table."""
     sums = _TABLES[table]
     columns = ", ".join(f"coalesce({what}, 0)" for what in sums.values())
     query = f"SELECT {columns} FROM {table} WHERE {WHERE[scope]}"  # noqa: S608 (literals above)
-    [row] = transaction.execute(query, place_of(account))
+    [row] = transaction.execute(query, booking_columns(account))
     return {kind: float(value) for kind, value in zip(sums, row, strict=True)}
 
 
-def first_excess(transaction: Transaction, account: Account, table: str, wanted: Mapping[Kind, float]) -> Excess | None:
-    """The first ceiling that a booking would break; call `alone` first."""
+def first_excess(
+    transaction: Transaction, account: Account, table: str, wanted: Mapping[Kind, float]
+) -> Excess | None:
+    """Return the first ceiling that a booking would exceed; call `lock_ceilings` first."""
     for scope, ceilings in ceilings_by_scope(account, wanted).items():
         counted = booked(transaction, account, scope, table)
         for ceiling in ceilings:
@@ -87,7 +100,7 @@ def first_excess(transaction: Transaction, account: Account, table: str, wanted:
 
 
 def ceilings_by_scope(account: Account, kinds: Collection[Kind]) -> Mapping[Scope, list[Ceiling]]:
-    """The ceilings of some kinds, the narrowest scope first."""
+    """Return the ceilings of some kinds by scope, the narrowest first."""
     found: dict[Scope, list[Ceiling]] = {}
     for scope in Scope:
         if here := [one for one in account.ceilings if one.scope is scope and one.kind in kinds]:
@@ -95,8 +108,8 @@ def ceilings_by_scope(account: Account, kinds: Collection[Kind]) -> Mapping[Scop
     return found
 
 
-def place_of(account: Account) -> dict[str, str]:
-    """Where something is booked, as the tables' columns."""
+def booking_columns(account: Account) -> dict[str, str]:
+    """Return the columns that identify an account's bookings."""
     return {
         "mission": account.mission,
         "repository": account.repository,
@@ -106,12 +119,13 @@ def place_of(account: Account) -> dict[str, str]:
     }
 
 
-async def patiently(
+async def retry_while_unreachable(
     database: Database, call: Callable[[Transaction], Answer], patience_s: float = PATIENCE_S
 ) -> Answer:
-    """One transaction; a server that is away is waited for, a file that cannot be used is not.
+    """Run one transaction, and retry it while a database server is unreachable.
 
-    A server may go away between writing it down and saying so: what is called again must bear to be done twice.
+    An unusable SQLite file is not retried. The connection may break after a commit, so
+    the transaction must be safe to repeat.
 
     Raises:
         StoreError: the database cannot be used.
@@ -123,11 +137,11 @@ async def patiently(
         except StoreError as error:
             if left_s <= 0:
                 raise
-            log.warning("the ledger waits: %s", error.message)
+            log.warning("ledger unavailable, retrying: %s", error.message)
         pause_s = min(PAUSE_S, left_s)
         await asyncio.sleep(pause_s)
         left_s -= pause_s
 
 
-def _said(kind: Kind, value: float) -> str:
+def _format_amount(kind: Kind, value: float) -> str:
     return _UNITS.get(kind, "{:.0f} " + kind.value).format(value)

@@ -1,1 +1,1 @@
-"""Step 5. Remember."""
+"""Step 5: learn lessons from missions and their outcomes."""

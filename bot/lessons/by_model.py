@@ -1,4 +1,4 @@
-"""REFLECT by a model: what a mission that ended well taught, beside what the rules say of it."""
+"""REFLECT with a model: adds insights to the rules' reflection on a successful mission."""
 
 import logging
 
@@ -19,17 +19,17 @@ _LESSON_CHARS = 200
 log = logging.getLogger(__name__)
 
 
-async def looked_back(
+async def add_reflection(
     mind: Mind, rules: Reflection, lesson: Lesson, context: MissionContext
 ) -> tuple[Reflection, Lesson]:
-    """A reflection and its lesson with a model's words; the rules' alone where it has none of use.
+    """Return the reflection and lesson with a model's additions, or unchanged if it has none.
 
-    A lesson is read by later missions, so a model only adds to that of a fix that was verified.
+    Later missions read lessons, so a model only adds to those of verified fixes.
 
     Args:
         mind: The models.
-        rules: What the rules say of the mission.
-        lesson: What is kept of it by the rules.
+        rules: The reflection by rules.
+        lesson: The lesson by rules.
         context: The finished mission.
     """
     fixed = lesson.outcome == Outcome.FIXED.value and context.fix is not None
@@ -38,7 +38,11 @@ async def looked_back(
     try:
         said, _ = await mind.ask(_question(lesson, context), Reflect)
     except ModelError as error:
-        log.warning("the rules reflect: %s", error.message, extra={"trouble": error.trouble.value})
+        log.warning(
+            "model reflection failed, using rules: %s",
+            error.message,
+            extra={"trouble": error.trouble.value},
+        )
         return rules.with_(by="fallback"), lesson
     learned = passages.lines(said.lessons_learned, _LESSONS, _LESSON_CHARS)
     reflection = Reflection(
@@ -78,4 +82,7 @@ def _insight(said: Insight) -> Insight:
 
 
 def _improvement(said: SuggestedImprovement) -> SuggestedImprovement:
-    return said.with_(suggestion=passages.line(said.suggestion), expected_impact=passages.line(said.expected_impact))
+    return said.with_(
+        suggestion=passages.line(said.suggestion),
+        expected_impact=passages.line(said.expected_impact),
+    )

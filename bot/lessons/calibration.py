@@ -1,4 +1,4 @@
-"""From what was measured to a probability, and how far such numbers can be trusted: Brier score, reliability curve."""
+"""Confidence of a fix, and its calibration: Brier score, reliability curve, isotonic regression."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,11 @@ from bot.domain.patch import Candidate, Rung, Verification
 from sandbox.types import Frozen
 
 MINIMUM_SAMPLE = 50
-"""Outcomes before a number may call itself calibrated."""
+"""Outcomes needed before a confidence counts as calibrated."""
 MINIMUM_PER_SIDE = 5
-"""Of merged and of rejected fixes each: a curve through one kind only is a guess."""
+"""Merged and rejected fixes needed, each: a curve through one kind only is a guess."""
 BINS = 10
+"""Bins of the reliability curve."""
 
 _START = {Rung.TOOLS: 0.95, Rung.SEARCH: 0.8, Rung.MODEL: 0.7}
 
@@ -22,7 +23,7 @@ _FEW_NOTICED, _MOST_NOTICED = 0.5, 0.9
 
 
 class ReliabilityBin(Frozen):
-    """Forecasts of about the same height, and what became of them."""
+    """A bin of the reliability curve: forecasts of similar value, and their outcomes."""
 
     low: float
     high: float
@@ -32,14 +33,19 @@ class ReliabilityBin(Frozen):
 
 
 def brier_score(forecasts: Sequence[Forecast]) -> float | None:
-    """Mean squared error of the forecasts: 0 is perfect, 0.25 is what "half and half" always gets; None without any."""
+    """Return the forecasts' mean squared error, or None without forecasts.
+
+    0 is perfect; forecasts of 0.5 always get 0.25.
+    """
     if not forecasts:
         return None
     return sum((one.confidence - one.merged) ** 2 for one in forecasts) / len(forecasts)
 
 
-def reliability_curve(forecasts: Sequence[Forecast], *, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
-    """The bins of equal width that hold at least one forecast, lowest first."""
+def reliability_curve(
+    forecasts: Sequence[Forecast], *, bins: int = BINS
+) -> tuple[ReliabilityBin, ...]:
+    """Return the non-empty bins of equal width, lowest first."""
     filled: dict[int, list[Forecast]] = {}
     for one in forecasts:
         filled.setdefault(min(bins - 1, int(one.confidence * bins)), []).append(one)
@@ -56,13 +62,19 @@ def reliability_curve(forecasts: Sequence[Forecast], *, bins: int = BINS) -> tup
 
 
 def is_enough(forecasts: Sequence[Forecast]) -> bool:
-    """Whether there are outcomes enough, of both kinds, to calibrate on."""
+    """Return True if there are enough outcomes of both kinds for a calibration."""
     merged = sum(one.merged for one in forecasts)
-    return len(forecasts) >= MINIMUM_SAMPLE and min(merged, len(forecasts) - merged) >= MINIMUM_PER_SIDE
+    return (
+        len(forecasts) >= MINIMUM_SAMPLE
+        and min(merged, len(forecasts) - merged) >= MINIMUM_PER_SIDE
+    )
 
 
-def calibrated(value: float, forecasts: Sequence[Forecast]) -> float:
-    """The share of fixes merged among forecasts like this one: isotonic regression, pools of adjacent violators."""
+def calibrate(value: float, forecasts: Sequence[Forecast]) -> float:
+    """Return the share of merged fixes among similar forecasts, by isotonic regression.
+
+    Algorithm: pool adjacent violators (Ayer et al., 1955).
+    """
     pools: list[tuple[float, float, int]] = []  # highest forecast, merged, count
     for one in sorted(forecasts, key=lambda f: f.confidence):
         top, merged, count = one.confidence, float(one.merged), 1
@@ -73,12 +85,15 @@ def calibrated(value: float, forecasts: Sequence[Forecast]) -> float:
     if not pools:
         return value
     index = next((number for number, pool in enumerate(pools) if value <= pool[0]), len(pools) - 1)
-    # One success and one failure are added to each pool, so that a small one never says "certain"; then never falling.
+    # Laplace's rule of succession keeps small pools from certainty; the maximum restores monotony.
     return max((merged + 1) / (count + 2) for _, merged, count in pools[: index + 1])
 
 
 def confidence_by_rules(context: MissionContext) -> Confidence:
-    """How sure we are of a verified fix, by rules of thumb; abstains when nothing was verified."""
+    """Return the confidence in a verified fix by rules.
+
+    Its value is None if nothing was verified.
+    """
     fix = context.fix
     if fix is None or not fix[1].runs or not fix[1].green:
         return Confidence(value=None)
@@ -89,19 +104,24 @@ def confidence_by_rules(context: MissionContext) -> Confidence:
         value += amount
         factors.append(f"{factor} ({amount:+.2f})")
     if not candidate.confident and candidate.score < value:
-        # One number: a fix that its own fixer does not believe in is not believed more by adding up the rest.
+        # The total must not exceed the fixer's own confidence in a fix that it doubts.
         value = candidate.score
         factors.append(f"at most what {candidate.fixer} gives it ({value:.2f})")
     return Confidence(value=round(min(0.99, max(0.01, value)), 2), factors=tuple(factors))
 
 
 def confidence_after(context: MissionContext, forecasts: Sequence[Forecast]) -> Confidence:
-    """The confidence a reader sees: calibrated on earlier outcomes when there are enough, and saying which it is."""
+    """Return the confidence to show: calibrated if there are enough outcomes, else by rules."""
     heuristic = confidence_by_rules(context)
     if heuristic.value is None or not is_enough(forecasts):
         return heuristic
-    factors = (*heuristic.factors, f"the rules say {heuristic.value:.2f}; {len(forecasts)} outcomes correct that")
-    return Confidence(value=round(calibrated(heuristic.value, forecasts), 2), calibrated=True, factors=factors)
+    factors = (
+        *heuristic.factors,
+        f"the rules give {heuristic.value:.2f}, corrected by {len(forecasts)} outcomes",
+    )
+    return Confidence(
+        value=round(calibrate(heuristic.value, forecasts), 2), calibrated=True, factors=factors
+    )
 
 
 def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[float, str]]:
@@ -109,7 +129,7 @@ def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[floa
     if candidate.behaviours > 1:
         weight = -min(0.3, 0.1 * (candidate.behaviours - 1))
         found.append((weight, f"{candidate.behaviours} passing candidates behave differently"))
-    found += _of_the_search(candidate)
+    found += _search_factors(candidate)
     for what, texts in (
         ("warning about the change", candidate.warnings),
         ("doubt of the verifier", verification.doubts),
@@ -122,24 +142,33 @@ def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[floa
     return found
 
 
-def _of_the_search(candidate: Candidate) -> list[tuple[float, str]]:
-    """What a searched fix brings along: its own probability, and whether its tests notice mutants of its lines."""
+def _search_factors(candidate: Candidate) -> list[tuple[float, str]]:
+    """Return confidence adjustments specific to search results: own rank and killed mutants."""
     found = []
-    own = round(_OWN_WEIGHT * (candidate.score - _START[Rung.SEARCH]), 2) if candidate.rung is Rung.SEARCH else 0.0
+    own = (
+        round(_OWN_WEIGHT * (candidate.score - _START[Rung.SEARCH]), 2)
+        if candidate.rung is Rung.SEARCH
+        else 0.0
+    )
     if own:
         found.append((own, "the rank that the search gives it"))
     mutants = candidate.mutants
     if mutants is not None and mutants.tried >= _ENOUGH_MUTANTS:
-        told = f"the tests notice {mutants.killed} of {mutants.tried} mutants of the patched lines"
+        text = f"the tests notice {mutants.killed} of {mutants.tried} mutants of the patched lines"
         share = mutants.killed / mutants.tried
-        found += [(-0.1, told)] if share < _FEW_NOTICED else [(0.05, told)] if share >= _MOST_NOTICED else []
+        if share < _FEW_NOTICED:
+            found.append((-0.1, text))
+        elif share >= _MOST_NOTICED:
+            found.append((0.05, text))
     return found
 
 
 def _support(context: MissionContext, verification: Verification) -> list[tuple[float, str]]:
     found = []
     guards = max(len(run.report.passing) for run in verification.runs)
-    turned = sum(change.before is not None and change.before != change.after for change in verification.table)
+    turned = sum(
+        change.before is not None and change.before != change.after for change in verification.table
+    )
     if guards - turned < 1 and context.fix is not None and context.fix[0].rung is not Rung.TOOLS:
         found.append((-0.15, "no other test guards the change"))
     elif guards - turned >= 20:  # noqa: PLR2004 - many
@@ -148,6 +177,9 @@ def _support(context: MissionContext, verification: Verification) -> list[tuple[
         found.append((0.05, f"{turned} failing tests agree on the change"))
     if any(r.reason == "same fingerprint" and r.lesson.fate == "merged" for r in context.lessons):
         found.append((0.05, "a fix of the same failure was merged before"))
-    if any(r.reason == "same fingerprint" and r.lesson.fate in {"closed", "reverted"} for r in context.lessons):
+    if any(
+        r.reason == "same fingerprint" and r.lesson.fate in {"closed", "reverted"}
+        for r in context.lessons
+    ):
         found.append((-0.2, "a fix of the same failure was rejected before"))
     return found

@@ -1,15 +1,15 @@
-"""Merged, closed, undone or reopened: what became of what we proposed."""
+"""Outcomes of proposals: merged, closed, reverted or reopened."""
 
 from bot.domain.lesson import Lesson
 from bot.domain.request import Feedback
 from sandbox.gate import clean
 
 SAID_CHARS = 300
-"""Characters of a person's reason that a lesson keeps."""
+"""Length of a person's reason in a lesson, in characters."""
 
 
 def concerns(lesson: Lesson, feedback: Feedback) -> bool:
-    """Whether a verdict is about this lesson: same repository, same pull request (or mission, where there was none)."""
+    """Return True if feedback is about a lesson's pull request, or its mission if it had none."""
     if feedback.mission_id is not None:
         same = lesson.mission_id == feedback.mission_id
     else:
@@ -18,7 +18,7 @@ def concerns(lesson: Lesson, feedback: Feedback) -> bool:
 
 
 def with_fate(lesson: Lesson, feedback: Feedback) -> Lesson:
-    """The lesson with what people decided and said; a revert is final, and what was said is not forgotten."""
+    """Return the lesson with people's decision and reason; a revert is final."""
     said = " ".join(clean(feedback.said, cap=SAID_CHARS).split())
     lesson = lesson.with_(said=said or lesson.said, boxes=feedback.boxes or lesson.boxes)
     if lesson.fate == "reverted":

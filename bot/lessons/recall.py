@@ -1,6 +1,12 @@
-"""Which lessons bear on a failure: same fingerprint first, then same error in the same file, then like words."""
+"""Ranking of lessons for a failure: same fingerprint first, then words, by their rarity.
 
-from collections.abc import Iterable, Sequence
+The weight of a word is its inverse document frequency (K. Spaerck Jones, 1972) among the lessons
+that are compared. A word that all of them have distinguishes no failures.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from bot.domain.lesson import Lesson, RecalledLesson
 from bot.lessons.words import paths_of, words_of
@@ -8,46 +14,74 @@ from bot.lessons.words import paths_of, words_of
 SAME_FINGERPRINT = 1.0
 SAME_ERROR_AND_FILE = 0.8
 WORDS_UP_TO = 0.7
-WORDS_FROM = 0.25
-"""Below this share of common words nothing is recalled: a lesson that does not bear on it misleads."""
+WORDS_FROM, THERE_FROM = 0.6, 0.5
+"""Weighted shares of common words below which a lesson is ignored, since an unrelated one misleads:
+anywhere, and for the same error in the same file.
+"""
 
 
 def rank(
-    lessons: Iterable[Lesson], *, fingerprint: str, error: str | None, words: Sequence[str], limit: int
+    lessons: Iterable[Lesson],
+    *,
+    fingerprint: str,
+    error: str | None,
+    words: Sequence[str],
+    limit: int,
 ) -> tuple[RecalledLesson, ...]:
-    """The lessons that bear on a failure, best first; among equals those people accepted, then the newest.
+    """Return the lessons relevant to a failure, best first; ties prefer merged, then newer ones.
 
     Args:
-        lessons: Of one repository.
-        fingerprint: Of the present failure; empty when unknown.
-        error: Its exception class or lint rule.
-        words: Words, phrases and paths of the present failure.
-        limit: How many.
+        lessons: Lessons of one repository.
+        fingerprint: The failure's fingerprint; empty if unknown.
+        error: Its exception class or lint rule. Lessons of another error are less alike.
+        words: The failure's words, phrases and paths.
+        limit: Most lessons returned.
     """
-    paths, wanted = paths_of(words), frozenset(words_of(words))
+    known = [(lesson, _words_of(lesson)) for lesson in lessons]
+    wanted = frozenset(words_of(words))
+    weights = _weights([has for _, has in known], wanted)
+    shares = [_share(wanted, has, weights) for _, has in known]
+    paths = paths_of(words)
     found = []
-    for lesson in lessons:
-        score, reason = _bearing(lesson, fingerprint=fingerprint, error=error, paths=paths, wanted=wanted)
-        if score > 0.0:
-            found.append(RecalledLesson(lesson=lesson, score=score, reason=reason))
-    found.sort(key=lambda one: (one.score, _welcome(one.lesson), one.lesson.created_at), reverse=True)
-    return tuple(found[:limit])
+    for (lesson, _), share in zip(known, shares, strict=True):
+        there = error is not None and lesson.error == error
+        there = there and bool(paths & paths_of((*lesson.files, *lesson.tests)))
+        if fingerprint and lesson.fingerprint == fingerprint:
+            score, reason = SAME_FINGERPRINT, "same fingerprint"
+        elif there and share >= THERE_FROM:
+            score, reason = SAME_ERROR_AND_FILE, "same error in the same file"
+        elif share >= WORDS_FROM:
+            score, reason = round(WORDS_UP_TO * share, 4), "similar words"
+        else:
+            continue
+        found.append((score, share, RecalledLesson(lesson=lesson, score=score, reason=reason)))
+    found.sort(
+        key=lambda one: (*one[:2], _fate_rank(one[2].lesson), one[2].lesson.created_at),
+        reverse=True,
+    )
+    return tuple(one for _, _, one in found[:limit])
 
 
-def _bearing(
-    lesson: Lesson, *, fingerprint: str, error: str | None, paths: frozenset[str], wanted: frozenset[str]
-) -> tuple[float, str]:
-    if fingerprint and lesson.fingerprint == fingerprint:
-        return SAME_FINGERPRINT, "same fingerprint"
-    if error is not None and lesson.error == error and paths & paths_of((*lesson.files, *lesson.tests)):
-        return SAME_ERROR_AND_FILE, "same error in the same file"
-    known = frozenset(lesson.keywords) | frozenset(words_of((lesson.sentence,)))
-    if not wanted or not known:
-        return 0.0, ""
-    # Of the shorter side, so that a long traceback still finds a short lesson.
-    share = len(wanted & known) / min(len(wanted), len(known))
-    return (round(WORDS_UP_TO * share, 4), "similar words") if share >= WORDS_FROM else (0.0, "")
+def _words_of(lesson: Lesson) -> frozenset[str]:
+    error = words_of((lesson.error or "",))
+    return frozenset((*lesson.keywords, *words_of((lesson.sentence,)), *error))
 
 
-def _welcome(lesson: Lesson) -> int:
+def _weights(known: Sequence[frozenset[str]], wanted: frozenset[str]) -> Mapping[str, float]:
+    counts = Counter(word for has in known for word in has)
+    return {
+        word: math.log((len(known) + 1) / max(1, counts[word])) for word in wanted.union(*known)
+    }
+
+
+def _share(wanted: frozenset[str], known: frozenset[str], weights: Mapping[str, float]) -> float:
+    """Return the weight of the common words, relative to the shorter side.
+
+    So a long traceback matches a short lesson.
+    """
+    shorter = min(sum(weights[word] for word in one) for one in (wanted, known))
+    return sum(weights[word] for word in wanted & known) / shorter if shorter > 0 else 0.0
+
+
+def _fate_rank(lesson: Lesson) -> int:
     return {"merged": 2, "open": 1, "unknown": 1, "closed": 0, "reverted": 0}[lesson.fate]

@@ -1,10 +1,17 @@
-"""REFLECT: from a finished mission and its publication to a reflection and a lesson, by rules."""
+"""REFLECT by rules: a finished mission and its publication become a reflection and a lesson."""
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Literal, assert_never
 
 from bot.domain.counted import counted
-from bot.domain.lesson import Insight, Lesson, RecalledLesson, Reflection, SuggestedImprovement
+from bot.domain.lesson import (
+    Insight,
+    Lesson,
+    RecalledLesson,
+    Reflection,
+    RememberedFix,
+    SuggestedImprovement,
+)
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.domain.request import Depth
@@ -14,43 +21,53 @@ from sandbox.gate import clean
 from sandbox.types import TestResult
 
 LINE_CHARS = 300
+"""Length of a text in a lesson, in characters."""
+DIFF_CHARS = 64_000
+"""Longest diff kept in a lesson, in characters."""
 NAMES_KEPT = 10
+"""Tests and files listed in a lesson, each."""
 
 
 def reflect(
     context: MissionContext, publication: Publication, recalled: Sequence[RecalledLesson]
 ) -> tuple[Reflection, Lesson]:
-    """Look back at a mission, whatever its outcome.
+    """Reflect on a mission of any outcome.
 
     Args:
         context: The finished mission.
-        publication: What people were told.
-        recalled: The lessons it had at hand.
+        publication: The published report.
+        recalled: The lessons that the mission used.
 
     Returns:
-        What it showed, and the one lesson that is kept; every text in it is gated.
+        The reflection and the lesson to store, with secrets masked in all texts.
     """
     outcome = publication.outcome or context.outcome or Outcome.ERROR
     sentence = _line(_sentence(context, outcome))
     insights = (
         _result(context, outcome),
         _cost(context),
-        *(_use_of_memory(context, one) for one in recalled[:3]),
+        *(_memory_insight(context, one) for one in recalled[:3]),
     )
     reflection = Reflection(
         insights=insights,
         lessons_learned=(sentence,),
         improvements=_improvements(context, outcome),
-        confidence=_sureness(context, outcome),
+        confidence=_reliability(context, outcome),
     )
     return reflection, _lesson(context, publication, outcome, sentence)
 
 
-def _lesson(context: MissionContext, publication: Publication, outcome: Outcome, sentence: str) -> Lesson:
+def _lesson(
+    context: MissionContext, publication: Publication, outcome: Outcome, sentence: str
+) -> Lesson:
     failures = failures_of(context)
     candidate = context.fix[0] if context.fix else None
     first = failures[0] if failures else None
-    texts = [sentence, *_tests(context), *(text for f in failures for text in (f.error_message or "", f.file or ""))]
+    texts = [
+        sentence,
+        *_tests(context),
+        *(text for f in failures for text in (f.error_message or "", f.file or "")),
+    ]
     return Lesson(
         id=context.mission_id,
         mission_id=context.mission_id,
@@ -65,15 +82,46 @@ def _lesson(context: MissionContext, publication: Publication, outcome: Outcome,
         template=_line(candidate.template or candidate.fixer) if candidate else None,
         sentence=sentence,
         keywords=words_of(_line(text) for text in texts),
-        fate="open" if publication.pull_request is not None and outcome is Outcome.FIXED else "unknown",
+        fate="open"
+        if publication.pull_request is not None and outcome is Outcome.FIXED
+        else "unknown",
         pull_request=publication.pull_request if outcome is Outcome.FIXED else None,
-        # Before calibration: calibrating on calibrated numbers would chase its own tail.
+        # Before calibration: the correction must not be learned from corrected values.
         confidence=confidence_by_rules(context).value,
+        fix=_remembered_fix(context, outcome),
+    )
+
+
+def _remembered_fix(context: MissionContext, outcome: Outcome) -> RememberedFix | None:
+    """Return the verified change for the next time; None if it may not be stored.
+
+    A change that was only shown is kept as well, since people may refuse it.
+    """
+    shown = outcome in {Outcome.FIXED, Outcome.NEEDS_HUMAN}
+    if not shown or context.fix is None or not context.fix[1].green:
+        return None
+    candidate, verification = context.fix
+    diff = verification.diff
+    # A diff that the gate changes contains a secret, or would no longer apply.
+    if not diff or len(diff) > DIFF_CHARS or clean(diff, cap=DIFF_CHARS) != diff:
+        return None
+    used = next((r.lesson for r in context.lessons if r.lesson.id == candidate.recalled_from), None)
+    first = used.fix if used is not None else None
+    searched = sum(i.attempt.seconds for i in context.iterations if i.attempt)
+    return RememberedFix(
+        diff=diff,
+        title=_line(candidate.title),
+        score=candidate.score,
+        plausible=candidate.plausible,
+        behaviours=candidate.behaviours,
+        warnings=tuple(_line(warning) for warning in candidate.warnings[:NAMES_KEPT]),
+        candidates=first.candidates if first else context.candidates_tried,
+        seconds=first.seconds if first else round(searched, 3),
     )
 
 
 def failures_of(context: MissionContext) -> tuple[TestResult, ...]:
-    """The failures a mission was about, from the latest stage that knows them."""
+    """Return the mission's failures, from the latest stage that knows them."""
     if context.test_results is not None and context.test_results.failures:
         return context.test_results.failures
     if context.diagnosis is not None and context.diagnosis.failures:
@@ -83,13 +131,14 @@ def failures_of(context: MissionContext) -> tuple[TestResult, ...]:
     return ()
 
 
-def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of all outcomes
+def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912
     tests = ", ".join(_tests(context)[:3]) or context.test_command or "the command"
     match outcome:
         case Outcome.FIXED:
-            return f"{_winner(context)} in {', '.join(_files(context)) or 'the code'} fixed {tests}: {_title(context)}"
+            code = ", ".join(_files(context)) or "the code"
+            return f"{_winner(context)} in {code} fixed {tests}: {_title(context)}"
         case Outcome.PARTIAL:
-            return f"{_winner(context)} fixed a part of {tests} only: {context.reason}"
+            return f"{_winner(context)} fixed {tests} only partly: {context.reason}"
         case Outcome.NOT_REPRODUCED:
             return f"{tests} was red on GitHub and passed here: {context.reason}"
         case Outcome.FLAKY:
@@ -106,12 +155,14 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
             return f"{tests} needed a person: {context.question or context.reason}"
         case Outcome.NO_FIX:
             if _only_looked(context):
-                return f"{tests} was reproduced, and only that was asked for: {context.reason}"
-            return f"no fix for {tests} after {counted(context.candidates_tried, 'candidate')}: {context.reason}"
+                return f"{tests} was reproduced, as requested: {context.reason}"
+            tried = counted(context.candidates_tried, "candidate")
+            return f"no fix for {tests} after {tried}: {context.reason}"
         case Outcome.BUDGET:
-            return f"the budget ended before {tests} was fixed ({counted(context.candidates_tried, 'candidate')} tried)"
+            tried = counted(context.candidates_tried, "candidate")
+            return f"the budget ended before {tests} was fixed ({tried} tried)"
         case Outcome.STALE:
-            return f"the branch moved while {tests} was looked at"
+            return f"the branch moved during the mission on {tests}"
         case Outcome.DUPLICATE:
             return f"a fix for {tests} was open already"
         case Outcome.POLICY:
@@ -119,13 +170,13 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
         case Outcome.CANCELLED:
             return f"the mission on {tests} was stopped on request"
         case Outcome.ERROR:
-            return f"an error of ours ended the mission on {tests}: {context.reason}"
+            return f"an internal error ended the mission on {tests}: {context.reason}"
         case _:
             assert_never(outcome)
 
 
 def _only_looked(context: MissionContext) -> bool:
-    """Whether nobody wanted a fix."""
+    """Return True if the mission was not asked for a fix."""
     return context.request.depth is not Depth.FIX
 
 
@@ -136,7 +187,9 @@ def _result(context: MissionContext, outcome: Outcome) -> Insight:
         category="success" if success else "failure",
         description=_line(f"ended {outcome.value}: {context.reason}"),
         evidence=_line(evidence),
-        impact="the same rung is tried first on a like failure" if success else "known before the next try",
+        impact="the same rung is tried first on a similar failure"
+        if success
+        else "known before the next try",
     )
 
 
@@ -150,12 +203,13 @@ def _cost(context: MissionContext) -> Insight:
     )
 
 
-def _use_of_memory(context: MissionContext, recalled: RecalledLesson) -> Insight:
+def _memory_insight(context: MissionContext, recalled: RecalledLesson) -> Insight:
     template = context.fix[0].template if context.fix else None
     helped = template is not None and template == recalled.lesson.template
+    verb = "used" if helped else "did not use"
     return Insight(
         category="approach",
-        description=_line(f"{'used' if helped else 'did not use'} what mission {recalled.lesson.mission_id} learned"),
+        description=_line(f"{verb} the lesson of mission {recalled.lesson.mission_id}"),
         evidence=_line(f"{recalled.reason}: {recalled.lesson.sentence}"),
         impact="memory led to the fix" if helped else "",
     )
@@ -164,25 +218,39 @@ def _use_of_memory(context: MissionContext, recalled: RecalledLesson) -> Insight
 def _improvements(context: MissionContext, outcome: Outcome) -> tuple[SuggestedImprovement, ...]:
     error = next((f.error for f in failures_of(context) if f.error), None) or "this error"
     if outcome is Outcome.NO_FIX and not _only_looked(context):
-        text = f"a template (or a model) for {error}: the rungs allowed here have none that fits"
-        return (SuggestedImprovement(area="execution", suggestion=_line(text), priority="medium"),)
+        text = f"a template (or a model) for {error}: none of the allowed rungs fits"
+        return (_improvement("execution", text, "medium", f"failures with {error} get a fix"),)
     if outcome is Outcome.BUDGET:
         text = "raise the time limit, or narrow the suspects first"
-        return (SuggestedImprovement(area="planning", suggestion=text, priority="medium"),)
+        return (_improvement("planning", text, "medium", "the search ends before its limit"),)
     if outcome is Outcome.ENV_UNBUILDABLE:
-        text = f"teach the recipe: {context.advice or context.reason}"
-        return (SuggestedImprovement(area="tool-usage", suggestion=_line(text), priority="high"),)
+        text = f"extend the recipe: {context.advice or context.reason}"
+        return (_improvement("tool-usage", text, "high", "jobs of this kind can be reproduced"),)
     if outcome is Outcome.ERROR:
-        text = f"look into error {context.error_reference or 'without a reference'}"
-        return (SuggestedImprovement(area="execution", suggestion=_line(text), priority="high"),)
+        text = f"investigate error {context.error_reference or 'without a reference'}"
+        return (_improvement("execution", text, "high", "missions like this one can finish"),)
     if context.fix is not None and context.fix[0].behaviours > 1:
-        text = f"a test that tells the {context.fix[0].behaviours} passing behaviours apart"
-        return (SuggestedImprovement(area="reasoning", suggestion=text, priority="medium"),)
+        text = f"a test that distinguishes the {context.fix[0].behaviours} passing behaviours"
+        return (_improvement("reasoning", text, "medium", "the next fix here needs no question"),)
     return ()
 
 
-def _sureness(context: MissionContext, outcome: Outcome) -> float:
-    """How much the reflection itself can be relied on: measured outcomes most, our own errors least."""
+def _improvement(
+    area: Literal["planning", "execution", "tool-usage", "reasoning"],
+    suggestion: str,
+    priority: Literal["medium", "high"],
+    impact: str,
+) -> SuggestedImprovement:
+    return SuggestedImprovement(
+        area=area,
+        suggestion=_line(suggestion),
+        priority=priority,
+        expected_impact=_line(impact),
+    )
+
+
+def _reliability(context: MissionContext, outcome: Outcome) -> float:
+    """Return the reflection's reliability: high for measured outcomes, low for internal errors."""
     if outcome is Outcome.FIXED:
         return confidence_by_rules(context).value or 0.5
     measured = {Outcome.FLAKY, Outcome.BASE_RED, Outcome.NOT_REPRODUCED, Outcome.ENV_UNBUILDABLE}
@@ -207,7 +275,9 @@ def _files(context: MissionContext) -> tuple[str, ...]:
     if context.fix is None:
         return ()
     candidate, verification = context.fix
-    paths = [edit.path for edit in verification.edits] or [change.path for change in candidate.changes]
+    paths = [edit.path for edit in verification.edits] or [
+        change.path for change in candidate.changes
+    ]
     return tuple(dict.fromkeys(paths))[:NAMES_KEPT]
 
 

@@ -1,4 +1,4 @@
-"""Lessons in the database of our own tables, found by their words too."""
+"""Lessons in our database, with a full-text index."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.request import Feedback
 from bot.errors import StoreError
+from bot.lessons.exchange import keys_of
 from bot.lessons.outcomes import with_fate
 from bot.lessons.recall import rank
 from bot.lessons.tool_memory import template_record
@@ -17,48 +18,69 @@ from bot.lessons.words import words_of
 from bot.store.database import Database, Transaction
 
 CANDIDATES = 50
-"""Lessons the database hands over for ranking, per way of finding them."""
+"""Lessons loaded for ranking, for each kind of query."""
 RECORD = 500
-"""The newest lessons that make up a template's record."""
+"""Number of newest lessons in a template's record."""
+REFUSED = ("closed", "reverted")
+"""Fates of a fix that people did not want."""
 
 _HERE = "repository = :repository"
+_IDS = "SELECT id FROM lesson"
 _WRITE = """
 INSERT INTO lesson (id, repository, fingerprint, error, pull_request, created_at, value)
 VALUES (:id, :repository, :fingerprint, :error, :pull_request, :created_at, :value)
-ON CONFLICT (id) DO UPDATE SET repository = excluded.repository, fingerprint = excluded.fingerprint,
-    error = excluded.error, pull_request = excluded.pull_request, created_at = excluded.created_at,
-    value = excluded.value
+ON CONFLICT (id) DO UPDATE SET
+    repository = excluded.repository, fingerprint = excluded.fingerprint,
+    error = excluded.error, pull_request = excluded.pull_request,
+    created_at = excluded.created_at, value = excluded.value
 """
 _FOUND = "SELECT lesson.value FROM lesson_words JOIN lesson ON lesson.id = lesson_words.id WHERE"
-_LIKE_SQLITE = f"{_FOUND} lesson_words MATCH :query AND {_HERE} ORDER BY bm25(lesson_words) LIMIT :limit"
+_HERE_OR_ALL = "repository = coalesce(:repository, repository)"
+_LIKE_SQLITE = f"""
+{_FOUND} lesson_words MATCH :query AND {_HERE_OR_ALL} ORDER BY bm25(lesson_words) LIMIT :limit
+"""
 _LIKE_POSTGRES = f"""
-{_FOUND} to_tsvector('english', words) @@ to_tsquery('english', :query) AND {_HERE}
+{_FOUND} to_tsvector('english', words) @@ to_tsquery('english', :query) AND {_HERE_OR_ALL}
 ORDER BY ts_rank(to_tsvector('english', words), to_tsquery('english', :query)) DESC LIMIT :limit
 """
 
 
 class StoredLessons:
-    """The lessons of all repositories; every question names one repository and sees no other.
+    """The lessons of all repositories; every query is limited to one repository.
 
-    Reading never fails, it recalls nothing; writing raises a StoreError.
+    A failed read returns nothing; a failed write raises a StoreError.
 
     Args:
-        database: Where they are kept.
+        database: The database of our own tables.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def recall(
-        self, *, repository_id: str, fingerprint: str, error: str | None, words: Sequence[str], limit: int = 5
+        self,
+        *,
+        repository_id: str,
+        fingerprint: str,
+        error: str | None,
+        words: Sequence[str],
+        limit: int = 5,
     ) -> tuple[RecalledLesson, ...]:
-        """Lessons that bear on a failure, best first."""
+        """Return lessons relevant to a failure, best first."""
 
         def find(tx: Transaction) -> list[Lesson]:
             here = {"repository": repository_id}
             found = [
-                *_rows(tx, f"{_HERE} AND fingerprint = :fingerprint", here | {"fingerprint": fingerprint}),
-                *(_rows(tx, f"{_HERE} AND error = :error", here | {"error": error}) if error is not None else ()),
+                *_rows(
+                    tx,
+                    f"{_HERE} AND fingerprint = :fingerprint",
+                    here | {"fingerprint": fingerprint},
+                ),
+                *(
+                    _rows(tx, f"{_HERE} AND error = :error", here | {"error": error})
+                    if error is not None
+                    else ()
+                ),
                 *_by_words(tx, repository_id, words),
             ]
             return list({lesson.id: lesson for lesson in found}.values())
@@ -66,12 +88,25 @@ class StoredLessons:
         lessons = await self._read(find)
         return rank(lessons, fingerprint=fingerprint, error=error, words=words, limit=limit)
 
-    async def template_record(self, *, repository_id: str, error: str | None) -> dict[str, tuple[int, int]]:
-        """Per template: how often it won, and how often that was rejected later."""
+    async def template_record(
+        self, *, repository_id: str, error: str | None
+    ) -> dict[str, tuple[int, int]]:
+        """Return, by template, how often it won and how often that was rejected later."""
         return template_record(await self._newest(repository_id, RECORD), error=error)
 
+    async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:
+        """Return the lessons whose fix was closed, rejected or reverted by a person."""
+        decided = " OR ".join(f'value LIKE \'%"fate":"{fate}"%\'' for fate in REFUSED)
+        found = await self._read(
+            lambda tx: _rows(
+                tx, f"{_HERE} AND ({decided})", {"repository": repository_id}, limit=RECORD
+            )
+        )
+        # The pattern may also match a text inside the value.
+        return tuple(one for one in found if one.fix is not None and one.fate in REFUSED)
+
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
-        """Every confidence shown whose fate is known."""
+        """Return all shown confidences whose outcome is known."""
         return tuple(
             Forecast(confidence=lesson.confidence, merged=lesson.fate == "merged")
             for lesson in await self._newest(repository_id, RECORD)
@@ -79,15 +114,15 @@ class StoredLessons:
         )
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
-        """The lessons kept last, newest first."""
+        """Return the newest lessons, newest first."""
         return tuple(await self._newest(repository_id, limit))
 
     async def remember(self, lesson: Lesson) -> None:
-        """Keep a lesson; the same id again replaces it, but never forgets what people decided."""
+        """Store a lesson, replacing one with the same id but keeping people's decision."""
         await self._database.do(lambda tx: _keep(tx, lesson))
 
     async def feed_back(self, feedback: Feedback) -> int:
-        """Record what became of a pull request; how many lessons that touched."""
+        """Record a pull request's outcome; return the number of changed lessons."""
 
         def decide(tx: Transaction) -> int:
             tx.alone(f"lessons.{feedback.repository.id}")
@@ -103,36 +138,101 @@ class StoredLessons:
 
         return await self._database.do(decide)
 
+    async def add(self, lessons: Sequence[Lesson]) -> int:
+        """Store imported lessons, except those whose id is known; return the number of new ones."""
+
+        def insert(tx: Transaction) -> int:
+            new = [one for one in lessons if not _rows(tx, "id = :id", {"id": one.id})]
+            for lesson in {one.id: one for one in new}.values():
+                _write(tx, lesson)
+            return len({one.id for one in new})
+
+        return await self._database.do(insert)
+
+    async def forget(self, *, repository_id: str) -> int:
+        """Delete all lessons of a repository and of its forks; return their number."""
+
+        def delete(tx: Transaction) -> int:
+            count = 0
+            for key in keys_of(repository_id):
+                tx.alone(f"lessons.{key}")
+                named = {"repository": key}
+                tx.change(f"DELETE FROM lesson_words WHERE id IN ({_IDS} WHERE {_HERE})", named)  # noqa: S608 -- literals
+                count += tx.change(f"DELETE FROM lesson WHERE {_HERE}", named)  # noqa: S608 -- literals
+            return count
+
+        return await self._database.do(delete)
+
+    async def entries(
+        self, *, repository_id: str | None = None, words: Sequence[str] = (), limit: int
+    ) -> tuple[Lesson, ...]:
+        """Return lessons for the operator, of one repository or of all.
+
+        With words, return those that contain any, best match first; else the newest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+
+        def find(tx: Transaction) -> list[Lesson]:
+            if words:
+                return _by_words(tx, repository_id, words, limit=limit)
+            if repository_id is None:
+                return _rows(tx, "1 = 1", {}, limit=limit)
+            return _rows(tx, _HERE, {"repository": repository_id}, limit=limit)
+
+        return tuple(await self._database.do(find))
+
+    async def find(self, lesson_id: str) -> Lesson | None:
+        """Return one lesson, or None if there is none with this id.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        rows = await self._database.do(lambda tx: _rows(tx, "id = :id", {"id": lesson_id}))
+        return rows[0] if rows else None
+
     async def _newest(self, repository_id: str, limit: int) -> list[Lesson]:
-        return await self._read(lambda tx: _rows(tx, _HERE, {"repository": repository_id}, limit=limit))
+        return await self._read(
+            lambda tx: _rows(tx, _HERE, {"repository": repository_id}, limit=limit)
+        )
 
     async def _read(self, call: Callable[[Transaction], list[Lesson]]) -> list[Lesson]:
-        """One question. A mission goes on without lessons when they cannot be read."""
+        """Run a query; without readable lessons, a mission continues without them."""
         try:
             return await self._database.do(call)
         except StoreError as error:
-            logging.getLogger(__name__).warning("no lesson is recalled: %s; %s", error.message, error.advice)
+            logging.getLogger(__name__).warning(
+                "recalling lessons failed: %s; %s", error.message, error.advice
+            )
             return []
 
 
-def _rows(tx: Transaction, where: str, values: Mapping[str, object], *, limit: int = CANDIDATES) -> list[Lesson]:
-    """`where` is always one of the literals above."""
-    query = f"SELECT value FROM lesson WHERE {where} ORDER BY created_at DESC LIMIT :limit"  # noqa: S608
+def _rows(
+    tx: Transaction, where: str, values: Mapping[str, object], *, limit: int = CANDIDATES
+) -> list[Lesson]:
+    """Return the newest lessons that match; `where` must be a literal."""
+    newest = f"{where} ORDER BY created_at DESC LIMIT :limit"
+    query = f"SELECT value FROM lesson WHERE {newest}"  # noqa: S608 -- literals
     return _lessons(tx.execute(query, {**values, "limit": limit}))
 
 
-def _by_words(tx: Transaction, repository_id: str, words: Sequence[str]) -> list[Lesson]:
+def _by_words(
+    tx: Transaction, repository_id: str | None, words: Sequence[str], *, limit: int = CANDIDATES
+) -> list[Lesson]:
     wanted = words_of(words)
     if not wanted:
         return []
-    # words_of leaves letters, digits and underscores only.
-    sql, quoted, either = (_LIKE_POSTGRES, "'{}'", " | ") if tx.is_postgres else (_LIKE_SQLITE, '"{}"', " OR ")
+    # `words_of` returns only letters, digits and underscores, so no escaping is needed.
+    sql, quoted, either = (
+        (_LIKE_POSTGRES, "'{}'", " | ") if tx.is_postgres else (_LIKE_SQLITE, '"{}"', " OR ")
+    )
     query = either.join(quoted.format(word) for word in wanted)
-    return _lessons(tx.execute(sql, {"query": query, "repository": repository_id, "limit": CANDIDATES}))
+    return _lessons(tx.execute(sql, {"query": query, "repository": repository_id, "limit": limit}))
 
 
 def _lessons(rows: Iterable[Sequence[Any]]) -> list[Lesson]:
-    """The rows that can be read; one written by another version is as good as forgotten."""
+    """Return the readable lessons; those of another version are skipped."""
     found = []
     for (value,) in rows:
         with suppress(ValidationError):
@@ -161,4 +261,7 @@ def _write(tx: Transaction, lesson: Lesson) -> None:
     tx.execute(_WRITE, row)
     tx.execute("DELETE FROM lesson_words WHERE id = :id", {"id": lesson.id})
     words = " ".join((*lesson.keywords, *words_of((lesson.sentence,))))
-    tx.execute("INSERT INTO lesson_words (id, words) VALUES (:id, :words)", {"id": lesson.id, "words": words})
+    tx.execute(
+        "INSERT INTO lesson_words (id, words) VALUES (:id, :words)",
+        {"id": lesson.id, "words": words},
+    )

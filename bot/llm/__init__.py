@@ -1,1 +1,1 @@
-"""How we talk to a language model, whichever it is."""
+"""Clients and protocol for language models of any provider."""

@@ -1,41 +1,45 @@
-"""How many tokens a text is, without a tokenizer: a safe guess, corrected by what each model counted."""
+"""Estimate token counts without a tokenizer, corrected by each model's own counts."""
 
 from collections import defaultdict
 
 CHARACTERS_PER_TOKEN = 3.3
-"""Python has 3.4 to 5 and test output 3.4 with common tokenizers: this errs towards too many tokens."""
+"""Common tokenizers have 3.4 to 5 characters per token for Python and 3.4 for test output. This
+estimate is on the high side."""
 _LEAST, _MOST = 1.5, 6.0
 _WEIGHT = 20_000.0
-"""The guess weighs as much as this many characters that were counted."""
+"""Weight of the initial estimate, in counted characters."""
 
 
 class Tokens:
-    """A running ratio of characters to tokens for each model. Safe to share between missions of one event loop."""
+    """A running ratio of characters to tokens for each model.
+
+    It can be shared between missions of one event loop.
+    """
 
     def __init__(self) -> None:
         self._characters: defaultdict[str, float] = defaultdict(lambda: _WEIGHT)
         self._tokens: defaultdict[str, float] = defaultdict(lambda: _WEIGHT / CHARACTERS_PER_TOKEN)
 
     def of(self, model: str, characters: int) -> int:
-        """About how many tokens a text is, rounded up.
+        """Estimate the number of tokens, rounded up.
 
         Args:
-            model: Who will count.
-            characters: How long the text is.
+            model: Name of the model.
+            characters: Length of the text.
         """
         return int(characters / self.ratio(model)) + 1
 
     def ratio(self, model: str) -> float:
-        """Characters in a token of this model."""
+        """Return the model's estimated characters per token."""
         return min(max(self._characters[model] / self._tokens[model], _LEAST), _MOST)
 
     def learn(self, model: str, characters: int, tokens: int) -> None:
-        """What the model counted; nothing is learned where it did not.
+        """Update the ratio with a model's count; ignored if there is none.
 
         Args:
-            model: Who counted.
-            characters: How long the text was.
-            tokens: How many these were.
+            model: Name of the model.
+            characters: Length of the text.
+            tokens: The model's count.
         """
         if characters > 0 and tokens > 0:
             self._characters[model] += characters

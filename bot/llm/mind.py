@@ -1,4 +1,4 @@
-"""The models of one mission: a question is rendered, paid for within the limits, asked, and its answer read."""
+"""Models of one mission: render a question, pay within the limits, ask and parse the answer."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -6,22 +6,32 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from bot.domain.account import Account, ModelLimits, account_of
-from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Prompt, Question, Role, Written, is_cli
+from bot.domain.account import Account, ModelLimits, build_account
+from bot.domain.model import (
+    Completion,
+    Finish,
+    ModelCall,
+    ModelTrouble,
+    Prompt,
+    Question,
+    Role,
+    Written,
+    is_cli,
+)
 from bot.domain.model_error import ModelError
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
+from bot.llm.billing import Billing
 from bot.llm.prices import Prices
-from bot.llm.prompts.render import asked_again, rendered
+from bot.llm.prompts.render import render_question, render_repair
 from bot.llm.protocol.extract import extract
 from bot.llm.protocol.messages import Message
-from bot.llm.protocol.schema import schema_of
+from bot.llm.protocol.schema import build_schema
 from bot.llm.providers.fallback import FallbackChat
-from bot.llm.providers.replay import key_of
-from bot.llm.spans import Washer
-from bot.llm.till import Till
+from bot.llm.providers.replay import hash_prompt
+from bot.llm.spans import Sanitizer
 from bot.ports import Chat, Clock, Ledger
-from sandbox.gate import Needles, needles_of
+from sandbox.gate import Needles, prepare_needles
 
 M = TypeVar("M", bound=BaseModel)
 P = TypeVar("P", bound=Message)
@@ -29,15 +39,15 @@ Answer = TypeVar("Answer")
 
 
 class ModelMinds:
-    """Gives every mission its mind.
+    """Creates the models of each mission.
 
     Args:
-        chats: A model, or several in order, for each role there is.
-        ledger: Books every call.
-        prices: What tokens cost.
-        limits: What models may cost and take.
-        clock: Says which day it is.
-        secrets: What must never be sent.
+        chats: A model, or several in order, for each role.
+        ledger: Records every call.
+        prices: Prices of tokens.
+        limits: Limits of model cost and time.
+        clock: Determines the day of the account.
+        secrets: Values that must never be sent.
     """
 
     def __init__(
@@ -51,25 +61,31 @@ class ModelMinds:
         secrets: tuple[str, ...] = (),
     ) -> None:
         self._chats = {
-            role: chat if isinstance(chat, FallbackChat) else FallbackChat([chat]) for role, chat in chats.items()
+            role: chat if isinstance(chat, FallbackChat) else FallbackChat([chat])
+            for role, chat in chats.items()
         }
-        self._till = Till(ledger, prices)
+        self._till = Billing(ledger, prices)
         self._limits = limits
         self._clock = clock
-        self._secrets = needles_of(secrets)
+        self._secrets = prepare_needles(secrets)
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> "ModelMind | None":
-        """The mind of a mission; None when there is no model, or no money for one that is not free."""
-        account = account_of(request, policy, self._limits, self._clock.now().date())
+        """Return a mission's models; None if there is none, or no money for a paid one."""
+        account = build_account(request, policy, self._limits, self._clock.now().date())
         chats = {
             role: chat
             for role, chat in self._chats.items()
             if not account.is_penniless or all(self._till.is_free(one.name) for one in chat.chats)
         }
-        return ModelMind(chats, self._till, account, self._limits, secrets=self._secrets) if chats else None
+        return (
+            ModelMind(chats, self._till, account, self._limits, secrets=self._secrets)
+            if chats
+            else None
+        )
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close all connections."""
+        # Several roles may share one chat.
         for chat in {id(chat): chat for chat in self._chats.values()}.values():
             await chat.close()
 
@@ -78,67 +94,80 @@ class ModelMind:
     """Answers the questions of one mission.
 
     Args:
-        chats: For each role there is.
-        till: Pays.
-        account: Of the mission.
-        limits: How long an answer may take.
-        secrets: What must never be sent.
+        chats: Models by role.
+        till: Bills the calls.
+        account: Account of the mission.
+        limits: Timeouts of answers.
+        secrets: Values that must never be sent.
     """
 
     def __init__(
-        self, chats: Mapping[Role, FallbackChat], till: Till, account: Account, limits: ModelLimits, *, secrets: Needles
+        self,
+        chats: Mapping[Role, FallbackChat],
+        till: Billing,
+        account: Account,
+        limits: ModelLimits,
+        *,
+        secrets: Needles,
     ) -> None:
         self._chats = chats
         self._till = till
         self._account = account
         self._limits = limits
-        self._washer = Washer(secrets)
+        self._washer = Sanitizer(secrets)
 
     def has(self, role: Role) -> bool:
-        """Whether a model is there for this."""
+        """Return True if there is a model for this role."""
         return role in self._chats
 
     async def ask(self, question: Question, returns: type[M]) -> tuple[M, tuple[ModelCall, ...]]:
-        """A message of this type; each model has one repair turn.
+        """Ask for a message of this type; each model gets one repair turn.
 
         Args:
-            question: What to ask.
-            returns: A message of the protocol.
+            question: The question.
+            returns: A message type of the protocol.
 
         Raises:
-            ModelError: none could be had; `calls` says what that cost.
+            ModelError: No model gave a usable answer; `calls` has the cost.
         """
         if not issubclass(returns, Message):
-            raise TypeError(f"{returns.__name__} is no message of the protocol")
+            raise TypeError(f"{returns.__name__} is not a message of the protocol")
         asking = self._asking(question)
-        found = await self._first(asking, lambda chat, share_s: asking.message(chat, share_s, returns))
+        found = await self._first(
+            asking, lambda chat, share_s: asking.message(chat, share_s, returns)
+        )
         return found, tuple(asking.calls)
 
     async def write(self, question: Question) -> Written:
-        """Free text.
+        """Ask for free text.
 
         Args:
-            question: What to ask.
+            question: The question.
 
         Raises:
-            ModelError: none could be had; `calls` says what that cost.
+            ModelError: No model gave a usable answer; `calls` has the cost.
         """
         asking = self._asking(question)
-        answer = await self._first(asking, lambda chat, share_s: asking.answer(chat, share_s, asking.prompt))
+        answer = await self._first(
+            asking, lambda chat, share_s: asking.answer(chat, share_s, asking.prompt)
+        )
         *failed, call = asking.calls
         return Written(text=answer.text, finish=answer.finish, call=call, failed=tuple(failed))
 
     def _asking(self, question: Question) -> "_Asking":
         if not self.has(question.role):
-            message = f"no model is there for the role {question.role.value!r}"
+            message = f"no model is configured for the role {question.role.value!r}"
             raise ModelError(message, "configure one", trouble=ModelTrouble.BAD_REQUEST)
         return _Asking(question, self._till, self._account, self._washer)
 
-    async def _first(self, asking: "_Asking", ask: Callable[[Chat, float], Awaitable[Answer]]) -> Answer:
-        """What the first model gives that gives something of use."""
+    async def _first(
+        self, asking: "_Asking", ask: Callable[[Chat, float], Awaitable[Answer]]
+    ) -> Answer:
+        """Return the answer of the first model with a usable one."""
         chat = self._chats[asking.question.role]
         agents = sum(is_cli(one.name) for one in chat.chats)
         limits = self._limits
+        # Command-line agents have a longer timeout than HTTP models.
         deadline_s = limits.cli_timeout_s * agents + limits.timeout_s * (len(chat.chats) - agents)
         try:
             return await chat.first(ask, deadline_s=deadline_s)
@@ -148,31 +177,40 @@ class ModelMind:
 
 
 class _Asking:
-    """One question under way: what was answered so far, and what that cost."""
+    """State of one active question: its answers and their cost."""
 
-    def __init__(self, question: Question, till: Till, account: Account, washer: Washer) -> None:
+    def __init__(
+        self, question: Question, till: Billing, account: Account, washer: Sanitizer
+    ) -> None:
         self.question = question
-        self.prompt = rendered(question, washer)
+        self.prompt = render_question(question, washer)
         self.calls: list[ModelCall] = []
         self._till = till
         self._account = account
         self._washer = washer
-        self._key = key_of(self.prompt)
+        self._key = hash_prompt(self.prompt)
         self._answers = 0
 
     async def answer(self, chat: Chat, deadline_s: float, prompt: Prompt) -> Completion:
-        """What one model says.
+        """Ask one model.
 
         Raises:
-            ModelError: nothing, or that it will not.
+            ModelError: The model failed or refused to answer.
         """
-        # Answers are numbered, whoever gave them: a mission that is run again is given the same ones in their order.
+        # The key counts answers of all models, so that a repeated mission gets the same answers in
+        # order.
         key = f"{self._key}:{self._answers}"
         question = self.question
-        call = ModelCall(stage=question.stage, role=question.role, model=chat.name, prompt=prompt.name)
+        call = ModelCall(
+            stage=question.stage, role=question.role, model=chat.name, prompt=prompt.name
+        )
         try:
             answer, paid = await self._till.pay(
-                self._account, call, prompt, key=key, complete=lambda: chat.complete(prompt, deadline_s=deadline_s)
+                self._account,
+                call,
+                prompt,
+                key=key,
+                complete=lambda: chat.complete(prompt, deadline_s=deadline_s),
             )
         except ModelError as error:
             self.calls += error.calls
@@ -180,32 +218,37 @@ class _Asking:
         self.calls.append(paid)
         self._answers += 1
         if answer.finish is Finish.REFUSAL:
-            raise ModelError(f"{chat.name} refuses to answer", trouble=ModelTrouble.REFUSAL)
+            raise ModelError(f"{chat.name} refused to answer", trouble=ModelTrouble.REFUSAL)
         return answer
 
     async def message(self, chat: Chat, deadline_s: float, returns: type[P]) -> P:
-        """The message one model gives; asked again when the first answer is of no use.
+        """Ask one model for a message, with one repair turn if the answer is unusable.
 
         Raises:
-            ModelError: it gives none.
+            ModelError: No answer was usable.
         """
         until = time.monotonic() + deadline_s
         prompt = self.prompt
         if chat.can_hold_to_schema:
-            prompt = prompt.with_(json_schema=schema_of(returns))
+            prompt = prompt.with_(json_schema=build_schema(returns))
         answer = await self.answer(chat, deadline_s, prompt)
         message, problem = self._read(answer, returns)
         if message is None and (left_s := until - time.monotonic()) > 0:
-            said = {"answer": answer.text, "problem": problem, "kind": returns.type}
-            again = asked_again(self.question, prompt, self._washer, **said)
+            values = {"answer": answer.text, "problem": problem, "kind": returns.type}
+            again = render_repair(self.question, prompt, self._washer, **values)
             message, problem = self._read(await self.answer(chat, left_s, again), returns)
         if message is None:
-            raise ModelError(f"{chat.name} gave no readable {returns.type}", trouble=ModelTrouble.UNREADABLE)
+            raise ModelError(
+                f"{chat.name} gave no readable {returns.type}", trouble=ModelTrouble.UNREADABLE
+            )
         return message
 
     def _read(self, answer: Completion, returns: type[P]) -> tuple[P | None, str]:
-        """The message in an answer, or what is wrong with it."""
+        """Parse the message in an answer, or describe the problem."""
         found = extract(answer.text, returns, echoed=self.prompt.user)
         if answer.finish is Finish.LENGTH and not found.closed:
-            return None, f"it was cut off after {self.prompt.max_tokens} tokens: answer more briefly"
+            return (
+                None,
+                f"it was cut off after {self.prompt.max_tokens} tokens: answer more briefly",
+            )
         return found.message, found.problem

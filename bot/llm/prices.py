@@ -1,4 +1,4 @@
-"""What tokens cost: prices of the settings first, then the table of the extra `prices`; unknown stays unknown."""
+"""Prices of tokens: settings first, then the table of the extra `prices`; otherwise unknown."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -9,23 +9,23 @@ from sandbox.types import Frozen
 
 _MILLION = 1_000_000.0
 _CACHED = 1.25
-"""Writing to a cache may cost this much of the input's price: Anthropic's does."""
+"""Factor on the input price for writing to a cache; Anthropic's factor."""
 _PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
         "openai-chat": "openai",
         "codex-cli": "openai",
         "anthropic": "anthropic",
         "claude-cli": "anthropic",
-        "gemini-cli": "google",
     }
 )
-"""Whose prices count. At another OpenAI-like address only models that OpenAI has too are known."""
+"""Provider whose price table applies. At other OpenAI-compatible addresses, only OpenAI's models
+have known prices."""
 _FREE = frozenset({"mock", "scripted", "replay"})
-"""Nobody is paid for these."""
+"""Kinds of models without cost."""
 
 
 class Price(Frozen):
-    """US dollars per million tokens."""
+    """Price in US dollars per million tokens."""
 
     input: float
     output: float
@@ -33,32 +33,34 @@ class Price(Frozen):
     cache_write: float
 
     def of(self, usage: Usage) -> float:
-        """What this usage costs."""
+        """Return the cost of a usage."""
         plain = max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens)
         cost = plain * self.input + usage.output_tokens * self.output
-        cost += usage.cache_read_tokens * self.cache_read + usage.cache_write_tokens * self.cache_write
+        cost += (
+            usage.cache_read_tokens * self.cache_read + usage.cache_write_tokens * self.cache_write
+        )
         return cost / _MILLION
 
 
 class Prices:
-    """Prices by the name of a configured model, `openai-chat:gpt-…`, or only the model's own name.
+    """Prices by model, `openai-chat:gpt-…`, or by the model's own name.
 
     Args:
         own: Setting `models.prices`.
 
     Raises:
-        SettingsError: it cannot be read.
+        SettingsError: The setting is invalid.
     """
 
     def __init__(self, own: str = "") -> None:
         self._own = dict(_read(own))
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """What a call cost; None where no price is known.
+        """Return the cost of a call; None if no price is known.
 
         Args:
-            model: As configured, without address and key.
-            usage: What was used.
+            model: Model as configured, without address and key.
+            usage: Token usage.
         """
         kind, _, name = model.partition(":")
         if kind in _FREE:
@@ -67,12 +69,14 @@ class Prices:
         return own.of(usage) if own is not None else _from_table(kind, name, usage)
 
     def at_most(self, model: str, input_tokens: int, output_tokens: int) -> float:
-        """What a call may cost, were all its input also written to a cache; 0 where no price is known.
+        """Return an upper bound of a call's cost, as if all input were written to a cache.
+
+        Return 0 if no price is known.
 
         Args:
-            model: As configured, without address and key.
-            input_tokens: Estimated.
-            output_tokens: The most it may answer.
+            model: Model as configured, without address and key.
+            input_tokens: Estimated input tokens.
+            output_tokens: Maximum number of output tokens.
         """
         plain = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
         cached = plain.with_(cache_write_tokens=input_tokens)
@@ -86,15 +90,25 @@ def _read(text: str) -> Iterator[tuple[str, Price]]:
             numbers = [float(figure) for figure in figures.split("/")]
         except ValueError:
             numbers = []
-        if not name or len(numbers) not in {2, 4} or not all(0 <= number < _MILLION for number in numbers):
-            advice = "write NAME=INPUT/OUTPUT in US dollars per million tokens, `openai-chat:small=0.25/2`"
-            raise SettingsError(f"setting models.prices: {entry!r} is no price", advice)
+        if (
+            not name
+            or len(numbers) not in {2, 4}
+            or not all(0 <= number < _MILLION for number in numbers)
+        ):
+            advice = (
+                "write NAME=INPUT/OUTPUT in US dollars per million tokens, "
+                "such as `openai-chat:small=0.25/2`"
+            )
+            raise SettingsError(f"setting models.prices: {entry!r} is not a price", advice)
         read, write = numbers[2:] or (numbers[0], numbers[0] * _CACHED)
-        yield name.strip(), Price(input=numbers[0], output=numbers[1], cache_read=read, cache_write=write)
+        yield (
+            name.strip(),
+            Price(input=numbers[0], output=numbers[1], cache_read=read, cache_write=write),
+        )
 
 
 def _from_table(kind: str, name: str, usage: Usage) -> float | None:
-    """By the prices that ship with genai-prices, where that is installed; it asks no server."""
+    """Look up the price shipped with genai-prices, if installed; no network access."""
     try:
         import genai_prices
     except ImportError:
@@ -109,6 +123,8 @@ def _from_table(kind: str, name: str, usage: Usage) -> float | None:
     if not provider:  # pydantic-ai:PROVIDER:MODEL
         provider, _, model = name.partition(":")
     try:
-        return float(genai_prices.calc_price(counted, model_ref=model, provider_id=provider).total_price)
+        return float(
+            genai_prices.calc_price(counted, model_ref=model, provider_id=provider).total_price
+        )
     except LookupError:
         return None

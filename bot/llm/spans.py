@@ -1,6 +1,6 @@
-"""Foreign text in a prompt: cleaned, labelled, between marks that nothing inside can close.
+"""Untrusted text in a prompt: sanitized, labelled, between marks that it cannot close.
 
-This is hygiene and not the boundary: whatever a model makes of such text, its answer is checked as if it were hostile.
+This is hygiene, not a security boundary: a model's answer is always checked as untrusted.
 """
 
 import hashlib
@@ -13,32 +13,33 @@ NONCE_CHARS = 20
 PASSAGE_CAP = 65_536
 LABEL_CAP = 200
 REMEMBERED = 200
-"""Cleaned texts of one mission."""
+"""Maximum number of cached texts of one mission."""
 _NONE = "(none)"
 _REMOVED = "[mark removed]"
 
 
-def nonce_of(passages: Iterable[Passage]) -> str:
-    """A mark that no text among the passages can hold, since it is made of all of them.
+def compute_nonce(passages: Iterable[Passage]) -> str:
+    """Return a mark that no passage can contain, because it is a hash of all of them.
 
-    It is the same for the same passages, so that servers can reuse what they have read and answers can be remembered.
+    It is stable for the same passages, so that servers can cache prompts and answers can be reused.
 
     Args:
-        passages: Everything foreign in a prompt.
+        passages: All untrusted text of a prompt.
     """
     made = hashlib.sha256()
     for passage in passages:
         for part in (passage.label, passage.origin, passage.text):
+            # Length prefixes distinguish the same text split differently.
             made.update(f"{len(part)}:".encode())
             made.update(part.encode("utf-8", "surrogatepass"))
     return made.hexdigest()[:NONCE_CHARS]
 
 
-class Washer:
-    """Cleans texts; the same ones stand in many prompts of a mission, and are cleaned once.
+class Sanitizer:
+    """Sanitizes texts with a cache, because many prompts of a mission share them.
 
     Args:
-        secrets: What must not leave.
+        secrets: Values that must not be sent.
     """
 
     def __init__(self, secrets: Needles | None = None) -> None:
@@ -46,11 +47,11 @@ class Washer:
         self._washed: dict[tuple[str, int], str] = {}
 
     def washed(self, text: str, cap: int) -> str:
-        """A text without what hides, acts or is secret.
+        """Return a text without hidden characters, control characters and secrets.
 
         Args:
-            text: Anything.
-            cap: Most characters.
+            text: Any text.
+            cap: Maximum number of characters.
         """
         found = self._washed.get((text, cap))
         if found is None:
@@ -61,18 +62,18 @@ class Washer:
         return found
 
 
-def spans(passages: Sequence[Passage], nonce: str, washer: Washer) -> str:
-    """Passages as they stand in a prompt.
+def render_passages(passages: Sequence[Passage], nonce: str, washer: Sanitizer) -> str:
+    """Render passages for a prompt.
 
     Args:
-        passages: In their order.
-        nonce: Made of all passages of the prompt.
-        washer: Cleans them.
+        passages: Passages in order.
+        nonce: Mark from all passages of the prompt.
+        washer: Sanitizes them.
     """
-    return "\n\n".join(_span(passage, nonce, washer) for passage in passages) or _NONE
+    return "\n\n".join(_render_passage(passage, nonce, washer) for passage in passages) or _NONE
 
 
-def _span(passage: Passage, nonce: str, washer: Washer) -> str:
+def _render_passage(passage: Passage, nonce: str, washer: Sanitizer) -> str:
     trust = "ours" if passage.trusted else "untrusted"
     head = f'<passage {nonce} what="{_attribute(passage.label, nonce, washer)}"'
     if passage.origin:
@@ -81,14 +82,14 @@ def _span(passage: Passage, nonce: str, washer: Washer) -> str:
     return f'{head} trust="{trust}">\n{text}\n</passage {nonce}>'
 
 
-def _attribute(text: str, nonce: str, washer: Washer) -> str:
-    """One line that ends no attribute."""
+def _attribute(text: str, nonce: str, washer: Sanitizer) -> str:
+    """Return a line that cannot end the attribute."""
     line = " ".join(washer.washed(text, LABEL_CAP).split())
     return _without(line, nonce).translate(str.maketrans('"<>', "'()"))
 
 
 def _without(text: str, nonce: str) -> str:
-    """The text without the mark, in whatever letters."""
+    """Remove the mark from a text, in any case."""
     while (at := text.lower().find(nonce)) >= 0:
         text = f"{text[:at]}{_REMOVED}{text[at + len(nonce) :]}"
     return text

@@ -1,1 +1,1 @@
-"""Step 3. The mission loop: one file per stage, in the order loop.py reads."""
+"""Step 3. The mission loop: one file per stage, in the order of loop.py."""

@@ -1,6 +1,8 @@
-"""FIX and VERIFY of one iteration: try the best candidates in fresh workspaces, keep what helps, refuse the rest.
+"""FIX and VERIFY of one iteration: try the best candidates, keep what helps, reject the rest.
 
-When everything a rung gave is refused, the next iteration climbs on from the rung above it.
+Each candidate is verified in fresh workspaces.
+
+If all candidates of a rung are rejected, the next iteration continues with the rung above.
 """
 
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
@@ -9,61 +11,67 @@ from bot.domain.model import Role
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import with_suspects
-from bot.mission.alone import FREE
-from bot.mission.analyze import fingerprint
-from bot.mission.by_model.review import review_by_model
-from bot.mission.choices import Choices, asked_rival, choices_of
-from bot.mission.criteria import after_review, denied, unconfirmed
+from bot.mission.choices import Choices, build_choices, find_asked_rival
+from bot.mission.failures.reports import narrowed
 from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
-from bot.mission.reports import narrowed
+from bot.mission.judging.alone import FREE
+from bot.mission.judging.analyze import fingerprint
+from bot.mission.judging.criteria import after_review, denied, unconfirmed
+from bot.mission.judging.review_by_model import review_by_model
+from bot.mission.refused import leave_out_refused
+from bot.mission.remembered import recall_fixes
 from bot.mission.run import Run
 from bot.mission.steps import Ended, end
-from bot.mission.tree import Tree, compose, on_ground
-from bot.mission.verify import verify_fix
+from bot.mission.tree import Tree, compose, rebase_workspace
+from bot.mission.verifying.verify import verify_fix
 from sandbox.types import FileChange, Frozen, TestReport
 
 _VERIFIED_PER_ITERATION = 3
+"""Maximum number of candidates to verify in one iteration."""
 _STUCK_AFTER = 2
-"""The same fingerprint after a patch so often ends the rung, and on the highest one the mission."""
+"""Repetitions of a fingerprint after a patch that end the rung, and on the highest one the
+mission."""
 _UNRANKED = 0.4
-"""Below this score a candidate's rivals cannot be told apart by rank."""
+"""Score below which rank cannot distinguish a candidate from its rivals."""
 
 
-class Ground(Frozen):
-    """What an iteration stands on."""
+class FixState(Frozen):
+    """The state that an iteration starts from."""
 
     changes: tuple[FileChange, ...] = ()
-    """Partial fixes so far, on top of the failing commit."""
+    """The partial fixes so far, on top of the failing commit."""
     report: TestReport
     """The red run of exactly that tree, without tests that are left out."""
     left_out: frozenset[str] = frozenset()
     """Flaky tests, and those that were red on the base commit."""
     untried: tuple[Candidate, ...] = ()
-    """Candidates of the last climb that no iteration has verified yet."""
+    """Candidates of the last search of the ladder that no iteration has verified yet."""
     refused: frozenset[str] = frozenset()
     stuck: int = 0
     retried: bool = False
     from_rung: Rung = Rung.TOOLS
-    """What the rungs below gave was refused."""
+    """The lowest rung left; candidates of lower rungs were rejected."""
     asked: Rung = Rung.TOOLS
     """The highest rung that was asked since."""
     near: tuple[NearMiss, ...] = ()
-    """What the rungs below found that mends a part."""
+    """Changes of lower rungs that fix a part."""
     suspects: tuple[Suspect, ...] = ()
-    """Where they looked, most suspect first."""
+    """Places that lower rungs searched, most suspicious first."""
+    recalled: bool = False
+    """The fixes of earlier missions were tried on this failure."""
 
 
-async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Ground:
-    """Find candidates and verify the best; raises when that ends the mission.
+async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -> FixState:
+    """Find candidates and verify the best ones.
 
     Args:
         run: The mission.
         tree: Its workspace.
-        ground: What the iteration stands on.
-        diagnosis: Where to look.
+        ground: The state that the iteration starts from.
+        diagnosis: The diagnosis with its suspects.
 
     Raises:
-        Ended: fixed, nothing left to try, or a question to a human.
+        Ended: fixed, nothing left to try, or a question to a person.
     """
     attempt = FixAttempt(candidates=ground.untried, notes=("candidates left from the last climb",))
     if not ground.untried:
@@ -72,13 +80,13 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
     if not attempt.candidates and attempt.question:
         raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
-        exhausted = "; ".join((_exhausted(attempt), *_refused_before(run)))
-        return _above(run, _known(ground, attempt, Rung.SEARCH if _held(run) else Rung.MODEL), exhausted)
+        return _without_candidates(run, ground, attempt)
     tried: list[tuple[Candidate, Verification]] = []
     for number, candidate in enumerate(attempt.candidates[:_VERIFIED_PER_ITERATION], start=1):
         verification = await _verify(run, candidate, number)
         tried.append((candidate, verification))
         run.note(candidate=candidate, verification=verification)
+        # Green without a change: these tests cannot prove any candidate.
         if verification.flaky:
             raise _flaky(run, verification)
         if verification.green or verification.partial:
@@ -92,15 +100,32 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
         raise ending
     if verification.partial:
         left = narrowed(_whole(verification), ground.left_out)
-        return Ground(changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused)
+        return FixState(
+            changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused
+        )
     return _after_refusals(run, ground, attempt, tried)
 
 
-async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> FixAttempt:
-    """Ask the ladder; its candidates come back as changes of the failing commit, whatever they stand on."""
+def _without_candidates(run: Run, ground: FixState, attempt: FixAttempt) -> FixState:
+    """Return the state that continues with the next rung.
+
+    Raises:
+        Ended: every rung was asked.
+    """
+    asked = Rung.SEARCH if _held(run) else Rung.MODEL
+    if attempt.refused:
+        # The climb ended at the rung that found them, so the rungs above were not asked.
+        asked = min(asked, Rung(max(attempt.rungs, default=Rung.TOOLS)))
+    exhausted = "; ".join((_exhausted(attempt), *_refused_before(run)))
+    return _above(run, _extend_state(ground, attempt, asked), exhausted)
+
+
+async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -> FixAttempt:
+    """Ask the ladder; its candidates become changes of the failing commit."""
 
     async def climb() -> FixAttempt:
-        workspace = on_ground(await tree.at(ground.changes), ground.changes)
+        workspace = rebase_workspace(await tree.at(ground.changes), ground.changes)
+        # The fixers see the tree with the partial fix, so they get its red run too.
         shown = run.context.with_(test_results=ground.report, near_misses=ground.near)
         tree.touched()
         fixers = tuple(
@@ -108,6 +133,12 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
             for fixer in run.ports.fixers
             if fixer.rung >= ground.from_rung and (fixer.rung in FREE or not _held(run))
         )
+        if not ground.recalled:
+            known = await recall_fixes(shown, workspace, fixers)
+            if known is not None:
+                known = await leave_out_refused(known, shown, workspace, run.ports.recall)
+                if (left := _offered(run, ground, known)).candidates:
+                    return left
         found = await find_fix(
             shown,
             with_suspects(diagnosis, ground.suspects),
@@ -116,28 +147,37 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
             limits=run.ports.limits,
             clock=run.ports.clock,
         )
-        whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
-        permitted = within_policy(found.with_(candidates=whole), run.context.policy)
-        return without_refused(permitted, ground.refused)
+        wanted = await leave_out_refused(found, shown, workspace, run.ports.recall)
+        return _offered(run, ground, wanted)
 
     attempt = await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
     run.bill(attempt.calls)
     return attempt
 
 
+def _offered(run: Run, ground: FixState, found: FixAttempt) -> FixAttempt:
+    """Return an attempt with changes of the failing commit, without those not allowed here."""
+    whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
+    permitted = within_policy(found.with_(candidates=whole), run.context.policy)
+    return without_refused(permitted, ground.refused)
+
+
 async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
-    """The verdict on one candidate; where there is a model, one that is green has to stand its critique too."""
+    """Return the verdict on a candidate; with a model, a green one is also reviewed."""
 
     async def verify() -> Verification:
-        found = await verify_fix(candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock)
+        found = await verify_fix(
+            candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock
+        )
         return await _reviewed(run, candidate, found) if found.green else found
 
     return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
 
 
 async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Verification:
-    """The verdict after a model's critique of the change: it can refuse what is green, and never the other way."""
+    """Return the verdict after a model's review, which can only reject."""
     threshold = run.ports.limits.change_threshold
+    # A threshold of 0 switches the review off, unless a model's own critical criterion is open.
     own = any(criterion.critical and criterion.check is None for criterion in found.criteria)
     if not run.mind.has(Role.JUDGE) or (threshold <= 0.0 and not own):
         return found
@@ -146,9 +186,14 @@ async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Veri
         lambda models, none: review_by_model(models, none, candidate, found, context=run.context),
     )
     criteria = after_review(found.criteria, review.criteria)
-    reviewed = found.with_(criteria=criteria, review=review, not_verified=(*found.not_verified, *unconfirmed(criteria)))
+    reviewed = found.with_(
+        criteria=criteria, review=review, not_verified=(*found.not_verified, *unconfirmed(criteria))
+    )
     if review.score is not None and review.score < threshold:
-        reason = f"refused by self-critique ({review.score:.2f}, below {threshold:.2f}): {review.justification}"
+        reason = (
+            f"refused by self-critique ({review.score:.2f}, below {threshold:.2f}): "
+            f"{review.justification}"
+        )
     elif unmet := denied(criteria):
         reason = f"a critical criterion of the model does not hold: {unmet[0].description}"
     else:
@@ -157,17 +202,22 @@ async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Veri
 
 
 async def _choices(run: Run, tree: Tree, attempt: FixAttempt) -> tuple[Choice, ...]:
-    """Write down what the person who is asked may choose from."""
-    candidate, verification = run.context.iterations[-1].candidate, run.context.iterations[-1].verification
+    """Store the changes that the person may choose from."""
+    candidate, verification = (
+        run.context.iterations[-1].candidate,
+        run.context.iterations[-1].verification,
+    )
     if candidate is None or verification is None:
         return ()
-    stage = await run.stage("choices", Choices, lambda: choices_of(candidate, verification, attempt, tree))
+    stage = await run.stage(
+        "choices", Choices, lambda: build_choices(candidate, verification, attempt, tree)
+    )
     return stage.choices
 
 
 def _fixed(candidate: Candidate, verification: Verification) -> Ended:
-    """Green: fixed, unless the fixer itself does not believe it, or a rival cannot be told apart by rank."""
-    rival = asked_rival(candidate)
+    """End as fixed, unless the fixer doubts the candidate or rank cannot distinguish a rival."""
+    rival = find_asked_rival(candidate)
     if not candidate.confident:
         reason = f"{candidate.title} makes every test pass, but {_why_unsure(candidate)}"
         return end(Outcome.NEEDS_HUMAN, reason, question=_question(candidate, rival))
@@ -181,17 +231,20 @@ def _why_unsure(candidate: Candidate) -> str:
     others = candidate.behaviours - 1
     if others:
         return (
-            "so does 1 fix that behaves differently" if others == 1 else f"so do {others} fixes that behave differently"
+            "so does 1 fix that behaves differently"
+            if others == 1
+            else f"so do {others} fixes that behave differently"
         )
     return "there is too little to believe it by"
 
 
 def _question(candidate: Candidate, rival: Rival | None) -> str:
-    """Which fix is meant, by the smallest input that tells two of them apart; or whether the only one is."""
+    """Return the question which fix is meant, with the smallest input that distinguishes two."""
     if rival is None:
         return f"Is this what is meant: `{candidate.title}`? {candidate.explanation}"
     asked = (
-        f"Which is meant: `{candidate.title}`, or `{rival.description}` ({rival.path} line {rival.line})? "
+        f"Which is meant: `{candidate.title}`, or `{rival.description}` ({rival.path} line "
+        f"{rival.line})? "
         f"They differ on: {rival.distinguishing_input}"
     )
     if not any(rival.results):
@@ -200,67 +253,94 @@ def _question(candidate: Candidate, rival: Rival | None) -> str:
 
 
 def _flaky(run: Run, verification: Verification) -> Exception:
-    """Green without any change: what triage took for steady is not."""
+    """End as flaky: the tests are green without any change, although triage found them steady."""
     triage = run.context.triage
     if triage is None:
         return end(Outcome.FLAKY, verification.reason)
     runs = triage.runs + 1
-    reason = f"the same commit was red in {triage.red_runs} of {runs} runs, and green without any change in the last"
+    reason = (
+        f"the same commit was red in {triage.red_runs} of {runs} runs, and green without any "
+        "change in the last"
+    )
     run.know(triage=triage.with_(kind=FailureKind.FLAKE, reason=reason, runs=runs))
     return end(Outcome.FLAKY, reason)
 
 
 def _whole(verification: Verification) -> TestReport:
-    """The run of the whole command on the partly mended tree."""
+    """Return the last run of the whole command with a partial fix."""
     return next(run.report for run in reversed(verification.runs) if run.label == "full command")
 
 
 def _after_refusals(
-    run: Run, ground: Ground, attempt: FixAttempt, tried: list[tuple[Candidate, Verification]]
-) -> Ground:
-    """Everything is reverted; what is left to try, if anything."""
+    run: Run, ground: FixState, attempt: FixAttempt, tried: list[tuple[Candidate, Verification]]
+) -> FixState:
+    """Return the state after rejected candidates: the others of this rung, or the next rung.
+
+    Raises:
+        Ended: nothing is left to try.
+    """
+    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
+    if attempt.recalled:
+        # No rung was asked yet, so a recalled fix that fails here says nothing about them.
+        return ground.with_(refused=refused, recalled=True)
     before = fingerprint(ground.report)
     reports = [narrowed(v.runs[-1].report, ground.left_out) for _, v in tried if v.runs]
+    # The fingerprint ignores numbers and paths, so a message that only shifts is no progress.
     stuck = ground.stuck + (not reports or any(fingerprint(report) == before for report in reports))
     untried = attempt.candidates[len(tried) :]
-    asked = Rung(max(ground.asked, *attempt.rungs, *(candidate.rung for candidate in attempt.candidates)))
-    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
-    left = _known(ground.with_(refused=refused), attempt, asked)
+    asked = Rung(
+        max(ground.asked, *attempt.rungs, *(candidate.rung for candidate in attempt.candidates))
+    )
+    left = _extend_state(ground.with_(refused=refused), attempt, asked)
     if untried and stuck < _STUCK_AFTER:
         return left.with_(untried=untried, stuck=stuck)
     last = tried[-1][1].reason
     if stuck >= _STUCK_AFTER:
-        return _above(run, left, f"the same failure is still there after patches in {stuck} iterations: {last}")
+        return _above(
+            run,
+            left,
+            f"the same failure is still there after patches in {stuck} iterations: {last}",
+        )
     return _above(run, left, f"no candidate survived its verification: {last}")
 
 
-def _known(ground: Ground, attempt: FixAttempt, asked: Rung) -> Ground:
-    """The ground with what a climb found on the way."""
-    return ground.with_(near=attempt.near or ground.near, suspects=attempt.suspects or ground.suspects, asked=asked)
+def _extend_state(ground: FixState, attempt: FixAttempt, asked: Rung) -> FixState:
+    """Return the state with the findings of a search of the ladder."""
+    return ground.with_(
+        near=attempt.near or ground.near, suspects=attempt.suspects or ground.suspects, asked=asked
+    )
 
 
-def _above(run: Run, ground: Ground, reason: str) -> Ground:
-    """To climb on from the next rung that was not asked yet; without one the mission ends."""
-    above = [rung for rung in usable_rungs(run.context, run.ports.fixers, ground.report) if rung > ground.asked]
+def _above(run: Run, ground: FixState, reason: str) -> FixState:
+    """Return the state that continues with the next rung.
+
+    Raises:
+        Ended: there is none.
+    """
+    above = [
+        rung
+        for rung in usable_rungs(run.context, run.ports.fixers, ground.report)
+        if rung > ground.asked
+    ]
     if not above:
         raise end(Outcome.NO_FIX, reason)
     return ground.with_(untried=(), stuck=0, from_rung=min(above))
 
 
 def _held(run: Run) -> bool:
-    """Whether a model's doubts leave only what costs nothing."""
+    """Return True if a model's doubts allow only free rungs."""
     action = run.context.iterations[-1].next_action
     return action is not None and bool(action.held)
 
 
 def _refused_before(run: Run) -> tuple[str, ...]:
-    """What became of the candidates of the rungs below."""
+    """Describe the candidates of lower rungs and their rejection."""
     earlier = [i.verification for i in run.context.iterations[:-1] if i.verification is not None]
     return (f"before that: {earlier[-1].reason}",) if earlier and not earlier[-1].partial else ()
 
 
 def _exhausted(attempt: FixAttempt) -> str:
-    """Why nothing could be proposed, rung by rung."""
+    """Describe why nothing could be proposed, rung by rung."""
     count = attempt.candidates_tried
     tried = f"{count or 'no'} {'candidates' if count > 1 else 'candidate'} tried"
     return "; ".join(("the ladder is exhausted", tried, *attempt.notes[:5]))

@@ -1,4 +1,4 @@
-"""CHOOSE: the changes a person may choose from when a fix is plausible and not certain."""
+"""CHOOSE: the changes a person may choose from if a fix is plausible and not certain."""
 
 from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Verification
 from bot.mission.tree import Tree
@@ -6,17 +6,17 @@ from sandbox.errors import ChangeRejected
 from sandbox.types import Frozen
 
 MOST = 3
-"""Choices in one question."""
+"""Maximum number of choices in one question."""
 
 
 class Choices(Frozen):
-    """The value of the stage."""
+    """The stage's value."""
 
     choices: tuple[Choice, ...] = ()
 
 
-def asked_rival(candidate: Candidate) -> Rival | None:
-    """Return the rival the question names: the first one that an input tells apart.
+def find_asked_rival(candidate: Candidate) -> Rival | None:
+    """Return the rival that the question names: the first one that an input distinguishes.
 
     Args:
         candidate: The verified fix.
@@ -24,14 +24,16 @@ def asked_rival(candidate: Candidate) -> Rival | None:
     return next((rival for rival in candidate.rivals if rival.distinguishing_input), None)
 
 
-async def choices_of(candidate: Candidate, verification: Verification, attempt: FixAttempt, tree: Tree) -> Choices:
-    """Write the verified fix and its rivals down as diffs against the failing commit.
+async def build_choices(
+    candidate: Candidate, verification: Verification, attempt: FixAttempt, tree: Tree
+) -> Choices:
+    """Return the verified fix and its rivals as diffs against the failing commit.
 
     Args:
         candidate: The verified fix; the first choice.
         verification: Its runs.
-        attempt: The climb that found it, with the candidates that hold the rivals' changes.
-        tree: A workspace on the failing commit.
+        attempt: The search that found it; its candidates hold the rivals' changes.
+        tree: Workspace with the failing commit.
     """
     first = Choice(
         title=candidate.title,
@@ -43,22 +45,25 @@ async def choices_of(candidate: Candidate, verification: Verification, attempt: 
         verified=True,
     )
     found = [first]
-    for rival in _asked_first(candidate):
+    for rival in _sort_by_question(candidate):
         other = next((c for c in attempt.candidates if c.id == rival.candidate_id), None)
-        written = await _written(other, rival, tree) if other is not None and len(found) < MOST else None
+        written = (
+            await _written(other, rival, tree) if other is not None and len(found) < MOST else None
+        )
         if written is not None:
             found.append(written)
     return Choices(choices=tuple(found))
 
 
-def _asked_first(candidate: Candidate) -> list[Rival]:
-    """Return the rivals, each of another behaviour, the one the question names in front."""
-    asked = asked_rival(candidate)
+def _sort_by_question(candidate: Candidate) -> list[Rival]:
+    """Return the rivals, each of another behaviour, the one in the question first."""
+    asked = find_asked_rival(candidate)
+    # The sort is stable: behind the rival of the question, the ranking stays.
     return sorted(candidate.rivals, key=lambda rival: rival is not asked)
 
 
 async def _written(other: Candidate, rival: Rival, tree: Tree) -> Choice | None:
-    """Return a rival as a choice; None when its changes cannot be made."""
+    """Return a rival as a choice; None if its changes cannot be applied."""
     tree.touched()
     try:
         workspace = await tree.at(other.changes)

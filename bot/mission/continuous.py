@@ -1,4 +1,4 @@
-"""run_continuous_improvement: missions one after another until green or the limit is reached."""
+"""run_continuous_improvement: one mission after another until green or the limit is reached."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -16,8 +16,9 @@ from sandbox.types import Checkout, LogReading
 Value = TypeVar("Value", bound=BaseModel)
 
 MISSIONS = 3
+"""Default limit of missions in a row."""
 _GOES_ON = frozenset({Outcome.PARTIAL, Outcome.BUDGET})
-"""Any other outcome is final: green, or nothing that another mission would change."""
+"""Outcomes after which another mission may help; any other outcome is final."""
 
 
 async def run_continuous_improvement(
@@ -29,15 +30,15 @@ async def run_continuous_improvement(
     limit: int = MISSIONS,
     ci_log: LogReading | None = None,
 ) -> tuple[MissionContext, ...]:
-    """Missions one after another, each on what the one before mended.
+    """Run missions one after another, each on the partial fix of the one before.
 
     Args:
-        request: What asked for it; later missions search in another order.
-        policy: What the repository allows.
+        request: The request; later missions search in another order.
+        policy: The repository's policy.
         checkout: The failing commit.
-        ports: Everything from outside.
-        limit: How many missions at most.
-        ci_log: What the red job's log says.
+        ports: External dependencies.
+        limit: Maximum number of missions.
+        ci_log: The red job's log as read.
 
     Returns:
         Every mission, in order.
@@ -49,7 +50,9 @@ async def run_continuous_improvement(
             _numbered(request, number),
             policy,
             checkout,
-            ports if number == 1 else replace(ports, checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}")),
+            ports
+            if number == 1
+            else replace(ports, checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}")),
             starting_from=fix[0].changes if fix else (),
             ci_log=ci_log,
         )
@@ -59,8 +62,8 @@ async def run_continuous_improvement(
     return tuple(contexts)
 
 
-def told(contexts: tuple[MissionContext, ...]) -> MissionContext:
-    """Return the mission to tell of: the last one with a change, else the last one.
+def select_reported(contexts: tuple[MissionContext, ...]) -> MissionContext:
+    """Return the mission to report: the last one with a change, else the last one.
 
     Args:
         contexts: Missions one after another.
@@ -69,19 +72,25 @@ def told(contexts: tuple[MissionContext, ...]) -> MissionContext:
 
 
 def _numbered(request: MissionRequest, number: int) -> MissionRequest:
-    """The request of one of several missions."""
+    """Return the request of one of several missions; later ones differ in id and seed."""
     if number == 1:
         return request
-    return request.with_(mission_id=f"{request.mission_id}-{number}", seed=request.seed + number - 1)
+    return request.with_(
+        # Another seed: the same search on the same tree would find the same again.
+        mission_id=f"{request.mission_id}-{number}",
+        seed=request.seed + number - 1,
+    )
 
 
 class _Prefixed:
-    """A checkpoint whose step names tell the missions apart."""
+    """A checkpoint that prefixes step names with the mission's number."""
 
     def __init__(self, checkpoint: Checkpoint, prefix: str) -> None:
         self._checkpoint = checkpoint
         self._prefix = prefix
 
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
-        """The same step under its longer name."""
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
+        """Run the same step under its prefixed name."""
         return await self._checkpoint.step(f"{self._prefix}/{name}", returns, call)

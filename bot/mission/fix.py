@@ -1,4 +1,4 @@
-"""FIX: climb the ladder, keep what was not refused before."""
+"""FIX: ask the ladder, and keep candidates that were not rejected before."""
 
 import hashlib
 from collections.abc import Collection, Iterable
@@ -8,12 +8,13 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.fixers.ladder import climb
-from bot.mission.tree import paths_of
-from bot.policy.rules import forbidden
+from bot.mission.tree import list_paths
+from bot.policy.rules import path_refusals
 from bot.ports import Clock, Fixer, Workspace
 from sandbox.types import FileChange, TestReport
 
 _LEAST_SECONDS = 1.0
+"""Minimum time limit of a search of the ladder, in seconds."""
 _REASONS_SHOWN = 3
 
 
@@ -29,36 +30,44 @@ async def find_fix(
     """Ask the rungs of the ladder for candidates.
 
     Args:
-        context: With `test_results` of the very tree the workspace shows.
-        diagnosis: Where to look.
-        workspace: On that tree; left as it was found.
-        fixers: Every rung there is.
-        limits: The most a climb may spend.
-        clock: Measures it.
+        context: The mission; `test_results` belong to the workspace's tree.
+        diagnosis: The diagnosis with its suspects.
+        workspace: Workspace with that tree; unchanged afterwards.
+        fixers: All fixers.
+        limits: Limits of one search of the ladder.
+        clock: Measures the duration.
     """
-    return await climb(context, diagnosis, workspace, fixers, budget_of(context, limits), clock)
+    return await climb(
+        context, diagnosis, workspace, fixers, compute_budget(context, limits), clock
+    )
 
 
-def usable_rungs(context: MissionContext, fixers: Iterable[Fixer], report: TestReport) -> frozenset[Rung]:
-    """Return the rungs with a fixer that applies, as far as both repository and request allow them.
+def usable_rungs(
+    context: MissionContext, fixers: Iterable[Fixer], report: TestReport
+) -> frozenset[Rung]:
+    """Return the rungs with a fixer that applies, allowed by both repository and request.
 
     Args:
         context: Policy and request.
-        fixers: Every fixer there is.
+        fixers: All fixers.
         report: The red run to repair.
     """
     allowed = set(context.policy.rungs) & set(context.request.rungs)
-    return frozenset(fixer.rung for fixer in fixers if fixer.rung in allowed and fixer.applies(report))
+    return frozenset(
+        fixer.rung for fixer in fixers if fixer.rung in allowed and fixer.applies(report)
+    )
 
 
-def budget_of(context: MissionContext, limits: Limits) -> FixBudget:
-    """What one climb may spend: what was asked for, else what policy and limits allow; never more than is left.
+def compute_budget(context: MissionContext, limits: Limits) -> FixBudget:
+    """Return the budget of one search of the ladder: the request's, else policy's and limits'.
+
+    It never exceeds what is left of the mission.
 
     Args:
         context: Request, policy and budget.
-        limits: The most a climb may spend.
+        limits: Limits of one search of the ladder.
     """
-    wanted = context.request.time_limit_s or min(context.policy.time_limit_s, limits.search_s)
+    wanted = context.request.time_limit_s or min(context.policy.time_limit, limits.time_limit)
     wanted_of_model = context.request.time_limit_s or limits.model_s
     left = context.budget.seconds - context.budget.spent_seconds
     return FixBudget(
@@ -70,11 +79,11 @@ def budget_of(context: MissionContext, limits: Limits) -> FixBudget:
 
 
 def without_refused(attempt: FixAttempt, refused: Collection[str]) -> FixAttempt:
-    """An attempt without candidates whose edits were refused before, and without doubles.
+    """Return an attempt without duplicates and without candidates that were rejected before.
 
     Args:
-        attempt: What the ladder gave.
-        refused: Keys of edits, see `edits_key`.
+        attempt: The ladder's result.
+        refused: Keys of rejected edits, see `edits_key`.
     """
     kept: dict[str, Candidate] = {}
     for candidate in attempt.candidates:
@@ -82,19 +91,22 @@ def without_refused(attempt: FixAttempt, refused: Collection[str]) -> FixAttempt
     left = tuple(c for key, c in kept.items() if key not in refused)
     if len(left) == len(attempt.candidates):
         return attempt
-    note = f"{len(attempt.candidates) - len(left)} candidates were refused before and not tried again"
+    note = (
+        f"{len(attempt.candidates) - len(left)} candidates were refused before and not tried again"
+    )
     return attempt.with_(candidates=left, notes=(*attempt.notes, note))
 
 
 def within_policy(attempt: FixAttempt, policy: RepositoryPolicy) -> FixAttempt:
-    """An attempt without candidates that touch files the repository's policy keeps from us; a note says which.
+    """Return an attempt without candidates that touch forbidden files; a note names them.
 
     Args:
-        attempt: What the ladder gave.
-        policy: Of the repository.
+        attempt: The ladder's result.
+        policy: The repository's policy.
     """
     told = [
-        (c, forbidden(policy, (path for change in c.changes for path in paths_of(change)))) for c in attempt.candidates
+        (c, path_refusals(policy, (path for change in c.changes for path in list_paths(change))))
+        for c in attempt.candidates
     ]
     reasons = tuple(dict.fromkeys(reason for _, reasons in told for reason in reasons))
     left = tuple(candidate for candidate, reasons in told if not reasons)
@@ -102,10 +114,11 @@ def within_policy(attempt: FixAttempt, policy: RepositoryPolicy) -> FixAttempt:
 
 
 def edits_key(changes: tuple[FileChange, ...]) -> str:
-    """Names a set of edits, whoever proposed them.
+    """Return a key of a set of edits, independent of its fixer.
 
     Args:
-        changes: What a candidate changes.
+        changes: A candidate's changes.
     """
+    # Sorted, because fixers may list the same edits in any order.
     parts = sorted(change.model_dump_json() for change in changes)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

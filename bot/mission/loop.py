@@ -1,4 +1,4 @@
-"""run_mission: triage, then analyze, plan, critique, evaluate, confidence, decide, fix, verify; again until done."""
+"""run_mission: triage, then the loop from analyze to verify, until an outcome is reached."""
 
 import logging
 from collections.abc import Callable
@@ -13,26 +13,26 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import Depth, MissionRequest
 from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation, Route
 from bot.errors import MetaAgentError
-from bot.mission.alone import decide_alone, free_first
-from bot.mission.attempts import Ground, mend
-from bot.mission.by_model.criticism import critique_by_model
-from bot.mission.by_model.deciding import decide_by_model
-from bot.mission.by_model.planning import plan_by_model, refine_by_model
-from bot.mission.by_model.reasoning import evaluate_by_model
-from bot.mission.confidence import assess_confidence
-from bot.mission.critique import critique_plan
-from bot.mission.decide import decide_next_action, question_for
-from bot.mission.evaluate import evaluate_reasoning
+from bot.mission.attempts import FixState, try_fixes
+from bot.mission.failures.reports import narrowed
 from bot.mission.fix import usable_rungs
-from bot.mission.fresh_runs import shaky_of
-from bot.mission.plan import plan_fix, refine_plan
-from bot.mission.reports import narrowed
+from bot.mission.judging.alone import decide_alone, free_first
+from bot.mission.judging.confidence import assess_confidence
+from bot.mission.judging.critique import critique_plan
+from bot.mission.judging.critique_by_model import critique_by_model
+from bot.mission.judging.decide import decide_next_action, question_for
+from bot.mission.judging.decide_by_model import decide_by_model
+from bot.mission.judging.evaluate import evaluate_reasoning
+from bot.mission.judging.evaluate_by_model import evaluate_by_model
+from bot.mission.judging.plan import plan_fix, refine_plan
+from bot.mission.judging.plan_by_model import plan_by_model, refine_by_model
+from bot.mission.judging.think import Thinking, think
 from bot.mission.run import MissionPorts, Run, what_is_spent
 from bot.mission.start import begin, run_on
 from bot.mission.steps import Ended, Trouble, end
-from bot.mission.think import Thinking, think
 from bot.mission.tree import Tree
 from bot.mission.triage import OUTCOMES, look_again, triage_failure
+from bot.mission.verifying.fresh_runs import find_shaky
 from bot.policy.rules import allows
 from sandbox.changes import is_protected
 from sandbox.errors import SandboxError
@@ -42,7 +42,10 @@ __all__ = ["MissionPorts", "run_mission"]
 
 log = logging.getLogger(__name__)
 
-_MERGE_QUESTION = "Can the base branch be merged into this branch first, so that the failure can be repaired there?"
+_MERGE_QUESTION = (
+    "Can the base branch be merged into this branch first, so that the failure can be "
+    "repaired there?"
+)
 
 
 async def run_mission(
@@ -54,15 +57,17 @@ async def run_mission(
     starting_from: tuple[FileChange, ...] = (),
     ci_log: LogReading | None = None,
 ) -> MissionContext:
-    """One mission, from a red check to its one outcome. Trouble becomes an outcome; only cancellation escapes.
+    """Run one mission, from a red check to its one outcome.
+
+    Expected errors become an outcome; only cancellation escapes.
 
     Args:
-        request: What asked for it.
-        policy: What the repository allows.
+        request: The request.
+        policy: The repository's policy.
         checkout: The failing commit.
-        ports: Everything from outside.
-        starting_from: Changes an earlier mission left behind that mended a part.
-        ci_log: What the red job's log says.
+        ports: External dependencies.
+        starting_from: The partial fix of an earlier mission.
+        ci_log: The red job's log as read.
     """
     run = await begin(request, policy, checkout, ports, ci_log=ci_log)
     stack = AsyncExitStack()
@@ -82,7 +87,7 @@ async def run_mission(
 
 
 async def _to_its_end(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Trouble:
-    """Triage, then turn the loop until something ends it; what that was."""
+    """Run triage, then the loop until something ends it; return what ended it."""
     try:
         return await _worked_on(run, tree, starting_from)
     except Ended as ended:
@@ -90,9 +95,9 @@ async def _to_its_end(run: Run, tree: Tree, starting_from: tuple[FileChange, ...
 
 
 async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Trouble:
-    """What ended the loop; before it gives up, a second look at whether there was anything to mend."""
+    """Run the loop and return what ended it; before it gives up, measure for a flake again."""
     ground = await _triage(run, tree, starting_from)
-    run.end_iteration()  # what triage took is spent before the loop turns for the first time
+    run.end_iteration()  # the time of triage is spent before the first iteration
     if run.context.request.depth is Depth.REPRODUCE:
         return _as_asked(run.context, "only a reproduction was asked for")
     try:
@@ -101,6 +106,7 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
             run.end_iteration()
         return Trouble(outcome=Outcome.BUDGET, reason=what_is_spent(run.context.budget))
     except Ended as ended:
+        # With a partial fix the mission ends as PARTIAL: a change had an effect.
         if ended.trouble.outcome is not Outcome.NO_FIX or run.context.fix is not None:
             raise
         if run.context.request.depth is not Depth.FIX:
@@ -108,7 +114,7 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
         try:
             flake = await look_again(run, tree)
         except Ended as again:
-            # Without time for a second look the first word stands.
+            # Without time for a second measurement the first result counts.
             raise (ended if again.trouble.outcome is Outcome.BUDGET else again) from again
         if flake is None:
             raise
@@ -117,36 +123,43 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
 
 
 def _as_asked(context: MissionContext, why: str) -> Trouble:
-    """Understood as far as somebody wanted to know, and nothing tried."""
+    """End with a diagnosis, if the request asks for nothing more."""
     found = context.triage.reason if context.triage else "the failure was reproduced"
-    return Trouble(outcome=Outcome.NO_FIX, reason=f"{found}; {why}", advice="`/metaagent fix` looks for a fix")
+    return Trouble(
+        outcome=Outcome.NO_FIX, reason=f"{found}; {why}", advice="`/metaagent fix` looks for a fix"
+    )
 
 
 async def _closed(stack: AsyncExitStack, mission_id: str) -> None:
-    """A sandbox that cannot be cleared away changes nothing about what was found out in it."""
+    """Close the workspace; an error while closing changes no result."""
     try:
         await stack.aclose()
     except (SandboxError, MetaAgentError) as error:
-        log.warning("a workspace was not closed: %s", error.message, extra={"mission": mission_id})
+        log.warning("closing a workspace failed: %s", error.message, extra={"mission": mission_id})
 
 
-async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Ground:
-    """Measure before any edit; go on only with a bug or a linter's finding."""
+async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> FixState:
+    """Measure before any edit; continue only with a bug or a linter's finding."""
     finding = await triage_failure(run, tree)
     facts, triage = finding.facts, finding.triage
-    run.know(facts=facts, triage=triage, test_results=triage.report, test_command=facts.recipe.command)
+    run.know(
+        facts=facts, triage=triage, test_results=triage.report, test_command=facts.recipe.command
+    )
     if triage.kind in OUTCOMES:
         question = _MERGE_QUESTION if triage.kind is FailureKind.MERGE_ONLY else None
-        raise end(OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes), question=question)
+        raise end(
+            OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes), question=question
+        )
     if triage.report is None:
         raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
-    left_out = shaky_of(triage) | set(triage.base_failing)
+    # Tests that are red by chance, or on the base commit too, are not this mission's.
+    left_out = find_shaky(triage) | set(triage.base_failing)
     report = await run_on(run, tree, starting_from) if starting_from else triage.report
-    return Ground(changes=starting_from, report=narrowed(report, left_out), left_out=left_out)
+    return FixState(changes=starting_from, report=narrowed(report, left_out), left_out=left_out)
 
 
-async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
-    """Turn the loop once: understand, plan, judge, decide, then try."""
+async def _iterate(run: Run, tree: Tree, ground: FixState) -> FixState:
+    """Run one iteration: understand, plan, judge, decide, then try."""
     run.begin_iteration()
     report = ground.report
 
@@ -167,17 +180,23 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
     run.know(acceptance_criteria=action.updated_acceptance_criteria)
     match action.decision.action:
         case Action.RUN_WORKER:
-            return await mend(run, tree, ground, thinking.diagnosis)
+            return await try_fixes(run, tree, ground, thinking.diagnosis)
         case Action.RETRY_WITH_CONTEXT:
             return ground.with_(retried=True)
         case Action.ASK_HUMAN:
-            raise end(Outcome.NEEDS_HUMAN, action.decision.reason, question=question_for(thinking.diagnosis))
+            raise end(
+                Outcome.NEEDS_HUMAN,
+                action.decision.reason,
+                question=question_for(thinking.diagnosis),
+            )
         case Action.MARK_COMPLETE | Action.ABORT:
             raise end(Outcome.NO_FIX, action.decision.reason)
 
 
-async def _decide(run: Run, ground: Ground, rungs: frozenset[Rung], alone: Diagnosis | None) -> NextAction:
-    """What to do next; a model's doubts hold nothing back that costs nothing."""
+async def _decide(
+    run: Run, ground: FixState, rungs: frozenset[Rung], alone: Diagnosis | None
+) -> NextAction:
+    """Decide the next action; a model's doubts never block what is free."""
     retried = ground.retried
     action = await run.judge(
         "decide",
@@ -187,17 +206,19 @@ async def _decide(run: Run, ground: Ground, rungs: frozenset[Rung], alone: Diagn
     )
     if alone is None:
         return action
-    by_rules = decide_alone(run.context, alone, ground.report, rungs, _kept_from(run), retried=retried)
+    by_rules = decide_alone(
+        run.context, alone, ground.report, rungs, _protect_paths(run), retried=retried
+    )
     return free_first(action, by_rules)
 
 
-def _kept_from(run: Run) -> Callable[[str], bool]:
-    """Which paths may not be edited here."""
+def _protect_paths(run: Run) -> Callable[[str], bool]:
+    """Return a predicate for paths that must not be edited here."""
     return lambda path: is_protected(path) or not allows(run.context.policy, (path,))
 
 
-async def _plan(run: Run, ground: Ground, rungs: frozenset[Rung]) -> None:
-    """Plan, criticise, question, weigh; once more when the route says so."""
+async def _plan(run: Run, ground: FixState, rungs: frozenset[Rung]) -> None:
+    """Plan, criticise, evaluate, weigh; once more if the route asks for it."""
     facts, diagnosis = run.context.facts, run.context.diagnosis
     if facts is None or diagnosis is None:
         raise end(Outcome.ERROR, "there is nothing to plan from")
@@ -208,6 +229,7 @@ async def _plan(run: Run, ground: Ground, rungs: frozenset[Rung]) -> None:
         lambda mind, rules: plan_by_model(mind, rules, run.context, rungs),
     )
     run.note(plan=plan)
+    # Only the first plan sets the criteria; a later one must not lower the goal.
     if not run.context.acceptance_criteria:
         run.know(acceptance_criteria=plan.acceptance_criteria)
     if await _weigh(run) is Route.REPLAN and (critique := run.context.iterations[-1].critique):
@@ -216,14 +238,16 @@ async def _plan(run: Run, ground: Ground, rungs: frozenset[Rung]) -> None:
             "replan",
             Plan,
             lambda: refine_plan(plan, critique, rungs),
-            lambda mind, rules: refine_by_model(mind, rules, run.context, rungs, criticised=criticised),
+            lambda mind, rules: refine_by_model(
+                mind, rules, run.context, rungs, criticised=criticised
+            ),
         )
         run.note(plan=refined, replanned=True)
         await _weigh(run, again="-again")
 
 
 async def _weigh(run: Run, *, again: str = "") -> Route:
-    """Critic, meta-evaluation, confidence; what they allow."""
+    """Run critic, meta-evaluation and confidence."""
     iteration = run.context.iterations[-1]
     if iteration.diagnosis is None or iteration.plan is None:
         raise end(Outcome.ERROR, "there is nothing to weigh")
@@ -231,7 +255,7 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     critique = await run.judge(
         f"critique{again}",
         Critique,
-        lambda: critique_plan(plan, is_protected=_kept_from(run)),
+        lambda: critique_plan(plan, is_protected=_protect_paths(run)),
         lambda mind, rules: critique_by_model(mind, rules, plan, diagnosis),
     )
     meta = await run.judge(

@@ -1,4 +1,4 @@
-"""The models as the stages of one mission use them: calls are billed, spent money and time stop, the rules go on."""
+"""The models of one mission, for its stages: calls are billed, limits hold, rules take over."""
 
 import asyncio
 import logging
@@ -18,91 +18,102 @@ Message = TypeVar("Message", bound=BaseModel)
 Judged = TypeVar("Judged", bound=Frozen)
 
 _GIVE_UP_AFTER = 2
-"""Questions in a row that nobody answered: a server that is away would cost every stage its time."""
+"""Unanswered questions in a row after which no model is asked, to save the stages' time."""
 _TIME_SHARE = 1 / 3
-"""Of a mission's time that judging may take: the rest is for trying and proving."""
+"""Share of the mission's time for judging; the rest is for search and verification."""
 _LEAST_S = 1.0
+"""Time left for models, in seconds, below which none is asked."""
 _ANSWERED = frozenset({ModelTrouble.UNREADABLE, ModelTrouble.REFUSAL, ModelTrouble.TOO_LARGE})
-"""Trouble with one question, not with whoever is asked."""
+"""Errors of one question that do not count as a silent server."""
 
 Said = TypeVar("Said")
 
 _logger = logging.getLogger(__name__)
 
 
-_TOO_LONG = "models have taken their share of this mission's time; the rest is for trying and proving"
+_TOO_LONG = (
+    "models have taken their share of this mission's time; the rest is for trying and proving"
+)
 
 
 class Waiting(Frozen):
-    """What waiting for models has come to in a mission."""
+    """Waiting times of models in a mission."""
 
     seconds: float = 0.0
     unanswered: int = 0
-    """Questions in a row that nobody answered."""
+    """Unanswered questions in a row."""
 
 
 class Billed:
-    """A mission's mind that keeps the bill of the step under way.
+    """A mission's models that keep the bill of the current step.
 
     Args:
-        mind: None has no model for anything.
-        budget: When its money is spent no model is asked any more.
+        mind: The models; None for none.
+        budget: No model is asked after its money is spent.
     """
 
     def __init__(self, mind: Mind | None, budget: Budget) -> None:
         self._mind = mind
         self.budget = budget
-        """As it stood before the step under way."""
+        """The budget before the current step."""
         self._bill: tuple[ModelCall, ...] = ()
         self.waiting = Waiting()
-        """As it stands; remembered with every step."""
+        """The waiting times so far; stored with every step."""
 
     def has(self, role: Role) -> bool:
-        """Whether a model is there for this."""
+        """Return True if a model has this role."""
         return self._mind is not None and self._mind.has(role)
 
-    async def ask(self, question: Question, returns: type[Message]) -> tuple[Message, tuple[ModelCall, ...]]:
-        """A message, billed.
+    async def ask(
+        self, question: Question, returns: type[Message]
+    ) -> tuple[Message, tuple[ModelCall, ...]]:
+        """Ask for a message and bill it.
 
         Raises:
-            ModelError: none could be had, or nobody is asked any more.
+            ModelError: there is no answer, or no model is asked any more.
         """
         message, calls = await self._waited(lambda mind: mind.ask(question, returns))
         self._bill += calls
         return message, calls
 
     async def write(self, question: Question) -> Written:
-        """Free text, billed.
+        """Ask for free text and bill it.
 
         Raises:
-            ModelError: none could be had, or nobody is asked any more.
+            ModelError: there is no answer, or no model is asked any more.
         """
         written = await self._waited(lambda mind: mind.write(question))
         self._bill += (*written.failed, written.call)
         return written
 
     def take_bill(self) -> tuple[ModelCall, ...]:
-        """Every call since the last bill was taken."""
+        """Return every call since the last bill."""
         bill, self._bill = self._bill, ()
         return bill
 
-    async def or_rules(self, rules: Judged, by_model: Callable[[Mind, Judged], Awaitable[Judged]]) -> Judged:
-        """What a model says, or the rules where there is none or it says nothing of use; the value says who spoke.
+    async def or_rules(
+        self, rules: Judged, by_model: Callable[[Mind, Judged], Awaitable[Judged]]
+    ) -> Judged:
+        """Return a model's value; without a model or a usable answer, that of the rules.
+
+        The value names its author.
 
         Args:
-            rules: What the rules say; the model's form may build on it, and never go against what is fixed in it.
-            by_model: Asks and makes the value.
+            rules: The value by rules; the model must not contradict its fixed parts.
+            by_model: Asks the model and builds the value.
         """
         if not self.has(Role.JUDGE):
             return rules
         try:
             return await by_model(self, rules)
         except ModelError as error:
-            _logger.warning("the rules decide: %s", error.message, extra={"trouble": error.trouble.value})
+            _logger.warning(
+                "the rules decide: %s", error.message, extra={"trouble": error.trouble.value}
+            )
             return rules.with_(by="fallback")
 
     async def _waited(self, ask: Callable[[Mind], Awaitable[Said]]) -> Said:
-        """An answer in time; how long it took, and whether there was one, is remembered."""
+        """Wait for an answer; record the duration and if there was one."""
         mind, left_s = self._ready()
         started, unanswered = time.monotonic(), self.waiting.unanswered + 1
         limit = asyncio.timeout(left_s)
@@ -111,11 +122,13 @@ class Billed:
                 said = await ask(mind)
             unanswered = 0
         except TimeoutError as error:
+            # A time-out from inside the call is not ours.
             if not limit.expired():
                 raise
             raise ModelError(_TOO_LONG, trouble=ModelTrouble.DEADLINE) from error
         except ModelError as error:
             self._bill += error.calls
+            # An unusable answer still shows that the server is there.
             unanswered = 0 if error.trouble in _ANSWERED else unanswered
             raise
         finally:
@@ -124,16 +137,21 @@ class Billed:
         return said
 
     def _ready(self) -> tuple[Mind, float]:
-        """Whom to ask, and for how long at most."""
+        """Return the models and the time limit for an answer."""
         if self._mind is None:
             raise ModelError("no model is configured", trouble=ModelTrouble.BAD_REQUEST)
         spent_usd = self.budget.spent_usd + total(self._bill).cost_usd
         if self.budget.with_(spent_usd=spent_usd).is_money_spent:
-            message = f"the money for models in this mission is spent (${self.budget.money_usd:.2f})"
+            message = (
+                f"the money for models in this mission is spent (${self.budget.money_usd:.2f})"
+            )
             raise ModelError(message, trouble=ModelTrouble.BUDGET)
         unanswered = self.waiting.unanswered
         if unanswered >= _GIVE_UP_AFTER:
-            message = f"no model answered {unanswered} times in a row; none is asked any more in this mission"
+            message = (
+                f"no model answered {unanswered} times in a row; none is asked any more in "
+                "this mission"
+            )
             raise ModelError(message, trouble=ModelTrouble.TRANSPORT)
         left_s = self.budget.seconds * _TIME_SHARE - self.waiting.seconds
         if left_s < _LEAST_S:
@@ -142,9 +160,9 @@ class Billed:
 
 
 def useless(why: str) -> ModelError:
-    """What to raise about an answer that can be read and not be used.
+    """Return the error for an answer that is readable and unusable.
 
     Args:
-        why: What is wrong with it.
+        why: The problem.
     """
     return ModelError(f"the model's answer cannot be used: {why}", trouble=ModelTrouble.UNREADABLE)

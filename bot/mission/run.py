@@ -1,4 +1,4 @@
-"""One mission while it runs: its ports, its steps, and the context as it stands; every stage passes through here."""
+"""One active mission: its ports, steps and context; every stage passes through here."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from bot.domain.mission import Budget, Iteration, MissionContext, MissionState, Outcome
 from bot.domain.model import ModelCall, total
 from bot.domain.policy import Limits
-from bot.mission.look_at import look_at
+from bot.mission.failures.look_at import look_at
 from bot.mission.mind import Billed
 from bot.mission.steps import Steps, Trouble
 from bot.ports import Checkpoint, Clock, Fixer, Meter, Mind, OpenWorkspace, Progress, Recall
@@ -23,12 +23,12 @@ _STATES = {
     "verify": MissionState.VALIDATING,
     "choices": MissionState.VALIDATING,
 }
-"""The state of a mission during a stage; every other stage is a part of planning."""
+"""The mission's state during a stage; every other stage belongs to planning."""
 
 
 @dataclass(frozen=True)
 class MissionPorts:
-    """Everything a mission needs from outside."""
+    """External dependencies of a mission."""
 
     open_workspace: OpenWorkspace
     fixers: tuple[Fixer, ...]
@@ -40,20 +40,22 @@ class MissionPorts:
     mind: Mind | None = None
     """The models of this mission; None leaves every judgement to the rules."""
     meter: Meter | None = None
-    """Books its time; None where nothing limits several missions together."""
+    """Books the mission's time; None without limits across missions."""
 
 
 class Run:
-    """The one thing of a mission that changes: where it stands.
+    """The mutable state of a mission.
 
     Args:
-        context: As it begins.
+        context: The context at the start.
         checkout: The failing commit.
-        ports: Everything from outside.
-        steps: Remembers the stages.
+        ports: External dependencies.
+        steps: Stores the stages.
     """
 
-    def __init__(self, context: MissionContext, checkout: Checkout, ports: MissionPorts, steps: Steps) -> None:
+    def __init__(
+        self, context: MissionContext, checkout: Checkout, ports: MissionPorts, steps: Steps
+    ) -> None:
         self.context = context
         self.checkout = checkout
         self.ports = ports
@@ -62,39 +64,47 @@ class Run:
 
     @property
     def steps(self) -> Steps:
-        """The remembered stages."""
+        """Return the stored stages."""
         return self._steps
 
     @property
     def mind(self) -> Billed:
-        """The models, to be asked inside stages only."""
+        """Return the models, to be asked inside stages only."""
         return self._steps.mind
 
     async def stage(
-        self, name: str, returns: type[Stage], call: Callable[[], Awaitable[Stage]], *, detail: str = ""
+        self,
+        name: str,
+        returns: type[Stage],
+        call: Callable[[], Awaitable[Stage]],
+        *,
+        detail: str = "",
     ) -> Stage:
-        """Run a stage of the current iteration once, and tell whoever listens.
+        """Run a stage of the current iteration once, and report its progress.
 
         Args:
             name: The stage: `analyze`, `verify-2`.
             returns: Its value's type.
-            call: Makes the value.
-            detail: For the listener.
+            call: Computes the value.
+            detail: Detail for the progress listener.
 
         Raises:
-            Ended: the stage met trouble.
+            Ended: the stage failed.
         """
+        # `verify-2` and `critique-again` are shown as `verify` and `critique`.
         kind = name.split("-", maxsplit=1)[0]
         self.know(state=_STATES.get(kind, MissionState.PLANNING))
 
         async def told() -> Stage:
-            # Inside the step, so that a replay tells nobody again: a check run that is completed stays completed.
+            # Inside the step: a replay must not reopen a completed check run.
             await self.ports.progress.stage(self.context, kind, detail)
             return await call()
 
         known = len(self._steps.calls)
         try:
-            return await self._steps.run(f"iteration-{len(self.context.iterations)}/{name}", returns, told)
+            return await self._steps.run(
+                f"iteration-{len(self.context.iterations)}/{name}", returns, told
+            )
         finally:
             self.bill(self._steps.calls[known:])
 
@@ -105,13 +115,13 @@ class Run:
         call: Callable[[], Judged],
         by_model: Callable[[Mind, Judged], Awaitable[Judged]] | None = None,
     ) -> Judged:
-        """Run a judging stage: by its rules, and by its model form where there is one and a model too.
+        """Run a judging stage by its rules, and by a model if there is one.
 
         Args:
             name: The stage.
             returns: Its value's type.
-            call: Makes the value by rules; not called when it is remembered.
-            by_model: Makes it by a model, beside what the rules say.
+            call: Computes the value by rules; not called for a stored value.
+            by_model: Computes it by a model, given the rules' value.
         """
 
         async def judged() -> Judged:
@@ -120,40 +130,41 @@ class Run:
         return await self.stage(name, returns, judged)
 
     def bill(self, calls: tuple[ModelCall, ...]) -> None:
-        """Models were asked for this mission.
+        """Book calls of models on this mission.
 
         Args:
-            calls: What that cost.
+            calls: The calls with their cost.
         """
         if calls:
             self.know(calls=(*self.context.calls, *calls))
         self._count()
 
     def know(self, **fields: Any) -> None:
-        """The context knows more than before."""
+        """Add facts to the context."""
         self.context = self.context.with_(**fields)
 
     def begin_iteration(self) -> None:
-        """Turn the loop once more."""
+        """Start an iteration."""
         number = len(self.context.iterations) + 1
         self.know(iterations=(*self.context.iterations, Iteration(number=number)))
         self._count()
 
     def end_iteration(self) -> None:
-        """The iteration is spent, and the loop may turn again if the budget allows it."""
+        """End the iteration; the loop may continue if the budget allows."""
         self._completed = len(self.context.iterations)
         self._count()
 
     def note(self, **fields: Any) -> None:
-        """The current iteration has one more stage behind it."""
+        """Add a finished stage to the current iteration."""
         *earlier, current = self.context.iterations
         self.know(iterations=(*earlier, current.with_(**fields)))
 
     def finish(self, trouble: Trouble) -> MissionContext:
-        """The context with its outcome; what was partly mended is not lost to a later failure."""
+        """Return the context with its outcome; a later failure keeps the partial fix."""
         self.end_iteration()
         outcome, reason = trouble.outcome, trouble.reason
         fix = self.context.fix
+        # Any other outcome (a flake, a question, an error) says more than a partial fix.
         if fix and fix[1].partial and outcome in {Outcome.NO_FIX, Outcome.BUDGET}:
             outcome, reason = Outcome.PARTIAL, f"{fix[1].reason}; then {reason}"
         return self.context.ended(
@@ -167,10 +178,10 @@ class Run:
         )
 
     def _count(self) -> None:
-        """Bring the budget up to date from remembered values only."""
+        """Update the budget from stored values only."""
         iterations = self.context.iterations
         climbs = [i.attempt for i in iterations if i.attempt]
-        # What a rung spent without naming its calls counts too.
+        # Costs that a rung reports without its calls count too.
         unnamed = sum(max(0.0, climb.cost_usd - total(climb.calls).cost_usd) for climb in climbs)
         spent = total(self.context.calls).cost_usd + unnamed
         budget = self.context.budget.with_(
@@ -183,7 +194,7 @@ class Run:
 
 
 def what_is_spent(budget: Budget) -> str:
-    """Which part of the budget is spent, in words.
+    """Return the exhausted part of the budget, in words.
 
     Args:
         budget: One that does not allow another iteration.

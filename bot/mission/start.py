@@ -1,10 +1,10 @@
-"""How a mission begins: a pending context with its budget, and the tree an earlier mission left."""
+"""Start a mission: a pending context with its budget, and the tree of an earlier mission."""
 
 from bot.domain.mission import Budget, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
+from bot.mission.failures.reports import bounded
 from bot.mission.mind import Billed
-from bot.mission.reports import bounded
 from bot.mission.run import MissionPorts, Run
 from bot.mission.steps import Steps, end
 from bot.mission.tree import Tree
@@ -12,7 +12,7 @@ from sandbox.types import Checkout, FileChange, Frozen, LogReading, TestReport
 
 
 class _Started(Frozen):
-    """When a mission began; remembered, so that a resumed one began then too."""
+    """The start time of a mission; stored, so that a resumed mission keeps it."""
 
     created_at: str
 
@@ -25,14 +25,14 @@ async def begin(
     *,
     ci_log: LogReading | None = None,
 ) -> Run:
-    """A mission that has not done anything yet.
+    """Return the mission's initial state.
 
     Args:
-        request: What asked for it.
-        policy: What the repository allows.
+        request: The request.
+        policy: The repository's policy.
         checkout: The failing commit.
-        ports: Everything from outside.
-        ci_log: What the red job's log says.
+        ports: External dependencies.
+        ci_log: The red job's log as read.
     """
     pending = MissionContext(
         mission_id=request.mission_id,
@@ -44,12 +44,17 @@ async def begin(
         ci_log=ci_log,
         budget=Budget(
             iterations=ports.limits.iterations,
-            seconds=min(ports.limits.mission_wall_s, policy.limits.seconds_per_mission or ports.limits.mission_wall_s),
+            seconds=min(
+                ports.limits.mission_wall_s,
+                policy.limits.seconds_per_mission or ports.limits.mission_wall_s,
+            ),
             money_usd=policy.limits.usd_per_mission,
         ),
     )
 
-    steps = Steps(request.mission_id, ports.checkpoint, ports.clock, Billed(ports.mind, pending.budget))
+    steps = Steps(
+        request.mission_id, ports.checkpoint, ports.clock, Billed(ports.mind, pending.budget)
+    )
     steps.at_terminal = request.trigger is Trigger.COMMAND_LINE
 
     async def started() -> _Started:
@@ -57,20 +62,20 @@ async def begin(
         return _Started(created_at=ports.clock.now().isoformat())
 
     start = await steps.run("start", _Started, started)
-    steps.meter = ports.meter  # from here on a limit is an outcome that the loop can tell
+    steps.meter = ports.meter  # from here on the loop reports a reached limit as an outcome
     return Run(pending.with_(created_at=start.created_at), checkout, ports, steps)
 
 
 async def run_on(run: Run, tree: Tree, changes: tuple[FileChange, ...]) -> TestReport:
-    """The whole command on the tree an earlier mission left.
+    """Run the whole command on the tree of an earlier mission.
 
     Args:
         run: The mission.
         tree: Its workspace.
-        changes: What the earlier mission changed.
+        changes: The earlier mission's changes.
 
     Raises:
-        Ended: nothing is red there any more; the earlier mission should have said so.
+        Ended: everything is green there; the earlier mission should have reported it.
     """
 
     async def again() -> TestReport:
@@ -79,5 +84,7 @@ async def run_on(run: Run, tree: Tree, changes: tuple[FileChange, ...]) -> TestR
 
     report = await run.steps.run("run-on", TestReport, again)
     if not report.failing:
-        raise end(Outcome.NO_FIX, f"nothing fails by name on the tree to start from: {report.summary}")
+        raise end(
+            Outcome.NO_FIX, f"nothing fails by name on the tree to start from: {report.summary}"
+        )
     return report

@@ -1,1 +1,1 @@
-"""What a repository allows us: read from its default branch, line by line."""
+"""Repository policies, read from the default branch with the line of every key."""

@@ -1,4 +1,4 @@
-"""A policy file as data, with the line of everything in it: YAML, or `[tool.metaagent]` of a pyproject.toml."""
+"""A policy file as data with line numbers: YAML, or `[tool.metaagent]` of a pyproject.toml."""
 
 import re
 import tomllib
@@ -8,15 +8,21 @@ from typing import Any
 import yaml
 
 Place = tuple[str | int, ...]
-"""Where something stands: keys, and numbers in lists."""
+"""The path to a value: keys, and indexes in lists."""
 
 MAX_BYTES = 32_768
 MAX_PYPROJECT_BYTES = 262_144
+"""Largest files that are read; a pyproject.toml mostly holds the settings of other tools."""
 _MAX_TOKENS = 4_000
 _MAX_DEPTH = 20
+"""Limits of a YAML file, checked before it is parsed as a tree."""
 _MAX_DOTS = 100
-"""In one line outside strings: the time that the parser takes for a dotted key grows with the square of its parts."""
-_PLAIN = frozenset(f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null"))
+"""Most dots in one line outside strings. The TOML parser's time for a dotted key grows with the
+square of its parts."""
+# JSON's types only: YAML would also make dates, sets and binary data.
+_PLAIN = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")
+)
 _OPENING = (
     yaml.FlowSequenceStartToken,
     yaml.FlowMappingStartToken,
@@ -24,7 +30,7 @@ _OPENING = (
     yaml.BlockMappingStartToken,
 )
 _CLOSING = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
-# In these each character can be matched in one way only, so that nothing takes longer than its length.
+# Every pattern matches in one way only, so that the time is linear in the length of the file.
 _HEADER = re.compile(r"\s*\[\[?([\w.\"' \t-]+)\]\]?\s*(?:#.*)?$")
 _STRING = re.compile(
     r"""
@@ -36,16 +42,16 @@ _STRING = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-"""What stands in quotes and comments; without its end, all that follows: the parser refuses that."""
+"""A string or a comment. Without its end it matches the rest, which the parser refuses."""
 _SETTING = re.compile(r"\s*([\w.\"'-]+)\s*=")
 
 
 class UnreadableError(Exception):
-    """The file as a whole cannot be read.
+    """The whole file is unreadable.
 
     Args:
-        message: Why, said of the file.
-        line: Where, when that is known.
+        message: The reason, about the file.
+        line: The line, if known.
     """
 
     def __init__(self, message: str, line: int = 1) -> None:
@@ -56,16 +62,16 @@ class UnreadableError(Exception):
 
 @dataclass
 class Document:
-    """What a file says."""
+    """The content of a policy file."""
 
     values: dict[str, Any] = field(default_factory=dict)
     lines: dict[Place, int] = field(default_factory=dict)
-    """Counted from one."""
+    """Line numbers, from 1."""
     wrong: dict[Place, str] = field(default_factory=dict)
-    """What cannot be read though the rest can, and why."""
+    """Values that are unreadable, with the reason."""
 
-    def line_of(self, place: Place) -> int:
-        """The line of something, or of the nearest thing around it."""
+    def find_line(self, place: Place) -> int:
+        """Return the line of a value, or of the nearest enclosing value."""
         for length in range(len(place), 0, -1):
             if place[:length] in self.lines:
                 return self.lines[place[:length]]
@@ -73,16 +79,17 @@ class Document:
 
 
 def read_document(content: bytes, *, toml: bool) -> Document | None:
-    """A file's content as data; None when it says nothing of us.
+    """Parse a policy file; return None if it does not mention us.
 
     Args:
-        content: The file.
-        toml: It is a pyproject.toml.
+        content: The content of the file.
+        toml: True for a pyproject.toml.
 
     Raises:
-        UnreadableError: it is too large, or not what it should be.
+        UnreadableError: the file is too large or malformed.
     """
     most = MAX_PYPROJECT_BYTES if toml else MAX_BYTES
+    # Most pyproject.toml files do not mention us and need not be parsed.
     if toml and b"metaagent" not in content:
         return None
     if len(content) > most:
@@ -90,7 +97,9 @@ def read_document(content: bytes, *, toml: bool) -> Document | None:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UnreadableError("the file is not UTF-8 text", content.count(b"\n", 0, error.start) + 1) from error
+        raise UnreadableError(
+            "the file is not UTF-8 text", content.count(b"\n", 0, error.start) + 1
+        ) from error
     try:
         return _toml(text) if toml else _yaml(text)
     except RecursionError as error:
@@ -99,13 +108,16 @@ def read_document(content: bytes, *, toml: bool) -> Document | None:
 
 def _yaml(text: str) -> Document:
     try:
+        # Checked before nodes are built, which could exhaust memory or stack.
         _check_tokens(text)
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         said = getattr(error, "problem", None) or type(error).__name__
-        raise UnreadableError(f"the file is not YAML ({said})", mark.line + 1 if mark else 1) from error
+        raise UnreadableError(
+            f"the file is not YAML ({said})", mark.line + 1 if mark else 1
+        ) from error
     found = Document()
     if root is None or root.tag.endswith(":null"):
         return found
@@ -116,7 +128,10 @@ def _yaml(text: str) -> Document:
 
 
 def _check_tokens(text: str) -> None:
-    """Aliases can make a small file enormous, and nesting can exhaust the stack; nobody needs either here."""
+    """Refuse aliases and deep nesting.
+
+    Aliases can make a small file enormous, and nesting can exhaust the stack.
+    """
     depth = 0
     for count, token in enumerate(yaml.scan(text, Loader=yaml.SafeLoader)):
         line = token.start_mark.line + 1
@@ -133,13 +148,15 @@ def _check_tokens(text: str) -> None:
 
 
 def _value(loader: yaml.SafeLoader, node: yaml.Node, place: Place, found: Document) -> Any:
-    """The plain data of a node; its line, and what is wrong with it, go to `found`."""
+    """Return the plain data of a node, and record its line and errors in `found`."""
     found.lines.setdefault(place, node.start_mark.line + 1)
     if node.tag not in _PLAIN:
         found.wrong[place] = "a value of this kind is not allowed here"
         return None
     if isinstance(node, yaml.SequenceNode):
-        return [_value(loader, item, (*place, number), found) for number, item in enumerate(node.value)]
+        return [
+            _value(loader, item, (*place, number), found) for number, item in enumerate(node.value)
+        ]
     if isinstance(node, yaml.MappingNode):
         return _mapping(loader, node, place, found)
     try:
@@ -149,11 +166,14 @@ def _value(loader: yaml.SafeLoader, node: yaml.Node, place: Place, found: Docume
         return None
 
 
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode, place: Place, found: Document) -> dict[str, Any]:
+def _mapping(
+    loader: yaml.SafeLoader, node: yaml.MappingNode, place: Place, found: Document
+) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in node.value:
         name = key.value if isinstance(key, yaml.ScalarNode) else "?"
         here = (*place, name)
+        # PyYAML would silently keep the last value.
         if name in values:
             found.wrong[here] = f"it is set twice, first in line {found.lines[here]}"
         found.lines[here] = key.start_mark.line + 1
@@ -162,6 +182,7 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode, place: Place, foun
 
 
 def _toml(text: str) -> Document | None:
+    # Strings and comments are blanked with their line breaks kept: only dots of keys count.
     bare = _STRING.sub(lambda found: "\n" * found[0].count("\n"), text)
     for number, row in enumerate(bare.split("\n"), 1):
         if row.count(".") > _MAX_DOTS:
@@ -180,7 +201,7 @@ def _toml(text: str) -> Document | None:
 
 
 def _toml_lines(text: str) -> dict[Place, int]:
-    """Where keys of our table stand; the parser does not tell, and for a message a look at each line is enough."""
+    """Return the lines of our keys; the parser does not report them."""
     lines: dict[Place, int] = {}
     table: list[str | int] = []
     rows = 0

@@ -1,4 +1,4 @@
-"""What counts in a repository, key by key, and where each comes from: for `/metaagent config` and the reference."""
+"""The effective value of every policy key and its source, for `/metaagent config` and the docs."""
 
 import json
 
@@ -14,22 +14,22 @@ _LONGEST = 300
 
 
 class PolicyRow(Frozen):
-    """One key."""
+    """A key with its value, source and description."""
 
     key: str
     """`limits.attempts`"""
     value: str
-    """As it could stand in the file."""
+    """The value as it would be written in the file."""
     origin: str
     """File and line, or `default`."""
     meaning: str
 
 
 def effective(policy: RepositoryPolicy) -> tuple[PolicyRow, ...]:
-    """Every key with the value that counts.
+    """Return every key with its effective value.
 
     Args:
-        policy: Of the repository.
+        policy: The policy of the repository.
     """
     rows = []
     for key, model, name in every_key():
@@ -39,17 +39,17 @@ def effective(policy: RepositoryPolicy) -> tuple[PolicyRow, ...]:
                 key=key,
                 value=_as_written(getattr(holder, name)),
                 origin=policy.origins.get(key, DEFAULT),
-                meaning=meaning_of(model, name),
+                meaning=describe_key(model, name),
             )
         )
     return tuple(rows)
 
 
-def meaning_of(model: type[BaseModel], name: str) -> str:
-    """What a key is for, in one line.
+def describe_key(model: type[BaseModel], name: str) -> str:
+    """Return the description of a key in one line.
 
     Args:
-        model: Has it.
+        model: The model that has the key.
         name: Its name there.
     """
     return " ".join((model.model_fields[name].description or "").split())

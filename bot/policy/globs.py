@@ -1,17 +1,17 @@
-"""Patterns of paths and branches. They come from repositories, so matching one takes no more than its length allows."""
+"""Patterns for paths and branches; matching untrusted patterns takes linear time per item."""
 
 from collections.abc import Callable, Sequence
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Whether a pattern matches a file, or a folder it lies in; the rules of `.gitignore`.
+    """Return True if a pattern matches a file or one of its folders, by the rules of `.gitignore`.
 
-    `*` and `?` stay within a name, `**` stands for any folders, a pattern without a slash before its end matches at
-    any depth.
+    `*` and `?` match within a name, `**` matches any folders, and a pattern without a slash before
+    its end matches at any depth.
 
     Args:
         pattern: `src/**/*.py`, `migrations`, `/setup.sh`.
-        path: Relative to the checkout.
+        path: A path relative to the checkout.
     """
     parts = [part for part in pattern.split("/") if part]
     if not parts:
@@ -21,11 +21,13 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def names_branch(pattern: str, branch: str) -> bool:
-    """Whether a pattern matches a branch's whole name; `*` stays between slashes, `**` does not.
+    """Return True if a pattern matches a whole branch name.
+
+    `*` matches between slashes, `**` across them.
 
     Args:
         pattern: `main`, `release/*`.
-        branch: Its name.
+        branch: The name of the branch.
     """
     return _fits(pattern.split("/"), branch.split("/"), "**", _name_fits)
 
@@ -34,21 +36,27 @@ def _name_fits(pattern: str, name: str) -> bool:
     return _fits(pattern, name, "*", lambda wanted, character: wanted in ("?", character))
 
 
-def _fits(pattern: Sequence[str], items: Sequence[str], many: str, fits: Callable[[str, str], bool]) -> bool:
-    """Whether the whole pattern fits all items, where `many` stands for any number of them."""
+def _fits(
+    pattern: Sequence[str], items: Sequence[str], many: str, fits: Callable[[str, str], bool]
+) -> bool:
+    """Return True if the whole pattern matches all items; `many` matches any number of them."""
+    # All reachable positions are tracked at once, as in Thompson's automaton simulation: a hostile
+    # pattern cannot cause exponential backtracking.
     at = _onward({0}, pattern, many)
     for item in items:
         stay = {i for i in at if i < len(pattern) and pattern[i] == many}
-        step = {i + 1 for i in at if i < len(pattern) and pattern[i] != many and fits(pattern[i], item)}
+        step = {
+            i + 1 for i in at if i < len(pattern) and pattern[i] != many and fits(pattern[i], item)
+        }
         at = _onward(stay | step, pattern, many)
     return len(pattern) in at
 
 
 def _onward(at: set[int], pattern: Sequence[str], many: str) -> set[int]:
-    """The places in the pattern that can be reached without an item."""
+    """Return the positions in the pattern that are reachable without an item."""
     reached = set(at)
     for i in sorted(at):
         while i < len(pattern) and pattern[i] == many:
-            i += 1  # noqa: PLW2901 -- goes on from there
+            i += 1  # noqa: PLW2901 -- continues from there
             reached.add(i)
     return reached

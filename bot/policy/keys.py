@@ -1,4 +1,4 @@
-"""Every key a policy may set: what it may hold, and what counts when it cannot be read. Never more than was meant."""
+"""Validation of every policy key. An unreadable value never allows more than was intended."""
 
 import difflib
 import json
@@ -9,14 +9,22 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy, Triggers
+from bot.domain.policy import (
+    OLD_POLICY_KEYS,
+    DeliveryRule,
+    PolicyLimits,
+    RepositoryPolicy,
+    Triggers,
+)
 from bot.policy.document import Document, Place, UnreadableError, read_document
 
-GROUPS: Mapping[str, type[BaseModel]] = MappingProxyType({"triggers": Triggers, "limits": PolicyLimits})
-"""Keys that hold keys; each of those is set, merged and told by itself."""
+GROUPS: Mapping[str, type[BaseModel]] = MappingProxyType(
+    {"triggers": Triggers, "limits": PolicyLimits}
+)
+"""Keys that contain keys. Each of these is set, merged and reported separately."""
 
 NOT_KEYS = frozenset({"origins", "problems"})
-"""Fields of a policy that say where it comes from; no file sets them."""
+"""Fields of a policy that record its sources; a file cannot set them."""
 
 STRICTEST: Mapping[str, Any] = MappingProxyType(
     {
@@ -29,7 +37,7 @@ STRICTEST: Mapping[str, Any] = MappingProxyType(
         "triggers.labels": False,
         "triggers.buttons": False,
         "rungs": (),
-        "time_limit_s": 1.0,
+        "time_limit": 1.0,
         "dependencies": "never",
         "paths_allowed": (),
         "paths_protected": ("**",),
@@ -54,24 +62,26 @@ STRICTEST: Mapping[str, Any] = MappingProxyType(
         "limits.tokens_per_day": 0,
     }
 )
-"""What counts for a key that holds us back when its value cannot be read; the other keys then count as not set."""
+"""The values for restricting keys whose value is unreadable; other keys count as not set."""
 
-_STRICTEST_COUNTS = "; until it is mended, the strictest counts"
+_STRICTEST_APPLIES = "; the strictest value applies until this is corrected"
 _SHOWN = 60
+"""Most characters shown of an untrusted value."""
 _MOST_PROBLEMS = 50
 _ALIKE = 0.8
+"""Lowest similarity of a misspelt key, as a ratio of difflib."""
 
 
 @dataclass
 class Reading:
-    """What one file says, key by key (`limits.attempts`)."""
+    """The content of one file by key (`limits.attempts`)."""
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def over(self, other: "Reading") -> "Reading":
-        """Both, where what this one sets wins."""
+        """Return both readings merged; this one takes precedence."""
         return Reading(
             values={**other.values, **self.values},
             origins={**other.origins, **self.origins},
@@ -79,7 +89,7 @@ class Reading:
         )
 
     def policy(self) -> RepositoryPolicy:
-        """The policy it comes to; what is not set has its default."""
+        """Return the policy; missing keys have their defaults."""
         fields: dict[str, Any] = {}
         for key, value in self.values.items():
             group, dot, name = key.partition(".")
@@ -87,46 +97,52 @@ class Reading:
                 fields.setdefault(group, {})[name] = value
             else:
                 fields[key] = value
-        return RepositoryPolicy(**fields, origins=self.origins, problems=tuple(self.problems[:_MOST_PROBLEMS]))
+        return RepositoryPolicy(
+            **fields, origins=self.origins, problems=tuple(self.problems[:_MOST_PROBLEMS])
+        )
 
 
-def closed(problem: str, origin: str) -> Reading:
-    """What a file counts as that cannot be read: it may have said anything, so nothing is allowed.
+def strictest_reading(problem: str, origin: str) -> Reading:
+    """Return the strictest reading, for an unreadable file.
 
     Args:
-        problem: Why it cannot be read.
-        origin: Its path and line.
+        problem: The reason.
+        origin: Path and line of the file.
     """
-    # Words are still allowed, or nobody would learn of it.
+    # Reports stay allowed: without them, people would not learn of the problem.
     values = {key: value for key, value in STRICTEST.items() if key != "mode"}
     return Reading(values, dict.fromkeys(values, origin), [f"{origin}: {problem}"])
 
 
 def read_keys(content: bytes, shown: str) -> Reading | None:
-    """What a file says, each key checked by itself; None when it says nothing of us.
+    """Read a file and check each key separately; return None if it does not mention us.
 
     Args:
-        content: The file.
-        shown: What to call it; a `.toml` is read as pyproject.toml.
+        content: The content of the file.
+        shown: The name for messages; a `.toml` is read as a pyproject.toml.
     """
     try:
         document = read_document(content, toml=shown.endswith(".toml"))
     except UnreadableError as error:
-        return closed(f"{error.message}; nothing is allowed until it can be", f"{shown}:{error.line}")
+        return strictest_reading(
+            f"{error.message}; nothing is allowed until it is readable", f"{shown}:{error.line}"
+        )
     return None if document is None else _Checker(document, shown).reading()
 
 
 def every_key() -> Iterator[tuple[str, type[BaseModel], str]]:
-    """Every key, the model that has it, and its name there."""
+    """Yield every key, the model that has it, and its name there."""
     for name in RepositoryPolicy.model_fields:
         if name in GROUPS:
-            yield from ((f"{name}.{inner}", GROUPS[name], inner) for inner in GROUPS[name].model_fields)
+            yield from (
+                (f"{name}.{inner}", GROUPS[name], inner) for inner in GROUPS[name].model_fields
+            )
         elif name not in NOT_KEYS:
             yield name, RepositoryPolicy, name
 
 
 class _Checker:
-    """Goes through one document."""
+    """Checks one document."""
 
     def __init__(self, document: Document, shown: str) -> None:
         self._document = document
@@ -134,9 +150,10 @@ class _Checker:
         self._reading = Reading()
 
     def reading(self) -> Reading:
-        """All keys, checked."""
+        """Return the reading of all keys."""
         values = self._document.values
-        for name, value in values.items():
+        for written, value in values.items():
+            name = self._current(written)
             if name in GROUPS:
                 self._group(name, value)
             elif name in NOT_KEYS or name not in RepositoryPolicy.model_fields:
@@ -145,9 +162,22 @@ class _Checker:
                 self._key((name,), RepositoryPolicy, value)
         return self._reading
 
+    def _current(self, name: str) -> str:
+        """Return today's name of a key, and report a former one."""
+        current = OLD_POLICY_KEYS.get(name, name)
+        if current != name:
+            document, place = self._document, (name,)
+            document.lines[(current,)] = document.find_line(place)
+            if place in document.wrong:
+                document.wrong[(current,)] = document.wrong[place]
+            self._report(place, f"`{name}` is deprecated: write `{current}`")
+        return current
+
     def _group(self, name: str, value: Any) -> None:
         if (reason := self._document.wrong.get((name,))) or not isinstance(value, dict):
-            self._misread((name,), (name,), f"{reason or 'it must hold keys'}{_says(value)}")
+            self._misread(
+                (name,), (name,), f"{reason or 'it must be a table of keys'}{_got(value)}"
+            )
             return
         for inner, setting in value.items():
             if inner in GROUPS[name].model_fields:
@@ -162,28 +192,38 @@ class _Checker:
                 self._misread(place, wrong, reason)
                 return
         try:
+            # Validated as JSON: strict mode accepts a list for a tuple there only.
             text = json.dumps({place[-1]: value}, allow_nan=False)
-            self._reading.values[key] = getattr(model.model_validate_json(text, strict=True), str(place[-1]))
+            self._reading.values[key] = getattr(
+                model.model_validate_json(text, strict=True), str(place[-1])
+            )
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
-            self._misread(place, (*place[:-1], *first["loc"]), f"{first['msg']}{_says(first['input'])}")
+            self._misread(
+                place, (*place[:-1], *first["loc"]), f"{first['msg']}{_got(first['input'])}"
+            )
         except (TypeError, ValueError):
-            self._misread(place, place, f"a value of this kind is not allowed here{_says(value)}")
+            self._misread(place, place, f"a value of this kind is not allowed here{_got(value)}")
         else:
             self._reading.origins[key] = self._origin(place)
 
     def _unknown(self, place: Place, model: type[BaseModel]) -> None:
-        """An unknown key is told; one that looks like a misspelt restriction counts as that restriction, misread."""
+        """Report an unknown key.
+
+        One similar to a restriction counts as that restriction, misread.
+        """
         key = ".".join(map(str, place))
         fields = [name for name in model.model_fields if name not in NOT_KEYS]
-        alike = difflib.get_close_matches(str(place[-1]).lower().replace("-", "_"), fields, 1, _ALIKE)
+        alike = difflib.get_close_matches(
+            str(place[-1]).lower().replace("-", "_"), fields, 1, _ALIKE
+        )
         if not alike:
-            self._tell(place, f"unknown key `{shown(key)}`")
+            self._report(place, f"unknown key `{shown(key)}`")
             return
         meant = (*place[:-1], alike[0])
         counts = alike[0] not in self._around(place) and self._restrict(meant, place)
-        hint = f"is `{'.'.join(map(str, meant))}` meant?{_STRICTEST_COUNTS if counts else ''}"
-        self._tell(place, f"unknown key `{shown(key)}`; {hint}")
+        hint = f"is `{'.'.join(map(str, meant))}` meant?{_STRICTEST_APPLIES if counts else ''}"
+        self._report(place, f"unknown key `{shown(key)}`; {hint}")
 
     def _around(self, place: Place) -> Mapping[str, Any]:
         values: Mapping[str, Any] = self._document.values
@@ -192,11 +232,11 @@ class _Checker:
         return values
 
     def _misread(self, key: Place, at: Place, problem: str) -> None:
-        counts = _STRICTEST_COUNTS if self._restrict(key, at) else ""
-        self._tell(at, f"`{'.'.join(map(str, key))}`: {problem}{counts}")
+        counts = _STRICTEST_APPLIES if self._restrict(key, at) else ""
+        self._report(at, f"`{'.'.join(map(str, key))}`: {problem}{counts}")
 
     def _restrict(self, key: Place, at: Place) -> bool:
-        """Let the strictest count for a key, or for all of a group; whether it is one that holds us back."""
+        """Apply the strictest value to a restricting key or group; return True if it is one."""
         name = ".".join(map(str, key))
         names = [one for one in STRICTEST if one == name or one.startswith(f"{name}.")]
         for one in names:
@@ -204,18 +244,19 @@ class _Checker:
             self._reading.origins[one] = self._origin(at)
         return bool(names)
 
-    def _tell(self, place: Place, problem: str) -> None:
+    def _report(self, place: Place, problem: str) -> None:
         self._reading.problems.append(f"{self._origin(place)}: {problem}")
 
     def _origin(self, place: Place) -> str:
-        return f"{self._shown}:{self._document.line_of(place)}"
+        return f"{self._shown}:{self._document.find_line(place)}"
 
 
 def shown(value: Any) -> str:
-    """What somebody wrote, short enough for a message."""
+    """Return an untrusted value, short enough for a message."""
+    # A backtick would end the code span of the message.
     text = "".join(c if c.isprintable() else " " for c in str(value)).replace("`", "'")
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
-def _says(value: Any) -> str:
-    return f" (it says `{shown(value)}`)"
+def _got(value: Any) -> str:
+    return f" (got `{shown(value)}`)"

@@ -1,4 +1,4 @@
-"""What a policy allows, asked one question at a time. Pure."""
+"""Pure checks of what a policy allows."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,61 +7,70 @@ from bot.domain.policy import DeliveryRule, RepositoryPolicy
 from bot.policy.globs import covers
 
 LABEL_FIX = "metaagent:fix"
-"""Asks for a fix."""
+"""Requests a fix."""
 LABEL_OFF = "metaagent:off"
-"""Keeps us away until somebody asks."""
+"""Disables MetaAgent while it is set."""
 LABEL_NEEDS_HUMAN = "metaagent:needs-human"
-"""We put it where we asked a question."""
+"""Set by us when a question is open."""
 LABEL_TEST_CHANGE = "metaagent:test-change"
-"""We put it where a person told us that the test is wrong, not the code."""
+"""Set by us when a person says that the test is wrong, not the code."""
 
 _PULL_REQUEST = "pull-request"
+# A fix with one carefully delivered file is delivered carefully as a whole.
 _CAREFUL_FIRST = ("report", "suggest", _PULL_REQUEST, "push")
 
 
-def forbidden(policy: RepositoryPolicy, paths: Iterable[str]) -> tuple[str, ...]:
-    """Why a fix may not touch these files; empty when it may.
+def path_refusals(policy: RepositoryPolicy, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the reasons why a fix may not change these files; empty if it may.
 
     Args:
-        policy: Of the repository.
-        paths: Of every file it changes, makes or takes away.
+        policy: The policy of the repository.
+        paths: Paths of all files that it changes, creates or deletes.
     """
-    return tuple(reason for path in paths if (reason := _no_to_path(policy, path)) is not None)
+    return tuple(reason for path in paths if (reason := _path_refusal(policy, path)) is not None)
 
 
 def allows(policy: RepositoryPolicy, paths: Iterable[str]) -> bool:
-    """Whether a fix may touch these files.
+    """Return True if a fix may change these files.
 
     Args:
-        policy: Of the repository.
-        paths: Of every file it changes, makes or takes away.
+        policy: The policy of the repository.
+        paths: Paths of all files that it changes, creates or deletes.
     """
-    return not forbidden(policy, paths)
+    return not path_refusals(policy, paths)
 
 
-def delivery_for(policy: RepositoryPolicy, *, rung: int, paths: Iterable[str], confidence: float | None) -> str:
-    """How a fix is handed over: `pull-request`, `push`, `suggest` or `report`; of several files', the most careful.
+def delivery_for(
+    policy: RepositoryPolicy, *, rung: int, paths: Iterable[str], confidence: float | None
+) -> str:
+    """Return the delivery of a fix: `pull-request`, `push`, `suggest` or `report`.
+
+    The most careful delivery of all files applies.
 
     Args:
-        policy: Of the repository.
-        rung: Where the fix comes from.
-        paths: Of every file it changes.
-        confidence: After verification; None, when it is not known, counts as none.
+        policy: The policy of the repository.
+        rung: The rung that found the fix.
+        paths: Paths of all files that it changes.
+        confidence: The confidence after verification; an unknown one counts as 0.
     """
-    rules = [rule for rule in policy.deliver if rung in rule.rungs and (confidence or 0.0) >= rule.min_confidence]
-    said = {_delivery_of(path, rules) for path in paths}
+    rules = [
+        rule
+        for rule in policy.deliver
+        if rung in rule.rungs and (confidence or 0.0) >= rule.min_confidence
+    ]
+    said = {_delivery_for_path(path, rules) for path in paths}
     return next((way for way in _CAREFUL_FIRST if way in said), _PULL_REQUEST)
 
 
-def no_to_command(policy: RepositoryPolicy, origin: Origin) -> str | None:
-    """Why what a person asks is not done here, or None.
+def command_refusal(policy: RepositoryPolicy, origin: Origin) -> str | None:
+    """Return the reason why a command is not allowed here, or None.
 
     Args:
-        policy: Of the repository.
-        origin: Where they asked.
+        policy: The policy of the repository.
+        origin: The kind of the request.
     """
     if not policy.enabled:
-        return f"the policy switches MetaAgent off ({because(policy, 'enabled')})"
+        return f"the policy switches MetaAgent off ({describe_origin(policy, 'enabled')})"
     heard = {
         Origin.COMMENT: policy.triggers.comments,
         Origin.BUTTON: policy.triggers.buttons,
@@ -70,29 +79,34 @@ def no_to_command(policy: RepositoryPolicy, origin: Origin) -> str | None:
     if heard[origin]:
         return None
     key = f"triggers.{origin.value}s"
-    return f"the policy switches {origin.value}s off ({because(policy, key)})"
+    return f"the policy switches {origin.value}s off ({describe_origin(policy, key)})"
 
 
-def because(policy: RepositoryPolicy, key: str) -> str:
-    """Where a key is set, and what was wrong there if anything was.
+def describe_origin(policy: RepositoryPolicy, key: str) -> str:
+    """Return the place where a key is set, with its problem if there is one.
 
     Args:
-        policy: Of the repository.
+        policy: The policy of the repository.
         key: `limits.attempts`.
     """
     origin = policy.origins.get(key, "by default")
-    return next((problem for problem in policy.problems if problem.startswith(f"{origin}: ")), origin)
+    return next(
+        (problem for problem in policy.problems if problem.startswith(f"{origin}: ")), origin
+    )
 
 
-def _delivery_of(path: str, rules: Sequence[DeliveryRule]) -> str:
-    matching = (rule.deliver for rule in rules if any(covers(pattern, path) for pattern in rule.paths))
+def _delivery_for_path(path: str, rules: Sequence[DeliveryRule]) -> str:
+    matching = (
+        rule.deliver for rule in rules if any(covers(pattern, path) for pattern in rule.paths)
+    )
     return next(matching, _PULL_REQUEST)
 
 
-def _no_to_path(policy: RepositoryPolicy, path: str) -> str | None:
+def _path_refusal(policy: RepositoryPolicy, path: str) -> str | None:
     protected = next((pattern for pattern in policy.paths_protected if covers(pattern, path)), None)
     if protected is not None:
-        return f"{path}: the policy protects `{protected}` ({because(policy, 'paths_protected')})"
+        origin = describe_origin(policy, "paths_protected")
+        return f"{path}: the policy protects `{protected}` ({origin})"
     if not any(covers(pattern, path) for pattern in policy.paths_allowed):
-        return f"{path}: the policy does not allow it ({because(policy, 'paths_allowed')})"
+        return f"{path}: the policy does not allow it ({describe_origin(policy, 'paths_allowed')})"
     return None

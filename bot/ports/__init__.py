@@ -1,9 +1,10 @@
-"""Every seam of the bot as a protocol: what a step needs from outside is passed in as one of these."""
+"""Ports of the bot as protocols: a step receives its external dependencies as these."""
 
-from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
-from bot.ports.memory import BlobStore, LessonStore, Recall, Registry
+from bot.ports.github import AppHooks, GitHub, GitHubReads, GitHubWrites
+from bot.ports.memory import BlobStore, LessonStore, Recall, Registry, RegistryReads
 from bot.ports.models import AgentDoor, AgentDoors, Chat, Ledger, Mind, Minds
 from bot.ports.sandboxes import Fixer, OpenWorkspace, Workspace
+from bot.ports.services import Services
 from bot.ports.work import (
     Checkpoint,
     Clock,
@@ -28,8 +29,8 @@ __all__ = [
     "DeliveryInbox",
     "Fixer",
     "GitHub",
-    "GitHubRuns",
-    "GitHubUpkeep",
+    "GitHubReads",
+    "GitHubWrites",
     "Ledger",
     "LessonStore",
     "Meter",
@@ -42,6 +43,8 @@ __all__ = [
     "Progress",
     "Recall",
     "Registry",
+    "RegistryReads",
+    "Services",
     "Switchboard",
     "Work",
     "Workspace",

@@ -1,4 +1,4 @@
-"""Language models: one that completes a prompt, a mind that answers a mission's questions, and the ledger beside it."""
+"""Language models: one model, the models of a mission, and the ledger of their costs."""
 
 from asyncio import StreamReader, StreamWriter
 from typing import Protocol, TypeVar
@@ -15,113 +15,124 @@ Message = TypeVar("Message", bound=BaseModel)
 
 
 class Chat(Protocol):
-    """One model behind one provider. Text in, text out: no tools, no memory."""
+    """One model of one provider. Text in, text out: no tools, no memory."""
 
     @property
     def name(self) -> str:
-        """`openai-chat:gpt-…`, without address and key."""
+        """Return the name without address and key: `openai-chat:gpt-…`."""
         ...
 
     @property
     def can_hold_to_schema(self) -> bool:
-        """Whether it takes `json_schema`; may turn to False once a server has refused it."""
+        """Return True if the server accepts `json_schema`; becomes False after a refusal."""
         ...
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        """An answer within the deadline, retries included.
+        """Return an answer within the deadline, including retries.
 
         Raises:
-            ModelError: there is none; says why, and whether another model may do better.
+            ModelError: there is no answer; states the reason, and whether another model may help.
         """
         ...
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close the connections."""
         ...
 
 
 class Mind(Protocol):
-    """The models of one mission: renders questions, pays within the limits, and reads the answers."""
+    """The models of one mission: renders prompts, pays within the limits and parses answers."""
 
     def has(self, role: Role) -> bool:
-        """Whether a model is there for this."""
+        """Return True if a model is configured for this role."""
         ...
 
-    async def ask(self, question: Question, returns: type[Message]) -> tuple[Message, tuple[ModelCall, ...]]:
-        """A message of this type, after one repair turn at most.
+    async def ask(
+        self, question: Question, returns: type[Message]
+    ) -> tuple[Message, tuple[ModelCall, ...]]:
+        """Return an answer of this type, after at most one repair turn.
 
         Raises:
-            ModelError: none could be had; `calls` says what that cost.
+            ModelError: no model gave a usable answer; `calls` holds the costs.
         """
         ...
 
     async def write(self, question: Question) -> Written:
-        """Free text.
+        """Return free text.
 
         Raises:
-            ModelError: none could be had; `calls` says what that cost.
+            ModelError: no model gave an answer; `calls` holds the costs.
         """
         ...
 
 
 class Minds(Protocol):
-    """Gives every mission its mind."""
+    """A factory of the models of each mission."""
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> Mind | None:
-        """The mind of a mission; None when no model is configured, or the policy allows no money."""
+        """Return a mission's models.
+
+        None without a configured model or without money in the policy.
+        """
         ...
 
 
 class AgentDoor(Protocol):
-    """The one way out of an agent's sandbox: to one model, within one mission's money. The key stays outside."""
+    """The only network access of an agent's sandbox: one model, within the mission's money.
+
+    The key stays outside the sandbox.
+    """
 
     @property
     def name(self) -> str:
-        """`codex-cli:gpt-…`."""
+        """Return the name: `codex-cli:gpt-…`."""
         ...
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:
-        """What was asked through it."""
+        """Return the model calls made through this door."""
         ...
 
     def errand(self, question: Question, *, wall_s: float) -> Errand:
-        """What the agent is sent with: its task, and how it is started."""
+        """Return the agent's task and start command."""
         ...
 
     async def answer(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """One request from inside, and its answer."""
+        """Answer one request from the sandbox."""
         ...
 
 
 class AgentDoors(Protocol):
-    """Gives every mission its door."""
+    """A factory of the door of each mission."""
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> AgentDoor | None:
-        """The door of a mission; None when the policy allows no money."""
+        """Return the door of a mission; None when the policy allows no money."""
         ...
 
 
 class Ledger(Protocol):
-    """What was paid for: reserved before a call, settled after it; one mission never pays twice for one answer."""
+    """The ledger of model costs. A cost is reserved before a call and settled after it.
+
+    A mission never pays twice for the same answer.
+    """
 
     async def reserve(self, account: Account, key: str, call: ModelCall) -> Reserved:
-        """Set aside what a call may cost at most, atomically with the look at every limit.
+        """Reserve the maximum cost of a call, atomically with the check of every limit.
 
         Args:
-            account: Whose money.
-            key: Names the question within its mission; the same key was paid for before when an answer is there.
-            call: With `reserved_usd`.
+            account: The account to book on.
+            key: Identifies the question in its mission; an earlier answer to it is returned.
+            call: The call, with `reserved_usd`.
 
         Raises:
-            ModelError: of the kind `budget`, when a limit would be exceeded.
+            ModelError: with the trouble `budget`, when a limit would be exceeded.
         """
         ...
 
     async def settle(self, reservation: int, call: ModelCall, answer: Completion | None) -> None:
-        """What it came to; an answer is kept for a mission that is run again."""
+        """Record the actual cost; the answer is stored for a repeated run of the mission."""
         ...
 
     async def spent(self, account: Account) -> dict[str, Spend]:
-        """What `mission`, `pull_request`, `repository` and `day` have come to."""
+        """Return the spending of the `mission`, `pull_request`, `repository`, `day` and `total`."""
         ...

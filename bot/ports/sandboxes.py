@@ -1,4 +1,4 @@
-"""What runs code: workspaces, and whoever proposes a change in one."""
+"""Workspaces, which run code, and fixers, which propose changes."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -27,14 +27,17 @@ from sandbox.types import (
 
 
 class Workspace(Protocol):
-    """One checkout in one sandbox. Opened by its first use; every method may raise a SandboxError."""
+    """One checkout in one sandbox, opened on first use. Every method may raise a SandboxError."""
 
     async def facts(self) -> WorkspaceFacts:
-        """What it stands on."""
+        """Return the properties of the environment."""
         ...
 
     async def run(self, command: str, *, timeout_s: float | None = None) -> CommandResult:
-        """A shell command line in the recipe's working directory, the environment's programs first in PATH."""
+        """Run a shell command in the recipe's working directory.
+
+        The programs of the environment come first in PATH.
+        """
         ...
 
     async def run_tests(
@@ -45,92 +48,115 @@ class Workspace(Protocol):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
-        confirm: bool = False,
     ) -> TestReport:
-        """The recipe's command (or another), read into structured failures.
+        """Run the recipe's command (or another one) and return its failures.
 
         Args:
-            command: Instead of the recipe's.
+            command: Replaces the recipe's command.
             targets: Test names that replace the command's own selection.
             order: `random` shuffles by the seed.
-            seed: Also seeds Python's hashing, so that two runs with one seed are alike.
-            maxfail: Stop after so many failures.
-            confirm: Believe passing tests only after known-answer copies of them gave the right answers.
+            seed: Also seeds Python's hashing, so that runs with the same seed are alike.
+            maxfail: Number of failures to stop after.
+        """
+        ...
+
+    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
+        """Run known-answer copies of passed tests.
+
+        Args:
+            report: Run of the recipe's command in this sandbox.
+            targets: Tests requested by name, all of which are checked; by default a sample is.
+
+        Returns:
+            The report, or one that is not a success if a copy gave a wrong answer.
         """
         ...
 
     async def read_file(self, path: str) -> str | None:
-        """A text file of the checkout, bounded; None when there is none."""
+        """Return a text file of the checkout, bounded; None if it is missing."""
         ...
 
     async def read_file_context(self, path: str, line: int, *, around: int = 6) -> FileContext:
-        """Source around a line."""
+        """Return the source around a line."""
         ...
 
     async def list_files(self) -> tuple[str, ...]:
-        """The checkout's files."""
+        """Return the files of the checkout."""
         ...
 
     async def archive(self) -> bytes:
-        """The checked-out commit as a tar archive of regular files, within the import's limits."""
+        """Return the commit's regular files as a tar archive, within the import limits."""
         ...
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Edit the checkout; all or nothing. Raises ChangeRejected."""
+        """Apply edits to the checkout, all or none.
+
+        Returns:
+            The changed paths.
+
+        Raises:
+            ChangeRejected: an edit was refused.
+        """
         ...
 
     async def changes(self) -> tuple[FileEdit, ...]:
-        """What differs from the checked-out commit."""
+        """Return the differences from the checked-out commit."""
         ...
 
     async def diff(self) -> str:
-        """The same as a unified diff that `git apply` accepts."""
+        """Return the differences as a unified diff that `git apply` accepts."""
         ...
 
     async def revert(self) -> None:
-        """Back to the checked-out commit, byte for byte; for a fixer, to the tree it was given."""
+        """Restore the checked-out commit byte for byte; for a fixer, the tree it was given."""
         ...
 
     def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
-        """Search-based repair inside the sandbox; the last event is TrialDone."""
+        """Run the search-based repair inside the sandbox; the last event is TrialDone."""
         ...
 
     async def send(self, errand: Errand, door: Door) -> Returned:
-        """Send a program into another sandbox on the same tree, with a door outward; nothing changes here."""
+        """Run a program in another sandbox on the same tree, with a door to the outside.
+
+        This checkout does not change.
+        """
         ...
 
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
-        """Edits that may make findings of a linter or type checker go away; nothing is changed, nobody tried them."""
+        """Return untested edits for findings of a linter or type checker; nothing is changed."""
         ...
 
 
 class OpenWorkspace(Protocol):
-    """Opens workspaces."""
+    """A factory of workspaces."""
 
     def __call__(self, checkout: Checkout) -> AbstractAsyncContextManager[Workspace]:
-        """A workspace on a checkout, closed with the context."""
+        """Open a workspace on a checkout; it is closed with the context."""
         ...
 
 
 class Fixer(Protocol):
-    """Something that can propose a change."""
+    """A source of candidate changes."""
 
     @property
     def name(self) -> str:
-        """`ruff`, `search`."""
+        """Return the name: `ruff`, `search`."""
         ...
 
     @property
     def rung(self) -> Rung:
-        """Where on the ladder it stands."""
+        """Return the rung of the ladder."""
         ...
 
     def applies(self, report: TestReport) -> bool:
-        """Return whether this fixer can do anything about such a red run; the only place that decides it."""
+        """Return True if this fixer can repair such a red run; the only place that decides it."""
         ...
 
     def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
-        """Candidates, best first, within the budget; a note says why there are none. Leaves the workspace as found."""
+        """Yield candidates, best first, within the budget, then a note if there are none.
+
+        The workspace is left as it was found.
+        """
         ...

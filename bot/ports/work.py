@@ -1,4 +1,4 @@
-"""Where work waits and goes on: inbox, queue, checkpoint, progress, clock."""
+"""Work and its state: inbox, queue, checkpoint, progress and clock."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -27,131 +27,152 @@ from bot.domain.request import (
 Value = TypeVar("Value", bound=BaseModel)
 
 Work = MissionRequest | RedHead | Command | Feedback | HeadMoved | InstallationChange
-"""What a delivery can ask for."""
+"""The values that a delivery can lead to."""
 
 
 class MissionQueue(Protocol):
-    """Where missions wait; survives a restart."""
+    """The persistent queue of missions."""
 
     async def submit(self, request: MissionRequest) -> bool:
-        """Put a mission in line; False when the same mission id is there already."""
+        """Enqueue a mission. Return False if its id is already queued."""
         ...
 
     async def feed_back(self, feedback: Feedback) -> None:
-        """Put a verdict of a human in line."""
+        """Enqueue a person's verdict on a fix."""
         ...
 
     async def settle(self, red: RedHead) -> bool:
-        """Wait until the checks of this head have settled, then ask for its mission; False when that waits already."""
+        """Enqueue a mission for this head after its checks have settled.
+
+        Returns:
+            False if one is already waiting for them.
+        """
         ...
 
     async def command(self, command: Command) -> bool:
-        """Put what a person asked in line, before automatic work; False when it is there already."""
+        """Enqueue a person's command before automatic work.
+
+        Return False if it is already queued.
+        """
         ...
 
     async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
-        """Put something that changes what is under way in line."""
+        """Enqueue an event that affects active missions."""
         ...
 
     async def cancel(self, mission_id: str) -> None:
-        """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""
+        """Cancel a waiting or running mission, or the settling of checks that would lead to it."""
         ...
 
     async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
-        """The missions that wait or run, of one repository or of all."""
+        """Return waiting and running missions, of one repository or of all."""
         ...
 
     async def status(self, mission_id: str) -> str | None:
-        """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
+        """Return `waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
         ...
 
 
 class DeliveryInbox(Protocol):
-    """Where deliveries are written down before they are answered."""
+    """The persistent inbox of deliveries, written before they are answered."""
 
     async def accept(  # noqa: PLR0917 -- one column each
-        self, delivery: str, event: str, action: str | None, decision: Work | Ignored, fingerprint: str | None = None
+        self,
+        delivery: str,
+        event: str,
+        action: str | None,
+        decision: Work | Ignored,
+        fingerprint: str | None = None,
     ) -> Receipt:
-        """Write it down, durably, and say what becomes of it. Raises QueueError when that cannot be done now.
+        """Persist a delivery and return its receipt.
 
         Args:
-            delivery: GitHub's id.
-            event: Its event.
+            delivery: GitHub's delivery id.
+            event: The event name.
             action: The event's action.
-            decision: Work, or why there is none.
-            fingerprint: Of the signed body; the same one under another id is a duplicate.
+            decision: The work, or the reason for ignoring it.
+            fingerprint: Of the signed body; an equal one under another id is a duplicate.
+
+        Raises:
+            QueueError: the delivery cannot be stored now.
         """
         ...
 
 
 class Checkpoint(Protocol):
-    """Runs a stage once and remembers its value: in memory, or durably by the engine."""
+    """Runs a stage once and stores its result: in memory, or durably in the workflow engine."""
 
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
-        """The remembered value of this step, or the value of calling it now. Names are stable and unique."""
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
+        """Return the stored result of this step, or call it now. Names are stable and unique."""
         ...
 
 
 class PatientCheckpoint(Checkpoint, Protocol):
-    """A checkpoint that can let time pass."""
+    """A checkpoint that supports waiting."""
 
     async def pause(self, seconds: float) -> None:
-        """Let time pass between steps; a wait that was begun is not begun again after a restart."""
+        """Wait between steps; a restart does not begin the wait again."""
         ...
 
 
 class Meter(Protocol):
-    """Books the time of one mission, within every limit."""
+    """The time account of one mission, within every limit."""
 
     async def before(self, spent_s: float, own: Grant) -> Grant:
-        """How long the next step may take, given what was spent and what the mission itself has left.
+        """Return the time granted for the next step.
 
         Raises:
-            BudgetSpent: a limit leaves no time, or no mission.
-            Paused: the mission has not begun, and its place is paused.
+            BudgetSpent: no time or no mission is left within a limit.
+            Paused: the mission has not started, and its scope is paused.
         """
         ...
 
     async def close(self, spent_s: float) -> None:
-        """The mission came to its end, or is broken off: what is set aside is given back."""
+        """Release the reserved time at the end of the mission."""
         ...
 
     async def bill(self) -> Spend:
-        """What models cost the mission, also in steps that a dead process did not finish."""
+        """Return the model costs of the mission, including unfinished steps of dead processes."""
         ...
 
 
 class Meters(Protocol):
-    """Gives every mission its meter."""
+    """A factory of the meter of each mission."""
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> Meter:
-        """The meter of a mission."""
+        """Return the meter of a mission."""
         ...
 
 
 class Switchboard(Protocol):
-    """What the operator has paused."""
+    """The pauses set by the operator."""
 
     async def of(self, repository: RepositoryRef) -> Pause | None:
-        """The widest pause a repository is in. Raises StoreError when nobody knows."""
+        """Return the widest pause that covers a repository.
+
+        Raises:
+            StoreError: the pauses cannot be read.
+        """
         ...
 
 
 class Progress(Protocol):
-    """Tells somebody how far a mission is."""
+    """Progress reporting for users."""
 
     async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
-        """A stage begins. Never raises: progress must not break a mission."""
+        """Report the start of a stage. Never raises: progress must not break a mission."""
         ...
 
 
 class Clock(Protocol):
-    """The time."""
+    """A clock."""
 
     def now(self) -> datetime:
-        """The wall clock, UTC."""
+        """Return the wall-clock time, UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
+        """Return monotonic seconds."""
         ...

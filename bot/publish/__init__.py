@@ -1,1 +1,1 @@
-"""Step 4. Tell people, in the place where they already look."""
+"""Step 4. Report outcomes to people in the places where they work."""

@@ -1,46 +1,56 @@
-"""Put the verified diff on a branch as one commit."""
+"""Put the verified diff on a branch as a single commit."""
 
 import re
 
 from bot.domain.github import BranchCommit
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate
-from bot.publish.markdown import Pen
+from bot.publish.markdown import SafeWriter
 from bot.publish.story import identity
 from bot.publish.title import fix_title
 
 PREFIX = "metaagent/"
 NAMES_TRIED = 5
-"""A merged or refused fix may have left its branch behind; so many names are tried before the commit's own."""
-TITLE_CHARS = 72
+"""Number of names tried before one with the commit: a merged or rejected fix may have left its
+branch."""
 
 
 def branch_slug(branch: str) -> str:
-    """A branch's name as one harmless path segment."""
+    """Return a branch's name as one safe path segment."""
     slug = re.sub(r"[^a-z0-9._-]+", "-", branch.lower())
+    # Git rejects `..` and a trailing `.lock` in branch names.
     slug = re.sub(r"\.{2,}", ".", slug)[:40].strip("-._")
     return slug.removesuffix(".lock") or "branch"
 
 
 def branch_names(context: MissionContext, prefix: str = PREFIX) -> tuple[str, ...]:
-    """`metaagent/<branch-slug>/<fingerprint-8>`, and the names used when an earlier fix still holds it.
+    """Return `metaagent/<branch-slug>/<fingerprint-8>` and alternatives if the name is taken.
 
-    The last of them carries the failing commit, so that an old failure does not run out of names.
+    The last one contains the failing commit, so that an old failure does not run out of names.
 
     Args:
         context: A mission.
-        prefix: How they begin; `metaagent/` unless somebody wants another word.
+        prefix: Prefix of all names; `metaagent/` by default.
     """
     fingerprint = identity(context.fingerprint)[:8] or identity(context.mission_id)[-8:]
     name = f"{prefix}{branch_slug(context.request.head_branch or '')}/{fingerprint}"
     numbered = (f"{name}-{number}" for number in range(2, NAMES_TRIED + 1))
-    return (name, *numbered, *([f"{name}-{context.request.head_sha[:12]}"] if context.request.head_sha else []))
+    return (
+        name,
+        *numbered,
+        *([f"{name}-{context.request.head_sha[:12]}"] if context.request.head_sha else []),
+    )
 
 
-def commit_message(context: MissionContext, candidate: Candidate, *, pen: Pen | None = None) -> str:
-    """Title, explanation and trailers; nothing in it closes an issue, mentions a person or switches CI off."""
-    pen = pen or Pen()
-    title = fix_title(context, pen=pen, cap=TITLE_CHARS)
+def commit_message(
+    context: MissionContext, candidate: Candidate, *, pen: SafeWriter | None = None
+) -> str:
+    """Return title, explanation and trailers.
+
+    No text in it closes an issue, mentions a person or skips CI.
+    """
+    pen = pen or SafeWriter()
+    title = fix_title(context, pen=pen)
     trailers = [
         f"MetaAgent-Mission: {identity(context.mission_id)}",
         f"MetaAgent-Fingerprint: {identity(context.fingerprint) or 'none'}",
@@ -51,22 +61,24 @@ def commit_message(context: MissionContext, candidate: Candidate, *, pen: Pen | 
 
 
 def trailers(message: str) -> dict[str, str]:
-    """The trailers of the last paragraph of a commit's message."""
+    """Return the trailers of a commit message's last paragraph."""
     last = message.strip().rsplit("\n\n", 1)[-1]
     found = (re.fullmatch(r"([A-Za-z-]+): (\S+)", line.strip()) for line in last.splitlines())
     return {match[1]: match[2] for match in found if match}
 
 
 def branch_commit(
-    context: MissionContext, branch: str, candidate: Candidate, *, pen: Pen | None = None
+    context: MissionContext, branch: str, candidate: Candidate, *, pen: SafeWriter | None = None
 ) -> BranchCommit:
-    """One commit on the failing commit itself, so that the branch holds the fix and nothing else.
+    """Build a commit whose parent is the failing commit, so that the branch holds only the fix.
 
     Raises:
-        ValueError: the mission has no failing commit.
+        ValueError: The mission has no failing commit.
     """
     if context.request.head_sha is None:
         raise ValueError("a fix without a failing commit cannot be put on a branch")
     return BranchCommit(
-        branch=branch, parent=context.request.head_sha, message=commit_message(context, candidate, pen=pen)
+        branch=branch,
+        parent=context.request.head_sha,
+        message=commit_message(context, candidate, pen=pen),
     )

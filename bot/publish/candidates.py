@@ -1,4 +1,4 @@
-"""What a search found, for a terminal and for programs: candidates with rank, cluster, diff and evidence."""
+"""Search results for a terminal and for programs: rank, cluster, diff and evidence."""
 
 import string
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bot.domain.counted import counted
-from bot.fixers.rung1_search.attempt import Attempt, Shown
-from bot.publish.markdown import Pen
+from bot.fixers.rung1_search.attempt import RankedFix, SearchResult
+from bot.publish.markdown import SafeWriter
 from sandbox.diffs import Original, write_diff
 from sandbox.types import Difference, FileEdit, Profile, Survivor, TestReport
 
@@ -18,26 +18,26 @@ _PLACE_CHARACTERS = 40
 
 
 @dataclass(frozen=True)
-class Searched:
-    """The end of one search."""
+class SearchReport:
+    """Result of one search."""
 
     outcome: Literal["FOUND", "NONE", "NOT SEARCHED"]
     reason: str
     report: TestReport
     """The red run."""
     show: int
-    """How many candidates a person wants to see."""
-    attempt: Attempt | None = None
+    """Maximum number of candidates to show."""
+    attempt: SearchResult | None = None
 
     @property
-    def shown(self) -> tuple[Shown, ...]:
-        """Those candidates."""
+    def shown(self) -> tuple[RankedFix, ...]:
+        """Return the candidates to show."""
         return self.attempt.shown[: self.show] if self.attempt else ()
 
 
-def searched_json(searched: Searched) -> dict[str, Any]:
-    """Everything as data, every text gated."""
-    pen, found = Pen(), searched.attempt
+def searched_json(searched: SearchReport) -> dict[str, Any]:
+    """Return the result as data with all text sanitized."""
+    pen, found = SafeWriter(), searched.attempt
     done = found.done if found else None
     return {
         "outcome": searched.outcome,
@@ -54,12 +54,14 @@ def searched_json(searched: Searched) -> dict[str, Any]:
         "seconds": done.seconds if done else 0.0,
         "ended": done.reason if done else "",
         "detail": pen.line(done.detail) if done else "",
-        "lanes": [pen.line(note) for note in found.started.lane_notes] if found and found.started else [],
+        "lanes": [pen.line(note) for note in found.started.lane_notes]
+        if found and found.started
+        else [],
         "suspects": _suspects(found, pen),
     }
 
 
-def _candidate(searched: Searched, index: int, pen: Pen) -> dict[str, Any]:
+def _candidate(searched: SearchReport, index: int, pen: SafeWriter) -> dict[str, Any]:
     one, found = searched.shown[index], searched.attempt
     survivor = one.ranked.survivor
     number = one.ranked.number
@@ -83,8 +85,11 @@ def _candidate(searched: Searched, index: int, pen: Pen) -> dict[str, Any]:
     }
 
 
-def clusters(searched: Searched) -> tuple[str, ...]:
-    """The behaviour of each candidate shown, as a letter; equal letters, equal behaviour as far as anybody looked."""
+def clusters(searched: SearchReport) -> tuple[str, ...]:
+    """Return the behaviour of each shown candidate as a letter.
+
+    Equal letters mean equal behaviour on all compared inputs.
+    """
     found = searched.attempt
     if found is None:
         return ()
@@ -92,34 +97,47 @@ def clusters(searched: Searched) -> tuple[str, ...]:
     for one in searched.shown:
         number = one.ranked.number
         known = found.compared.clusters if found.compared else ()
-        # Where nothing was compared nothing is known to be alike.
-        keys.append(f"c{known[number]}" if number < len(known) else one.ranked.survivor.behaviour or f"#{number}")
+        # Without a comparison, no two candidates count as alike.
+        keys.append(
+            f"c{known[number]}"
+            if number < len(known)
+            else one.ranked.survivor.behaviour or f"#{number}"
+        )
     order = list(dict.fromkeys(keys))
     return tuple(_letters(order.index(key)) for key in keys)
 
 
 def _letters(number: int) -> str:
     letters = string.ascii_uppercase
-    return letters[number] if number < len(letters) else f"{letters[number // len(letters) - 1]}{_letters(number % 26)}"
+    return (
+        letters[number]
+        if number < len(letters)
+        else f"{letters[number // len(letters) - 1]}{_letters(number % 26)}"
+    )
 
 
-def _diff(one: Shown, found: Attempt | None) -> str:
+def _diff(one: RankedFix, found: SearchResult | None) -> str:
     originals = found.originals if found else {}
-    edits = [FileEdit(path=c.path, mode="100644", content=(c.content or "").encode()) for c in one.changes]
-    return write_diff(edits, {path: Original(content=text.encode()) for path, text in originals.items()})
+    edits = [
+        FileEdit(path=c.path, mode="100644", content=(c.content or "").encode())
+        for c in one.changes
+    ]
+    return write_diff(
+        edits, {path: Original(content=text.encode()) for path, text in originals.items()}
+    )
 
 
-def _profile(found: Attempt | None, survivor: Survivor, number: int) -> Profile:
-    told = found.compared.profiles if found and found.compared else ()
-    return told[number] if number < len(told) else survivor.profile
+def _profile(found: SearchResult | None, survivor: Survivor, number: int) -> Profile:
+    reported = found.compared.profiles if found and found.compared else ()
+    return reported[number] if number < len(reported) else survivor.profile
 
 
-def _differences(found: Attempt | None, number: int) -> Sequence[Difference]:
-    told = found.compared.differences if found and found.compared else ()
-    return [d for d in told if number in {d.first, d.second}]
+def _differences(found: SearchResult | None, number: int) -> Sequence[Difference]:
+    reported = found.compared.differences if found and found.compared else ()
+    return [d for d in reported if number in {d.first, d.second}]
 
 
-def _difference(difference: Difference, number: int, pen: Pen) -> dict[str, Any]:
+def _difference(difference: Difference, number: int, pen: SafeWriter) -> dict[str, Any]:
     mine = 0 if difference.first == number else 1
     return {
         "input": pen.line(difference.input),
@@ -128,24 +146,33 @@ def _difference(difference: Difference, number: int, pen: Pen) -> dict[str, Any]
     }
 
 
-def _suspects(found: Attempt | None, pen: Pen) -> list[dict[str, Any]]:
+def _suspects(found: SearchResult | None, pen: SafeWriter) -> list[dict[str, Any]]:
     lines = found.started.suspect_lines if found and found.started else ()
     return [
-        {"file": pen.line(s.file), "line": s.line, "score": round(s.score, 3), "reason": pen.line(s.reason)}
+        {
+            "file": pen.line(s.file),
+            "line": s.line,
+            "score": round(s.score, 3),
+            "reason": pen.line(s.reason),
+        }
         for s in lines[:_TESTS_NAMED]
     ]
 
 
-def searched_text(searched: Searched, *, again: str) -> str:
-    """The same for a terminal.
+def searched_text(searched: SearchReport, *, again: str) -> str:
+    """Return the result for a terminal.
 
     Args:
-        searched: The end of a search.
-        again: The command that verifies a fix and writes it.
+        searched: Result of a search.
+        again: The command that verifies and writes a fix.
     """
     found = searched_json(searched)
     lines = [f"{found['outcome']}: {found['reason']}", ""]
-    lines += ["Failing", *(f"  {name}" for name in found["failing"][:_TESTS_NAMED])] if found["failing"] else []
+    lines += (
+        ["Failing", *(f"  {name}" for name in found["failing"][:_TESTS_NAMED])]
+        if found["failing"]
+        else []
+    )
     more = len(found["failing"]) - _TESTS_NAMED
     lines += [f"  and {more} more"] if more > 0 else []
     if found["candidates"]:
@@ -153,11 +180,19 @@ def searched_text(searched: Searched, *, again: str) -> str:
         for candidate in found["candidates"]:
             lines += ["", *_in_full(candidate)]
     elif found["suspects"]:
-        lines += ["", "Most suspect", *(f"  {s['file']}:{s['line']}  {s['reason']}" for s in found["suspects"])]
+        lines += [
+            "",
+            "Most suspect",
+            *(f"  {s['file']}:{s['line']}  {s['reason']}" for s in found["suspects"]),
+        ]
     if searched.attempt is not None:
         lines += ["", *_search(found)]
     if found["candidates"]:
-        lines += ["", "Nothing is written. To verify a fix in fresh sandboxes and write it:", f"  {again}"]
+        lines += [
+            "",
+            "Nothing is written. To verify a fix in fresh sandboxes and write it:",
+            f"  {again}",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -166,10 +201,21 @@ def _table(candidates: Sequence[dict[str, Any]]) -> list[str]:
     for one in candidates:
         place = _short(f"{one['path']}:{one['line']}", _PLACE_CHARACTERS)
         change = _short(one["change"], _CHANGE_CHARACTERS)
-        rows.append((str(one["rank"]), one["cluster"], f"{one['score']:.2f}", place, change, one["template"]))
+        rows.append(
+            (
+                str(one["rank"]),
+                one["cluster"],
+                f"{one['score']:.2f}",
+                place,
+                change,
+                one["template"],
+            )
+        )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
-        "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  "
+        + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     ]
 
 
@@ -179,40 +225,54 @@ def _short(text: str, most: int) -> str:
 
 def _in_full(one: dict[str, Any]) -> list[str]:
     lines = [f"{one['rank']}. {one['change']}", "", *one["diff"].splitlines(), ""]
-    facts = [f"cluster {one['cluster']}, score {one['score']:.2f}, {one['template']}, {one['lane']} lane"]
-    facts.append(f"suspicion {one['suspicion']:.2f}, found as number {one['tried']} after {one['seconds']:.1f} s")
+    facts = [
+        f"cluster {one['cluster']}, score {one['score']:.2f}, {one['template']}, {one['lane']} lane"
+    ]
+    facts.append(
+        f"suspicion {one['suspicion']:.2f}, candidate {one['tried']} after {one['seconds']:.1f} s"
+    )
     if one["agreeing"] > 1:
         others = one["agreeing"] - 1
         facts.append(counted(others, "other edit behaves alike", plural="other edits behave alike"))
     facts += _observed(one["observed"])
-    facts += [f"{d['input']} gives {d['gives']}, another candidate {d['other']}" for d in one["differs"]]
+    facts += [
+        f"{d['input']} gives {d['gives']}, another candidate {d['other']}" for d in one["differs"]
+    ]
     facts += [f"doubt: {doubt}" for doubt in one["doubts"]]
     return [*lines, *(f"   {fact}" for fact in facts)]
 
 
 def _observed(profile: dict[str, Any]) -> list[str]:
-    said = []
+    facts = []
     if profile["passing_calls"]:
-        said.append(f"{profile['changed_passing']} of {profile['passing_calls']} calls of passing tests changed")
+        facts.append(
+            f"{profile['changed_passing']} of {profile['passing_calls']} "
+            "calls of passing tests changed"
+        )
     if profile["neighbours"]:
-        said.append(f"{profile['changed_neighbours']} of {profile['neighbours']} inputs near them changed")
+        facts.append(
+            f"{profile['changed_neighbours']} of {profile['neighbours']} inputs near them changed"
+        )
     if profile["held_out_failed"]:
-        said.append(f"{profile['held_out_failed']} held-out tests fail")
+        facts.append(f"{profile['held_out_failed']} held-out tests fail")
     if profile["new_errors"]:
-        said.append(f"{profile['new_errors']} inputs raise that did not before")
+        facts.append(f"{profile['new_errors']} inputs newly raise an error")
     if profile["donor"]:
-        said.append("the same text stands elsewhere in the repository")
-    return said
+        facts.append("the same text occurs elsewhere in the repository")
+    return facts
 
 
 def _search(found: dict[str, Any]) -> list[str]:
     rate = f", {found['tried'] / found['seconds']:.0f} a second" if found["seconds"] else ""
     ended = f"{found['ended']}: {found['detail']}" if found["detail"] else found["ended"]
-    lines = ["Search", f"  {found['tried']} candidates in {found['seconds']:.1f} s{rate}; ended: {ended}"]
+    lines = [
+        "Search",
+        f"  {found['tried']} candidates in {found['seconds']:.1f} s{rate}; ended: {ended}",
+    ]
     if found["held_out"]:
-        lines.append(f"  {found['held_out']} passing tests were kept back and judged what was found")
+        lines.append(f"  {found['held_out']} passing tests were held out and validated the results")
     if found["plain_run"]:
         lines.append(f"  a plain run of the command with the first candidate: {found['plain_run']}")
     if found["refuted"]:
-        lines.append(f"  such a run refuted {found['refuted']} other candidates")
+        lines.append(f"  a plain run refuted {found['refuted']} other candidates")
     return [*lines, *(f"  {note}" for note in found["lanes"])]

@@ -1,4 +1,4 @@
-"""Our own check: queued, running, result; always neutral, so that it never blocks anybody."""
+"""Our own check run: queued, in progress, completed. It is always neutral, so it never blocks."""
 
 import asyncio
 import contextlib
@@ -10,30 +10,36 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
 from bot.errors import MetaAgentError
 from bot.ports import Clock, GitHub
-from bot.publish.markdown import Pen
+from bot.publish.markdown import SafeWriter
 from bot.publish.report import answer, mission_report
 from bot.publish.story import Story, headline
 
 INTERVAL_S = 2.0
-"""At most one progress update in this time."""
+"""Minimum time between progress updates, in seconds."""
 CALL_S = 10.0
-"""A slow GitHub must not hold up a mission."""
+"""Timeout of a GitHub call, in seconds, so that a slow GitHub does not delay a mission."""
 ANNOTATIONS = 10
 CHECK_LIMIT = 60_000
-"""Characters per text: below GitHub's 65,535 even with some characters of several bytes."""
+"""Maximum characters of a text; GitHub's limit is 65,535 bytes."""
 
 FIX = CheckAction(label="Fix", description="Look at this check (again)", identifier="fix")
-APPLY = CheckAction(label="Apply", description="Verify the change again and offer it", identifier="apply")
-RERUN = CheckAction(label="Rerun flaky", description="Run the failed jobs again", identifier="rerun")
-OFF = CheckAction(label="Turn off here", description="Leave this alone until somebody asks", identifier="off")
+APPLY = CheckAction(
+    label="Apply", description="Verify the change again and offer it", identifier="apply"
+)
+RERUN = CheckAction(
+    label="Rerun flaky", description="Run the failed jobs again", identifier="rerun"
+)
+OFF = CheckAction(
+    label="Turn off here", description="Do nothing here until asked", identifier="off"
+)
 _BY_CHANCE = frozenset({Outcome.FLAKY, Outcome.INFRA, Outcome.NOT_REPRODUCED})
 
 
 async def publish_result(story: Story, github: GitHub) -> int | None:
-    """The result, with the whole report and notes at the suspect lines; None for a mission without a commit.
+    """Publish the result with the report and annotations; return None without a commit.
 
     Raises:
-        GitHubError: GitHub refused, failed or could not be reached.
+        GitHubError: GitHub rejected the call, failed or could not be reached.
     """
     request = story.context.request
     if request.repository is None or request.head_sha is None:
@@ -42,7 +48,7 @@ async def publish_result(story: Story, github: GitHub) -> int | None:
         status="completed",
         title=headline(story)[:255],
         summary=answer(story, limit=CHECK_LIMIT),
-        text=mission_report(story, limit=CHECK_LIMIT),
+        text=mission_report(story),
         annotations=annotations(story),
         actions=actions(story),
         details_url=story.pull_request_url or None,
@@ -52,19 +58,19 @@ async def publish_result(story: Story, github: GitHub) -> int | None:
 
 
 def actions(story: Story) -> tuple[CheckAction, ...]:
-    """The buttons that make sense after this outcome; what they are called is what can be commanded."""
+    """Return the buttons that fit the outcome; their identifiers are the commands."""
     if not story.context.policy.triggers.buttons:
         return ()
     if story.delivered or story.outcome in {Outcome.DUPLICATE, Outcome.STALE}:
         return (OFF,)
     if story.outcome in _BY_CHANCE:
         return (RERUN, FIX, OFF)
-    # Of several changes a person has to name one; a button cannot.
+    # With several changes a person must name one; a button cannot.
     return (APPLY, FIX, OFF) if len(story.choices) == 1 else (FIX, OFF)
 
 
 def annotations(story: Story) -> tuple[CheckAnnotation, ...]:
-    """A note at every suspect line, the likeliest first."""
+    """Return an annotation for each suspect line, most suspicious first."""
     diagnosis = story.context.diagnosis
     if diagnosis is None:
         return ()
@@ -81,19 +87,26 @@ def annotations(story: Story) -> tuple[CheckAnnotation, ...]:
 
 
 class CheckRunProgress:
-    """Progress in our own check run: at most one update in `interval_s`, the last one never lost, errors swallowed.
+    """Progress in our own check run.
 
-    Use as a context manager around the mission, closed before the result is published.
+    Updates are rate limited, the last one is always sent, and errors are suppressed.
+
+    Use it as a context manager around the mission, and close it before the result is published.
 
     Args:
-        request: Whose check run it is.
-        github: Where to show it.
+        request: The mission's request.
+        github: GitHub client.
         clock: Measures the pauses.
-        interval_s: The shortest pause between two updates.
+        interval_s: Minimum time between two updates, in seconds.
     """
 
     def __init__(
-        self, request: MissionRequest, github: GitHub, clock: Clock, *, interval_s: float = INTERVAL_S
+        self,
+        request: MissionRequest,
+        github: GitHub,
+        clock: Clock,
+        *,
+        interval_s: float = INTERVAL_S,
     ) -> None:
         self._request = request
         self._github = github
@@ -107,21 +120,26 @@ class CheckRunProgress:
         self._timer: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Nothing to open."""
+        """Enter without side effects."""
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        """Drop what was not shown yet: the result follows."""
+        """Drop a pending update, because the result follows."""
         await self.close()
 
     async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
         """Show that a stage begins; never raises."""
-        pen = Pen()
+        pen = SafeWriter()
         words = pen.title(f"{name} {detail}".strip(), cap=200)
         since = self._clock.monotonic() - self._started
-        self._lines.append(f"- {since:.1f} s: iteration {max(1, len(context.iterations))}, {pen.prose(words)}")
+        self._lines.append(
+            f"- {since:.1f} s: iteration {max(1, len(context.iterations))}, {pen.prose(words)}"
+        )
         self._pending = CheckUpdate(
             status="in_progress",
             title=words[:255] or "working",
@@ -135,12 +153,13 @@ class CheckRunProgress:
             self._timer = asyncio.create_task(self._send_after(wait))
 
     async def close(self) -> None:
-        """No update comes after this."""
+        """Stop sending updates."""
         self._pending = None
         if self._timer is None:
             return
         if not self._sending:
-            # A call under way is awaited instead: cut off, it could still make a second check run behind our back.
+            # Await an active call instead of cancelling it: cancelled, it could still create a
+            # second check run.
             self._timer.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._timer
@@ -148,6 +167,7 @@ class CheckRunProgress:
 
     async def _send_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+        # Updates that arrive during a call are merged into the newest.
         while (update := self._take()) is not None:
             self._sending = True
             await self._send(update)
@@ -155,7 +175,7 @@ class CheckRunProgress:
             await asyncio.sleep(self._interval_s)
 
     def _take(self) -> CheckUpdate | None:
-        """The newest update that was not shown yet."""
+        """Return the newest pending update, and clear it."""
         update, self._pending = self._pending, None
         self._sent_at = self._clock.monotonic() if update else self._sent_at
         return update
@@ -163,7 +183,9 @@ class CheckRunProgress:
     async def _send(self, update: CheckUpdate) -> None:
         if self._request.repository is None or self._request.head_sha is None:
             return
-        # Progress must not break a mission: whatever GitHub answers, the next update or the result says it again.
+        # Progress must not break a mission; the next update or the result repeats the information.
         with contextlib.suppress(MetaAgentError, OSError, ValueError):
             async with asyncio.timeout(CALL_S):
-                await self._github.publish_check(self._request.repository, self._request.head_sha, update)
+                await self._github.publish_check(
+                    self._request.repository, self._request.head_sha, update
+                )

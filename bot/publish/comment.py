@@ -1,4 +1,4 @@
-"""Answer a command, or ask a human one clear question; on a fork's pull request, hand over the patch."""
+"""Answer a command, ask a person a question, or hand over the patch on a fork's pull request."""
 
 from bot.domain.mission import Outcome
 from bot.domain.request import Trigger
@@ -9,10 +9,10 @@ from sandbox.types import TrustTier
 
 
 def where_to_answer(story: Story) -> int | None:
-    """The issue or pull request in which somebody waits for an answer; None when nobody does.
+    """Return the issue or pull request to comment on; None if no comment is needed.
 
-    Whoever gave a command is always answered. Without a command only two things are worth a comment: a question
-    to a person, and a fix that we may not push because the branch is a fork's.
+    Every command gets an answer. Without a command, we comment only to ask a question, or to hand
+    over a fix that we may not push because the branch belongs to a fork.
     """
     request = story.context.request
     if request.trigger is Trigger.COMMENT:
@@ -25,15 +25,15 @@ def where_to_answer(story: Story) -> int | None:
 
 
 def is_fork(story: Story) -> bool:
-    """Whether the red branch is not ours to push to."""
+    """Return True if the failing branch belongs to a fork, so that we cannot push to it."""
     return story.context.request.tier is TrustTier.FORK
 
 
 async def reply(story: Story, github: GitHub) -> int | None:
-    """The one comment of this mission; found again by its marker and updated.
+    """Create the mission's comment, or update it; its marker identifies it.
 
     Raises:
-        GitHubError: GitHub refused, failed or could not be reached.
+        GitHubError: GitHub rejected the call, failed or could not be reached.
     """
     number, repository = where_to_answer(story), story.context.request.repository
     if number is None or repository is None:

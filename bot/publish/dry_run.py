@@ -1,23 +1,30 @@
-"""`mode: staged`: an outcome is worked out to the last word, and our check says what would have been written."""
+"""`mode: staged`: publish only our check, which lists the writes that would have been made."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
 from bot.domain.publication import Publication
-from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
-from bot.github.staged import Notebook, StagedGitHub, StagedUpkeep
-from bot.ports import Registry
+from bot.domain.registry import (
+    InstallationState,
+    LiveMission,
+    OfferedFix,
+    Proposal,
+    Switch,
+)
+from bot.github.staged import Notebook, stage
+from bot.ports import Registry, RegistryReads
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import Story
 
 
 async def publish_staged(story: Story, places: Places) -> Publication:
-    """Tell the outcome in our own check only, with everything that would have been written besides.
+    """Report the outcome only in our own check, with all writes it would have made.
 
     Args:
         story: The finished mission.
-        places: Where it would be told.
+        places: Publishing targets.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
@@ -25,92 +32,55 @@ async def publish_staged(story: Story, places: Places) -> Publication:
     notebook = Notebook()
     staged = replace(
         places,
-        github=StagedGitHub(places.github, notebook),
-        upkeep=StagedUpkeep(places.upkeep, notebook) if places.upkeep is not None else None,
-        registry=StagedRegistry(places.registry) if places.registry is not None else None,
+        github=stage(places.github, notebook),
+        registry=stage_registry(places.registry) if places.registry is not None else None,
     )
-    told = await publish_outcome(story, staged)
+    publication = await publish_outcome(story, staged)
     return Publication(
-        mission_id=told.mission_id,
-        outcome=told.outcome,
-        check_run=told.check_run,
-        skipped=f"staged: {len(notebook.writes)} writes were noted in the check",
+        mission_id=publication.mission_id,
+        outcome=publication.outcome,
+        check_run=publication.check_run,
+        skipped=f"staged: {len(notebook.writes)} writes were listed in the check",
     )
 
 
-class StagedRegistry:
-    """The registry for a dry run: reads go through, nothing new is remembered.
-
-    Args:
-        inner: Who is asked.
-    """
+class _StagedRegistry:
+    """The registry without its writes."""
 
     def __init__(self, inner: Registry) -> None:
         self._inner = inner
 
-    async def live(
-        self, repository_id: int, *, branch: str | None = None, pull_request: int | None = None
-    ) -> tuple[LiveMission, ...]:
-        """Read through."""
-        return await self._inner.live(repository_id, branch=branch, pull_request=pull_request)
-
-    async def last(self, repository_id: int, *, branch: str) -> LiveMission | None:
-        """Read through."""
-        return await self._inner.last(repository_id, branch=branch)
-
-    async def attempts(self, repository_id: int, *, branch: str) -> int:
-        """Read through."""
-        return await self._inner.attempts(repository_id, branch=branch)
-
-    async def offered(
-        self,
-        repository_id: int,
-        *,
-        fingerprint: str | None = None,
-        state: FixState | None = None,
-        pull_request: int | None = None,
-    ) -> tuple[OfferedFix, ...]:
-        """Read through."""
-        return await self._inner.offered(repository_id, fingerprint=fingerprint, state=state, pull_request=pull_request)
-
-    async def is_blocked(self, repository_id: int, patch_id: str) -> OfferedFix | None:
-        """Read through."""
-        return await self._inner.is_blocked(repository_id, patch_id)
-
-    async def proposal(
-        self, repository_id: int, *, pull_request: int | None = None, proposal_id: str | None = None
-    ) -> Proposal | None:
-        """Read through."""
-        return await self._inner.proposal(repository_id, pull_request=pull_request, proposal_id=proposal_id)
-
-    async def off(self, repository_id: int, pull_request: int | None = None) -> Switch | None:
-        """Read through."""
-        return await self._inner.off(repository_id, pull_request)
-
-    async def installation(self, installation_id: int) -> InstallationState | None:
-        """Read through."""
-        return await self._inner.installation(installation_id)
+    def __getattr__(self, name: str) -> Any:
+        """Return one of the port's reads, and nothing else: an unknown call may be a write."""
+        if name not in vars(RegistryReads):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
 
     async def begin(self, _: LiveMission) -> None:
-        """Nothing begins."""
+        """Drop the write."""
 
     async def end(self, _: str) -> None:
-        """Nothing ends."""
+        """Drop the write."""
 
     async def forgive(self, _: int, *, branch: str) -> None:
-        """Nothing is forgiven."""
+        """Drop the write."""
 
     async def offer(self, _: OfferedFix) -> None:
-        """Nothing was offered."""
+        """Drop the write."""
 
     async def revise(self, _: str, __: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
-        """Nothing is changed."""
+        """Drop the write; return None."""
 
     async def propose(self, _: Proposal) -> None:
-        """Nothing was proposed."""
+        """Drop the write."""
 
     async def switch(self, _: Switch) -> None:
-        """Nothing is turned."""
+        """Drop the write."""
 
     async def note_installation(self, _: InstallationState) -> None:
-        """Nothing is noted."""
+        """Drop the write."""
+
+
+def stage_registry(inner: Registry) -> Registry:
+    """Return the registry for staged mode: reads are passed through, writes are dropped."""
+    return cast("Registry", _StagedRegistry(inner))

@@ -1,22 +1,22 @@
-"""The evidence of a mission as data: everything measured, for a doubting reader and for programs."""
+"""Evidence of a mission as data: all measurements, for programs and critical readers."""
 
 import hashlib
 from typing import Any
 
 from bot.domain.model import total
 from bot.domain.patch import Candidate, Rung, Verification
+from bot.publish.model_costs import models_as_data, rung_calls, usd_or_none
 from bot.publish.story import Story
-from bot.publish.who_spoke import known_usd, models_as_data, rung_calls
 from sandbox.types import TestReport, TestStatus
 
 EXCERPT_CHARS = 2000
-"""How much of an output stands beside the verdict."""
+"""Maximum length of an output excerpt, in characters."""
 MUTANTS = "not measured"
-"""Whether the tests would notice other mistakes in the patched lines."""
+"""Shown if mutation testing of the patched lines did not run."""
 
 
 def evidence(story: Story) -> dict[str, Any]:
-    """Everything measured, every text gated; nothing a person only thinks."""
+    """Return all measurements with all text sanitized; no judgement of a person."""
     context = story.context
     found: dict[str, Any] = {
         "mission_id": context.mission_id,
@@ -26,7 +26,7 @@ def evidence(story: Story) -> dict[str, Any]:
         "target": context.target_path,
         "created_at": context.created_at,
         "seconds": round(context.seconds, 2),
-        "cost_usd": known_usd(context.bill),
+        "cost_usd": usd_or_none(context.bill),
         "models": models_as_data(context),
         "durations": _durations(story),
         "environment": _environment(story),
@@ -46,6 +46,7 @@ def evidence(story: Story) -> dict[str, Any]:
         found["fix"] = _fix(candidate, verification)
         found["verification"] = _verification(verification)
     gated = {key: _gated(value, story) for key, value in found.items()}
+    # Added last: sanitizing as single lines would join the lines of an excerpt.
     for where, text in excerpts(story).items():
         if isinstance(gated.get(where), dict):
             gated[where]["excerpt"] = text
@@ -53,17 +54,21 @@ def evidence(story: Story) -> dict[str, Any]:
 
 
 def excerpts(story: Story) -> dict[str, str]:
-    """The end of the output before, and after, gated and bounded."""
+    """Return the ends of the outputs before and after the fix, sanitized and bounded."""
     found = {}
     if story.context.test_results is not None:
         found["before"] = story.context.test_results.raw_output
     if story.fix is not None and story.fix[1].runs:
         found["verification"] = story.fix[1].runs[-1].report.raw_output
-    return {where: story.pen.block(text[-EXCERPT_CHARS:], cap=EXCERPT_CHARS) for where, text in found.items() if text}
+    return {
+        where: story.pen.block(text[-EXCERPT_CHARS:], cap=EXCERPT_CHARS)
+        for where, text in found.items()
+        if text
+    }
 
 
 def commands(story: Story) -> list[str]:
-    """What was run, in order: set-up, preparation, then every command of the runs, each once."""
+    """Return all commands in order: set-up, preparation and runs, each once."""
     context = story.context
     runs = [run.report.target for run in story.fix[1].runs] if story.fix else []
     red = [context.test_results.target] if context.test_results else []
@@ -73,7 +78,7 @@ def commands(story: Story) -> list[str]:
 
 
 def agreement(verification: Verification) -> str:
-    """Whether the fresh runs say the same."""
+    """Describe the agreement of the fresh runs."""
     verdicts = {run.report.verdict for run in verification.runs}
     count = len(verification.runs)
     if count == 0:
@@ -85,17 +90,21 @@ def agreement(verification: Verification) -> str:
 
 
 def cost_per_rung(story: Story) -> dict[str, dict[str, float | None]]:
-    """Per rung that proposed something or asked a model: seconds and money; None is money that is not known."""
+    """Return seconds and money of each rung that proposed a fix or called a model.
+
+    None means that the money is unknown.
+    """
     seconds: dict[Rung, float] = {}
     for iteration in story.context.iterations:
         for candidate in iteration.attempt.candidates if iteration.attempt else ():
-            # A candidate's seconds count from the start of its search: the latest one has them all.
+            # A candidate's seconds count from the start of its search, so the latest one covers
+            # all.
             seconds[candidate.rung] = max(seconds.get(candidate.rung, 0.0), candidate.seconds)
     asked = rung_calls(story.context)
     if asked:
         took = round(sum(call.latency_s for call in asked if not call.remembered), 2)
         seconds.setdefault(Rung.MODEL, took)
-    money = {Rung.MODEL: known_usd(total(asked))}
+    money = {Rung.MODEL: usd_or_none(total(asked))}
     return {
         str(int(rung)): {"seconds": round(took, 2), "usd": money.get(rung, 0.0)}
         for rung, took in sorted(seconds.items())
@@ -129,7 +138,7 @@ def _environment(story: Story) -> dict[str, Any] | None:
 
 
 def _durations(story: Story) -> dict[str, float]:
-    """Seconds by what they were spent on."""
+    """Return the seconds spent on each activity."""
     context, facts = story.context, story.context.facts
     spent = {
         "mission": context.seconds,
@@ -143,12 +152,16 @@ def _durations(story: Story) -> dict[str, float]:
 
 
 def _egress(story: Story) -> dict[str, Any] | None:
-    """What the set-up of the environment reached; the runs themselves have no network at all."""
+    """Return the network access of the environment's set-up; test runs have no network."""
     facts = story.context.facts
     if facts is None:
         return None
     egress = facts.egress
-    return {"hosts": list(egress.hosts), "refused": list(egress.refused), "received_bytes": egress.received_bytes}
+    return {
+        "hosts": list(egress.hosts),
+        "refused": list(egress.refused),
+        "received_bytes": egress.received_bytes,
+    }
 
 
 def _triage(story: Story) -> dict[str, Any] | None:
@@ -159,7 +172,9 @@ def _triage(story: Story) -> dict[str, Any] | None:
 
 
 def _run(report: TestReport) -> dict[str, Any]:
-    counts = {status.value: sum(s is status for s in report.outcomes.values()) for status in TestStatus}
+    counts = {
+        status.value: sum(s is status for s in report.outcomes.values()) for status in TestStatus
+    }
     return {
         "command": report.target,
         "verdict": report.verdict.value,
@@ -188,19 +203,20 @@ def _fix(candidate: Candidate, verification: Verification) -> dict[str, Any]:
         "mutants_note": mutants(candidate),
         "held_out": candidate.held_out,
         "warnings": list(candidate.warnings),
+        "recalled_from": candidate.recalled_from,
         "patch_sha256": hashlib.sha256(verification.diff.encode()).hexdigest(),
     }
 
 
 def held_out(candidate: Candidate) -> str:
-    """Return how many passing tests the search did not see, in words."""
+    """Return the number of tests hidden from the search, in words."""
     if not candidate.held_out:
         return "none"
     return f"{candidate.held_out} passing near the failure; the verification ran them"
 
 
 def mutants(candidate: Candidate) -> str:
-    """How many mutants of the patched lines the tests notice, where that was measured."""
+    """Return the share of detected mutants in the patched lines, in words."""
     measured = candidate.mutants
     return f"{measured.killed} of {measured.tried}" if measured else MUTANTS
 
@@ -212,7 +228,10 @@ def _verification(verification: Verification) -> dict[str, Any]:
         "reason": verification.reason,
         "agreement": agreement(verification),
         "control": None if verification.control is None else _run(verification.control),
-        "runs": [{**run.model_dump(mode="json", exclude={"report"}), **_run(run.report)} for run in verification.runs],
+        "runs": [
+            {**run.model_dump(mode="json", exclude={"report"}), **_run(run.report)}
+            for run in verification.runs
+        ],
         "table": [change.model_dump(mode="json") for change in verification.table[:200]],
         "newly_failing": list(verification.newly_failing[:50]),
         "missing": list(verification.missing[:50]),
@@ -225,11 +244,13 @@ def _verification(verification: Verification) -> dict[str, Any]:
 
 
 def _gated(value: Any, story: Story) -> Any:
-    """The same structure with every text gated."""
+    """Return the same structure with all text sanitized."""
     if isinstance(value, str):
         return story.pen.line(value, cap=500)
     if isinstance(value, dict):
-        return {story.pen.line(str(key), cap=500): _gated(item, story) for key, item in value.items()}
+        return {
+            story.pen.line(str(key), cap=500): _gated(item, story) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_gated(item, story) for item in value]
     return value

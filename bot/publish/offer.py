@@ -1,4 +1,4 @@
-"""What became of handing a fix over."""
+"""Result of delivering a fix."""
 
 from typing import Literal
 
@@ -7,24 +7,24 @@ from bot.domain.mission import Outcome
 from sandbox.types import Frozen
 
 Way = Literal["pull-request", "push", "suggest", "report"]
-"""How a fix is handed over; `report` shows it and touches nothing."""
+"""Delivery of a fix; `report` only shows it."""
 
 
 class Offer(Frozen):
-    """What became of handing a fix over."""
+    """Result of delivering a fix."""
 
     outcome: Outcome
-    """FIXED when it was handed over, else STALE, DUPLICATE or POLICY; FIXED with a note when it is only shown."""
+    """FIXED if delivered or only shown (with a note); else STALE, DUPLICATE or POLICY."""
     note: str = ""
-    """Why it is only shown, or what has to be known about how it was handed over."""
+    """Reason why it is only shown, or a remark on its delivery."""
     way: Way = "report"
     branch: str | None = None
     commit: str | None = None
     pull_request: PullRequestState | None = None
-    """Ours; with DUPLICATE the one that stands in the way."""
+    """Our pull request; for DUPLICATE the existing one."""
     review: int | None = None
 
     @property
     def delivered(self) -> bool:
-        """Whether people have the change where they can take it."""
+        """Return True if people can take the change on GitHub."""
         return self.outcome in {Outcome.FIXED, Outcome.PARTIAL} and self.way != "report"

@@ -1,4 +1,4 @@
-"""Tell people how a mission ended: pull request, reply and check summary, chosen by outcome; never silence."""
+"""Publish the outcome of a mission: pull request, comment and check run, chosen by outcome."""
 
 import logging
 from typing import assert_never
@@ -9,18 +9,18 @@ from bot.errors import GitHubError
 from bot.policy.rules import LABEL_NEEDS_HUMAN
 from bot.publish.check_run import publish_result
 from bot.publish.comment import is_fork, reply
-from bot.publish.handover import hand_over
+from bot.publish.delivery import hand_over
+from bot.publish.fix_records import is_chosen, open_elsewhere, propose
 from bot.publish.offer import Offer
 from bot.publish.places import Places
-from bot.publish.remembered import is_chosen, open_elsewhere, propose
 from bot.publish.story import Story
 from sandbox.types import Frozen
 
 log = logging.getLogger(__name__)
 
 
-class Told(Frozen):
-    """What was written where, and what we were not allowed to write."""
+class PublishedTraces(Frozen):
+    """Traces written to GitHub, and those that GitHub rejected."""
 
     offer: Offer | None = None
     comment: int | None = None
@@ -29,21 +29,24 @@ class Told(Frozen):
 
 
 async def publish_outcome(story: Story, places: Places) -> Publication:
-    """Tell the outcome of a mission on GitHub.
+    """Publish the outcome of a mission on GitHub.
 
-    Everything is looked up by the mission's marker or by the failure's branch before it is made, so running this
-    twice leaves the same traces as running it once. What GitHub refuses for good costs one trace, not the others.
+    Everything is looked up by the mission's marker or the failure's branch before it is created, so
+    that running this twice has the same effect as once. A permanent rejection by GitHub skips one
+    trace, not the others.
 
     Args:
-        story: The finished mission; one without a repository is not told here.
-        places: Where to tell it.
+        story: The finished mission; without a repository nothing is published.
+        places: Publishing targets.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
     """
     context, github = story.context, places.github
     if context.request.repository is None:
-        return Publication(mission_id=context.mission_id, outcome=story.outcome, skipped="there is no repository")
+        return Publication(
+            mission_id=context.mission_id, outcome=story.outcome, skipped="there is no repository"
+        )
     refused: list[str] = []
     offer = None
     if _offers(story):
@@ -52,11 +55,13 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
         except GitHubError as error:
             refused.append(_refused("The fix could not be pushed", error))
             offer = Offer(outcome=story.outcome, note=refused[0])
-        story = _retold(story, offer)
+        story = _with_offer(story, offer)
     if story.outcome is Outcome.BASE_RED:
         story = story.with_(delivered=await open_elsewhere(story, places))
     proposal = await propose(story, places)
-    story = story.with_(choices=tuple(change.title for change in proposal.changes) if proposal else ())
+    story = story.with_(
+        choices=tuple(change.title for change in proposal.changes) if proposal else ()
+    )
     try:
         comment = await reply(story, github)
     except GitHubError as error:
@@ -70,37 +75,51 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
         refused.append(_refused("No check run could be written", error))
     for trace in refused:
         log.warning("%s", trace, extra={"mission": context.mission_id})
-    return _publication(story, Told(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)))
+    return _publication(
+        story,
+        PublishedTraces(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)),
+    )
 
 
 async def _label(story: Story, places: Places) -> None:
-    """Whoever waits for a person says so on the red pull request, until the answer has led to something."""
+    """Label the failing pull request while a person is needed, and remove the label afterwards."""
     request = story.context.request
-    if places.upkeep is None or request.repository is None or request.pull_request is None:
+    if request.repository is None or request.pull_request is None:
         return
     try:
         if story.outcome is Outcome.NEEDS_HUMAN:
-            await places.upkeep.add_labels(request.repository, request.pull_request, [LABEL_NEEDS_HUMAN])
+            await places.github.add_labels(
+                request.repository, request.pull_request, [LABEL_NEEDS_HUMAN]
+            )
         elif request.answer is not None and story.delivered:
-            await places.upkeep.remove_label(request.repository, request.pull_request, LABEL_NEEDS_HUMAN)
+            await places.github.remove_label(
+                request.repository, request.pull_request, LABEL_NEEDS_HUMAN
+            )
     except GitHubError as error:
-        log.warning("%s", _refused("No label could be written", error), extra={"mission": story.context.mission_id})
+        log.warning(
+            "%s",
+            _refused("No label could be written", error),
+            extra={"mission": story.context.mission_id},
+        )
 
 
 def _refused(what: str, error: GitHubError) -> str:
-    """What could not be written, why, and what to do; trouble that passes is left to the caller to try again."""
+    """Describe a permanent rejection with advice; re-raise an error that can be retried."""
     if error.retryable:
         raise error
     return f"{what}: {error.message}" + (f" ({error.advice})" if error.advice else "")
 
 
 def _offers(story: Story) -> bool:
-    """Whether this outcome is told by a pull request; every outcome is told in the check and to whoever asked."""
+    """Return True if the outcome may be delivered as a change.
+
+    Every outcome is reported in the check, and to a person who asked.
+    """
     match story.outcome:
         case Outcome.FIXED:
             return story.fix is not None and story.fix[1].green
         case Outcome.PARTIAL:
-            # Shown as a patch and never applied, unless a person took it.
+            # A partial fix is shown as a patch and only applied if a person chose it.
             return story.fix is not None and is_chosen(story) and not is_fork(story)
         case (
             Outcome.NOT_REPRODUCED
@@ -122,35 +141,39 @@ def _offers(story: Story) -> bool:
             assert_never(story.outcome)
 
 
-def _retold(story: Story, offer: Offer) -> Story:
+def _with_offer(story: Story, offer: Offer) -> Story:
     url = offer.pull_request.url if offer.pull_request and offer.delivered else ""
-    return story.with_(outcome=offer.outcome, note=offer.note, pull_request_url=url, delivered=_where(story, offer))
+    return story.with_(
+        outcome=offer.outcome, note=offer.note, pull_request_url=url, delivered=_where(story, offer)
+    )
 
 
 def _where(story: Story, offer: Offer) -> str:
-    """Where the change is now, in our own words; empty when it is only shown."""
+    """Describe the place of the delivered change; empty if it is only shown."""
     if not offer.delivered:
         return ""
     if story.context.policy.mode == "staged":
-        return "Staged: nothing was changed; this check lists what would have been written."
+        return "Staged: nothing was changed; this check lists the writes that would have been made."
     match offer.way:
         case "pull-request":
             number = offer.pull_request.number if offer.pull_request else 0
-            return f"Pull request: {(offer.pull_request.url if offer.pull_request else '') or f'#{number}'}"
+            url = offer.pull_request.url if offer.pull_request else ""
+            return f"Pull request: {url or f'#{number}'}"
         case "push":
-            return f"Pushed to {story.pen.code(offer.branch or '')} as commit {(offer.commit or '')[:12]}."
+            branch = story.pen.code(offer.branch or "")
+            return f"Pushed to {branch} as commit {(offer.commit or '')[:12]}."
         case "suggest":
-            return "Suggested in the pull request: accept the suggestions, and the change is made."
+            return "Suggested in the pull request: accept the suggestions to apply the change."
         case "report":
             return ""
         case _:
             assert_never(offer.way)
 
 
-def _publication(story: Story, told: Told) -> Publication:
-    offer = told.offer
+def _publication(story: Story, traces: PublishedTraces) -> Publication:
+    offer = traces.offer
     pull_request = offer.pull_request if offer else None
-    skipped = [*([offer.note] if offer and offer.note else []), *told.refused]
+    skipped = [*([offer.note] if offer and offer.note else []), *traces.refused]
     if story.outcome is Outcome.FIXED and is_fork(story) and not story.delivered:
         skipped.append("the branch belongs to a fork: the patch was handed over instead")
     return Publication(
@@ -160,9 +183,9 @@ def _publication(story: Story, told: Told) -> Publication:
         commit=offer.commit if offer else None,
         pull_request=pull_request.number if pull_request else None,
         pull_request_url=(pull_request.url or None) if pull_request else None,
-        check_run=told.check_run,
+        check_run=traces.check_run,
         way=offer.way if offer and offer.delivered else None,
         review=offer.review if offer else None,
-        comments=(told.comment,) if told.comment is not None else (),
+        comments=(traces.comment,) if traces.comment is not None else (),
         skipped="; ".join(dict.fromkeys(skipped)) or None,
     )

@@ -1,14 +1,14 @@
-"""Take a pull request of ours back: say why, close it, clear its branch away, remember how it ended."""
+"""Close a pull request of ours with a reason, delete its branch and record its end."""
 
 from collections.abc import Callable
 
 from bot.domain.github import PullRequestState
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import RepositoryRef
-from bot.ports import GitHub, GitHubUpkeep, Registry
+from bot.ports import GitHub, Registry
 
 _DECIDED = frozenset({FixState.MERGED, FixState.CLOSED, FixState.REVERTED})
-"""People have: what we do about it changes none of that."""
+"""States set by people; closing it must not change them."""
 
 
 async def retire(
@@ -17,29 +17,27 @@ async def retire(
     ending: tuple[FixState, str],
     *,
     github: GitHub,
-    upkeep: GitHubUpkeep,
     registry: Registry | None,
 ) -> bool:
-    """Close it with a word; every part is made once, and what is done already is found done.
+    """Close a pull request; steps that are already done are skipped.
 
-    The registry knows it first, so that nobody takes our closing for a refusal; what a process that died on the way
-    left open is closed when `closing` is seen. People may merge, close or take it over at any moment: then it stays as
-    they want it.
+    The registry is updated first, so that our closing does not count as a person's rejection. If
+    the process dies, `closing` marks the rest of the work. If a person merges, closes or takes over
+    the pull request meanwhile, it is left alone.
 
     Args:
-        repository: Whose pull request it is.
-        pull: Ours, open.
-        ending: How it ends, and why, in words that are safe in a comment.
-        github: Where the word is said.
-        upkeep: Closes it.
-        registry: Remembers it; None when nothing is remembered.
+        repository: Repository of the pull request.
+        pull: An open pull request of ours.
+        ending: Its final state, and the reason as safe Markdown.
+        github: GitHub's API.
+        registry: Records the end; None records nothing.
 
     Returns:
-        Whether it is closed now; not what people made theirs meanwhile.
+        True if it is now closed; False if a person has decided about it.
 
     Raises:
-        GitHubError: GitHub refused, failed or could not be reached.
-        StoreError: it could not be remembered.
+        GitHubError: GitHub rejected the call, failed or could not be reached.
+        StoreError: The end could not be recorded.
     """
     state, why = ending
 
@@ -61,12 +59,15 @@ async def retire(
         return False
     marker = f"<!-- metaagent:ended={state.value} -->"
     await github.comment(repository, pull.number, f"{why}\n\n{marker}", marker=marker)
-    await upkeep.close_pull_request(repository, pull.number)
-    await upkeep.delete_branch(repository, pull.head_ref, expected=pull.head_sha)
+    await github.close_pull_request(repository, pull.number)
+    await github.delete_branch(repository, pull.head_ref, expected=pull.head_sha)
     await remember(done)
     return True
 
 
 def _is_theirs(fix: OfferedFix) -> bool:
-    """What a person closed has nothing more to be closed, but perhaps a branch: it may be in our way."""
+    """Return True if a person took it over or decided, other than by closing it.
+
+    After a person closed it, our branch may still have to be deleted.
+    """
     return bool(fix.taken_over) or fix.state in _DECIDED - {FixState.CLOSED}

@@ -1,4 +1,4 @@
-"""What a report tells: one finished mission, the outcome as told, and the words for every outcome."""
+"""Input of a report: a finished mission, its published outcome and a headline for each outcome."""
 
 import hashlib
 import re
@@ -6,49 +6,51 @@ from typing import assert_never
 
 from pydantic import Field
 
+from bot.domain.counted import counted
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.domain.request import Depth, Trigger
 from bot.publish.before_acting import asks_for_caution
-from bot.publish.markdown import Pen
-from sandbox.gate import Needles, needles_of
-from sandbox.types import Frozen
+from bot.publish.markdown import SafeWriter
+from sandbox.gate import Needles, prepare_needles
+from sandbox.types import Frozen, TestStatus
 
+RED = frozenset({TestStatus.FAIL, TestStatus.ERROR})
 RUNG_NAMES = {Rung.TOOLS: "trusted tools", Rung.SEARCH: "search", Rung.MODEL: "model"}
 
 
 class Story(Frozen):
-    """Everything a report needs; pure data, so the same mission always reads the same."""
+    """All data of a report. Reports are a pure function of it."""
 
     context: MissionContext
     outcome: Outcome
-    """As told; a fix can turn out STALE or DUPLICATE at the last moment."""
+    """The published outcome; a fix can become STALE or DUPLICATE at the last moment."""
     note: str = ""
-    """Why it is told differently from how the mission ended, or what could not be published."""
+    """Reason for a changed outcome, or a failure to publish."""
     confidence: Confidence = Confidence()
     pull_request_url: str = ""
     delivered: str = ""
-    """Where people have the change now, in our own words; empty when it is only shown."""
+    """Place of the delivered change, in trusted words; empty if it is only shown."""
     choices: tuple[str, ...] = ()
-    """The changes a person may choose from, as kept for them; foreign text."""
+    """Titles of the changes to choose from, as stored; untrusted."""
     bundle: KeptEvidence = KeptEvidence()
-    """The file from which all this can be run again."""
+    """Evidence bundle for a replay."""
     secrets: Needles = Field(default=Needles(), repr=False)
 
     @property
-    def pen(self) -> Pen:
-        """Writes this story's foreign text."""
-        return Pen(secrets=self.secrets)
+    def pen(self) -> SafeWriter:
+        """Return the safe writer with this story's secrets."""
+        return SafeWriter(secrets=self.secrets)
 
     @property
     def fix(self) -> tuple[Candidate, Verification] | None:
-        """The change and its proof, when there is one."""
+        """Return the change and its verification, if there is one."""
         return self.context.fix
 
     @property
     def is_weak(self) -> bool:
-        """Whether a run behind the verdict rests on an exit status alone, not on a record of each test."""
+        """Return True if a run is judged by its exit status alone, without single test results."""
         if self.fix is None:
             return False
         red = self.context.test_results
@@ -57,7 +59,7 @@ class Story(Frozen):
 
     @property
     def is_cautious(self) -> bool:
-        """Return whether caution was asked for before acting, and no person has chosen the change."""
+        """Return True if caution was required before acting and no person has chosen the change."""
         answer = self.context.request.answer
         chosen = answer is not None and answer.choice is not None
         iteration = self.context.current
@@ -65,48 +67,48 @@ class Story(Frozen):
 
     @property
     def is_heard(self) -> bool:
-        """Whether we read what people answer; a step of a workflow is gone by then."""
+        """Return True if answers of people are read; a workflow step does not wait for them."""
         return self.context.request.trigger is not Trigger.ACTION
 
     @property
     def reason(self) -> str:
-        """Why it ended so."""
+        """Return the reason for the outcome."""
         return self.note or self.context.reason
 
 
-def a_story(
+def build_story(
     context: MissionContext,
     *,
     confidence: Confidence | None = None,
     secrets: tuple[str, ...] = (),
     bundle: KeptEvidence | None = None,
 ) -> Story:
-    """The story of a mission as it ended; one that never ended is our error."""
+    """Build the story of a finished mission; a mission without outcome counts as ERROR."""
     return Story(
         context=context,
         outcome=context.outcome or Outcome.ERROR,
         confidence=confidence or Confidence(),
         bundle=bundle or KeptEvidence(),
-        secrets=needles_of(secrets),
+        secrets=prepare_needles(secrets),
     )
 
 
 def headline(story: Story) -> str:
-    """The outcome in one line of our own words; safe everywhere."""
-    return f"{story.outcome.value}: {_words(story)}"
+    """Return the outcome as one trusted line, safe everywhere."""
+    return f"{story.outcome.value}: {_describe_outcome(story)}"
 
 
-def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of all outcomes, checked for completeness by mypy
+def _describe_outcome(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of all outcomes, checked for completeness by mypy
     match story.outcome:
         case Outcome.FIXED:
-            return f"verified in a fresh sandbox, found by {winner(story)}"
+            return _describe_fix(story)
         case Outcome.PARTIAL:
-            told = "offered as a person asked" if story.delivered else "nothing was applied"
-            return f"some failures are gone and none is new, but the command is still red; {told}"
+            status = "offered at a person's request" if story.delivered else "nothing was applied"
+            return f"some failures are fixed and none is new, but the command still fails; {status}"
         case Outcome.NOT_REPRODUCED:
             return f"the check is red, but the same command passed here{_runs(story)}"
         case Outcome.FLAKY:
-            return f"the failure comes and goes without any change{_runs(story)}"
+            return f"the result changes without any change to the code{_runs(story)}"
         case Outcome.BASE_RED:
             return "the same tests fail on the base commit too: this change did not break them"
         case Outcome.INFRA:
@@ -117,32 +119,62 @@ def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of al
             return "one question has to be answered by a person"
         case Outcome.NO_FIX:
             if story.context.request.depth is not Depth.FIX and story.context.triage is not None:
-                return f"the failure was reproduced{_runs(story)}; no fix was looked for, as asked"
+                return f"the failure was reproduced{_runs(story)}; a fix was not requested"
             tried = story.context.candidates_tried
-            return f"no fix was found; {tried} {'candidate was' if tried == 1 else 'candidates were'} tried"
+            return f"no fix was found; {counted(tried, 'candidate')} tried"
         case Outcome.BUDGET:
             return "the budget was spent before a fix was found"
         case Outcome.STALE:
-            return "the branch moved while we worked; nothing was pushed"
+            return "the branch changed during the mission; nothing was pushed"
         case Outcome.DUPLICATE:
-            return "a live fix for this failure exists already; no second one was opened"
+            return "a fix for this failure already exists; no second one was opened"
         case Outcome.POLICY:
-            return "this is not allowed here"
+            return "the repository's policy does not allow this"
         case Outcome.CANCELLED:
             return "stopped on request"
         case Outcome.ERROR:
             reference = story.context.error_reference
-            return "MetaAgent could not finish this" + (f", reference {identity(reference)}" if reference else "")
+            return "MetaAgent could not finish this" + (
+                f", reference {identity(reference)}" if reference else ""
+            )
         case _:
             assert_never(story.outcome)
 
 
+def _describe_fix(story: Story) -> str:
+    """Describe a verified fix in numbers only: names would need escapes."""
+    gone, others = count_repaired(story), count_unharmed(story)
+    report = story.context.test_results
+    if not gone or report is None or not report.knows_tests:
+        return "the failing command passes with this change"
+    if report.traits.is_findings:
+        is_gone = counted(gone, "finding is", plural="findings are")
+        return f"{is_gone} gone with this change"
+    what = counted(gone, "failing test passes", plural="failing tests pass")
+    still = f"; {counted(others, 'other still passes', plural='others still pass')}"
+    return f"{what} with this change{still if others else ''}"
+
+
+def count_repaired(story: Story) -> int:
+    """Return the number of tests and findings that are red no longer."""
+    table = story.fix[1].table if story.fix else ()
+    return sum(change.before in RED and change.after not in RED for change in table)
+
+
+def count_unharmed(story: Story) -> int:
+    """Return the number of tests that passed before and still do, in the fullest run."""
+    if story.fix is None or story.context.test_results is None:
+        return 0
+    passing = max((run.report.passing for run in story.fix[1].runs), key=len, default=frozenset())
+    return len(passing & story.context.test_results.passing)
+
+
 def winner(story: Story) -> str:
-    """Which rung and template made the change."""
+    """Return the rung and template of the change."""
     if story.fix is None:
         return "nothing"
     candidate, _ = story.fix
-    # The name comes out of the sandbox, or is that of a model: reduced to what is safe in every place.
+    # The name comes from the sandbox or a model: keep only characters that are safe everywhere.
     name = re.sub(r"[^a-z0-9_+ ]", "", candidate.template.lower())[:60].strip()
     if candidate.rung is Rung.MODEL:
         name = identity(candidate.template)
@@ -156,23 +188,24 @@ def _runs(story: Story) -> str:
 
 
 def identity(text: str, *, cap: int = 80) -> str:
-    """An identifier of ours, reduced to what cannot end a comment, a trailer or a branch name."""
+    """Reduce an identifier to characters that cannot end a comment, a trailer or a branch name."""
     return re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._:-]", "", text))[:cap]
 
 
 def marker(context: MissionContext) -> str:
-    """The hidden line by which everything we wrote is found again."""
+    """Return the hidden line that identifies our comments and pull requests."""
     fingerprint = identity(context.fingerprint) or "none"
     return f"<!-- metaagent:mission={identity(context.mission_id)} fingerprint={fingerprint} -->"
 
 
 def patch_id(diff: str) -> str:
-    """Names a change: what is taken away and what comes instead, wherever in its files that stands by now."""
+    """Return a hash of the removed and added lines, independent of their position."""
+    # Hunk headers and context change with the branch; the edit does not.
     beside = ("@@", " ", "index ", "\\")
     lines = [line for line in diff.splitlines() if not line.startswith(beside)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def patch_marker(story: Story) -> str:
-    """The hidden line that names the very patch, so that one a person refused is known again; empty without one."""
+    """Return the hidden line with the patch id, to identify rejected patches; empty without one."""
     return f"<!-- metaagent:patch={patch_id(story.fix[1].diff)} -->" if story.fix else ""

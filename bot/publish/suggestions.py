@@ -1,4 +1,4 @@
-"""A diff as suggestions in a pull request, where every changed line lies inside what the pull request shows. Pure."""
+"""Convert a diff to review suggestions, if the pull request shows every changed line. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from bot.domain.github import PullRequestFile, Suggestion
 from sandbox.types import Frozen
 
 MOST = 20
-"""More than so many suggestions are a pull request."""
+"""Maximum number of suggestions; a larger change is delivered as a pull request."""
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _PLAIN = re.compile(r"diff --git a/(?P<path>\S+) b/(?P=path)")
@@ -16,7 +16,7 @@ _NO_SUGGESTION = ("new file", "deleted file", "old mode", "rename ", "GIT binary
 
 
 class Span(Frozen):
-    """Lines from..to of the old file become other lines."""
+    """Replacement of lines start to end of the old file."""
 
     path: str
     start: int
@@ -24,7 +24,7 @@ class Span(Frozen):
     lines: tuple[str, ...]
 
 
-class Line(Frozen):
+class HunkLine(Frozen):
     """A line of a hunk, with its number in the old file."""
 
     sign: str
@@ -32,21 +32,25 @@ class Line(Frozen):
     number: int
 
 
-def suggestions_for(diff: str, files: Iterable[PullRequestFile], *, why: str = "") -> tuple[Suggestion, ...]:
-    """The diff as suggestions; none when a part of it lies outside the pull request, or cannot be suggested.
+def suggestions_for(
+    diff: str, files: Iterable[PullRequestFile], *, why: str = ""
+) -> tuple[Suggestion, ...]:
+    """Return the diff as suggestions; empty if any part of it cannot be suggested.
 
     Args:
-        diff: Against the head of the pull request.
-        files: What the pull request changes.
-        why: Said with the first suggestion; safe already.
+        diff: A diff against the head of the pull request.
+        files: Files of the pull request.
+        why: Text of the first suggestion; safe Markdown.
     """
     spans = _spans(diff)
     shown = {file.path: _shown(file.patch) for file in files if file.status != "removed"}
     if spans is None or not 0 < len(spans) <= MOST or _touching(spans):
         return ()
     if any(span.lines == ("",) for span in spans):
-        return ()  # one empty line reads like none at all
-    if not all(any(low <= s.start and s.end <= high for low, high in shown.get(s.path, ())) for s in spans):
+        return ()  # GitHub treats one empty line as no line
+    if not all(
+        any(low <= s.start and s.end <= high for low, high in shown.get(s.path, ())) for s in spans
+    ):
         return ()
     return tuple(
         Suggestion(
@@ -61,20 +65,21 @@ def suggestions_for(diff: str, files: Iterable[PullRequestFile], *, why: str = "
 
 
 def _shown(patch: str) -> tuple[tuple[int, int], ...]:
-    """The ranges of new lines that a patch shows: on those a person may comment."""
+    """Return the ranges of new lines in a patch; only these accept comments."""
     found = (_HUNK.match(line) for line in patch.splitlines())
     starts = ((int(hunk[3]), int(hunk[4] or "1")) for hunk in found if hunk)
     return tuple((start, start + length - 1) for start, length in starts if length)
 
 
 def _touching(spans: Sequence[Span]) -> bool:
-    """Whether two of them share a line: GitHub could not take both."""
+    """Return True if two spans share a line, which GitHub does not accept."""
     return any(one.path == other.path and other.start <= one.end for one, other in pairwise(spans))
 
 
 def _spans(diff: str) -> list[Span] | None:
-    """Every changed place with its new lines; None when a file is made, taken away, or no plain text."""
+    """Return every changed span; None if a file is added, deleted or not plain text."""
     spans: list[Span] = []
+    # The lookahead keeps the header in its part.
     for part in re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE):
         if not part.strip():
             continue
@@ -84,7 +89,7 @@ def _spans(diff: str) -> list[Span] | None:
         if named is None or head or "\n\\ No newline" in part:
             return None
         for hunk in re.split(r"^(?=@@ )", "\n".join(lines), flags=re.MULTILINE)[1:]:
-            found = _spans_of(named["path"], hunk)
+            found = _hunk_spans(named["path"], hunk)
             if found is None:
                 return None
             spans += found
@@ -98,14 +103,17 @@ def _until_hunk(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _spans_of(path: str, hunk: str) -> list[Span] | None:
-    """The changed places of one hunk; what is only added takes an unchanged line beside it along."""
+def _hunk_spans(path: str, hunk: str) -> list[Span] | None:
+    """Return the changed spans of one hunk; pure additions include an adjacent unchanged line."""
     header, *lines = hunk.removesuffix("\n").split("\n")
     numbers = _HUNK.match(header)
     if numbers is None:
         return None
     numbered = _numbered(lines, int(numbers[1]))
-    runs = [(unchanged, list(run)) for unchanged, run in groupby(numbered, key=lambda line: line.sign == " ")]
+    runs = [
+        (unchanged, list(run))
+        for unchanged, run in groupby(numbered, key=lambda line: line.sign == " ")
+    ]
     spans: list[Span] = []
     for index, (unchanged, run) in enumerate(runs):
         if unchanged:
@@ -116,16 +124,20 @@ def _spans_of(path: str, hunk: str) -> list[Span] | None:
             spans.append(Span(path=path, start=gone[0], end=gone[-1], lines=come))
         elif index > 0:
             beside = runs[index - 1][1][-1]
-            spans.append(Span(path=path, start=beside.number, end=beside.number, lines=(beside.text, *come)))
+            spans.append(
+                Span(path=path, start=beside.number, end=beside.number, lines=(beside.text, *come))
+            )
         elif len(runs) > 1:
             beside = runs[1][1][0]
-            spans.append(Span(path=path, start=beside.number, end=beside.number, lines=(*come, beside.text)))
+            spans.append(
+                Span(path=path, start=beside.number, end=beside.number, lines=(*come, beside.text))
+            )
         else:
             return None
     return spans
 
 
-def _numbered(lines: Iterable[str], number: int) -> Iterator[Line]:
+def _numbered(lines: Iterable[str], number: int) -> Iterator[HunkLine]:
     for line in lines:
-        yield Line(sign=line[:1] or " ", text=line[1:], number=number)
+        yield HunkLine(sign=line[:1] or " ", text=line[1:], number=number)
         number += not line.startswith("+")

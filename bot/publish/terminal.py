@@ -1,30 +1,48 @@
-"""The same story for a terminal: plain text, gated, no markup. Pure."""
+"""Render a story as plain, sanitized text for a terminal. Pure."""
 
 from bot.domain.counted import counted
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Choice
 from bot.publish.before_acting import before_acting
 from bot.publish.evidence import agreement, held_out
-from bot.publish.markdown import Pen
-from bot.publish.report import ROWS_SHOWN, before_and_after, reproduce_command
-from bot.publish.story import Story, a_story, headline, winner
-from bot.publish.who_spoke import speakers, spend_by, spend_in_words
+from bot.publish.fix_sections import before_and_after
+from bot.publish.markdown import SafeWriter
+from bot.publish.model_costs import speakers, spend_by, spend_in_words
+from bot.publish.recalled import recalled_lessons
+from bot.publish.report import reproduce_command
+from bot.publish.story import Story, build_story, headline, winner
+
+ROWS_SHOWN = 30
+"""Maximum number of tests in the report."""
 
 
-def report_text(context: MissionContext, *, confidence: Confidence | None = None, secrets: tuple[str, ...] = ()) -> str:
-    """The same story for a terminal: plain text, gated, no markup."""
-    story = a_story(context, confidence=confidence, secrets=secrets)
+def report_text(
+    context: MissionContext, *, confidence: Confidence | None = None, secrets: tuple[str, ...] = ()
+) -> str:
+    """Render a mission as plain, sanitized text for a terminal."""
+    story = build_story(context, confidence=confidence, secrets=secrets)
     pen = story.pen
     lines = [headline(story), f"  {pen.line(story.reason, cap=1000)}"]
     if context.advice:
         lines.append(f"  {pen.line(context.advice, cap=1000)}")
     if context.question:
-        lines += ["", "Question", *(f"  {line}" for line in pen.block(context.question, cap=4000).splitlines())]
+        lines += [
+            "",
+            "Question",
+            *(f"  {line}" for line in pen.block(context.question, cap=4000).splitlines()),
+        ]
     if context.diagnosis is not None:
         lines += ["", "Cause", f"  {pen.line(context.diagnosis.cause, cap=2000)}"]
     lines += _text_of_fix(story)
     if context.lessons:
-        lines += ["", "Recalled", *(f"  {pen.line(r.lesson.sentence)} ({pen.line(r.reason)})" for r in context.lessons)]
+        lines += [
+            "",
+            "Recalled",
+            *(
+                f"  {pen.line(sentence)} ({pen.line(reason)})"
+                for sentence, reason in recalled_lessons(story)
+            ),
+        ]
     tried = [note for i in context.iterations if i.attempt for note in i.attempt.notes]
     if tried and story.outcome is not Outcome.FIXED:
         lines += ["", "Tried", *(f"  {pen.line(note)}" for note in tried)]
@@ -54,7 +72,8 @@ def _text_of_fix(story: Story) -> list[str]:
     pen = story.pen
     lines = ["", "Red to green"]
     lines += [
-        f"  {pen.line(c.name)}: {' -> '.join(before_and_after(c, story))}" for c in verification.table[:ROWS_SHOWN]
+        f"  {pen.line(c.name)}: {' -> '.join(before_and_after(c, story))}"
+        for c in verification.table[:ROWS_SHOWN]
     ]
     lines += _text_of_choices(story) or _text_of_change(story)
     doubts = (*verification.doubts, *candidate.warnings)
@@ -75,28 +94,37 @@ def _text_of_fix(story: Story) -> list[str]:
 
 
 def _text_of_change(story: Story) -> list[str]:
-    """Return the one change, with its diff."""
+    """Return the change with its diff."""
     if story.fix is None:
         return []
     candidate, verification = story.fix
-    title = f"  {story.pen.line(candidate.title)} ({winner(story)}, {story.context.candidates_tried} tried)"
+    tried = story.context.candidates_tried
+    title = f"  {story.pen.line(candidate.title)} ({winner(story)}, {tried} tried)"
     return ["", "Change", title, "", *story.pen.block(verification.diff).splitlines()]
 
 
 def _text_of_choices(story: Story) -> list[str]:
-    """Return the numbered changes that answer the question, each with its diff; empty when none is asked for."""
+    """Return the numbered choices with their diffs; empty without a question."""
     if story.outcome is not Outcome.NEEDS_HUMAN or not story.context.choices:
         return []
     lines = ["", "Choices"]
     for number, choice in enumerate(story.context.choices, start=1):
-        lines += [f"  {number}. {story.pen.line(choice.title)}", *_difference(choice, number, story.pen)]
+        lines += [
+            f"  {number}. {story.pen.line(choice.title)}",
+            *_difference(choice, number, story.pen),
+        ]
         lines += ["", *story.pen.block(choice.diff).splitlines(), ""]
     return lines[:-1]
 
 
-def _difference(choice: Choice, number: int, pen: Pen) -> list[str]:
+def _difference(choice: Choice, number: int, pen: SafeWriter) -> list[str]:
     """Return the input on which a choice and the first one differ."""
     if not choice.differs_on:
         return []
-    results = f": 1 gives {pen.line(choice.results[0])}, {number} gives {pen.line(choice.results[1])}"
-    return [f"     differs from 1 on {pen.line(choice.differs_on)}" + (results if any(choice.results) else "")]
+    results = (
+        f": 1 gives {pen.line(choice.results[0])}, {number} gives {pen.line(choice.results[1])}"
+    )
+    return [
+        f"     differs from 1 on {pen.line(choice.differs_on)}"
+        + (results if any(choice.results) else "")
+    ]

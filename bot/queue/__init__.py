@@ -1,1 +1,1 @@
-"""Step 2. Wait in line, survive a restart, spend no more than allowed."""
+"""Step 2: queue missions durably, within concurrency and rate limits."""

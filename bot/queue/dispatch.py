@@ -1,4 +1,4 @@
-"""From the inbox to the queue; also what a dead process left behind."""
+"""Hands deliveries from the inbox to the queue, including those of dead processes."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionR
 from bot.errors import QueueError
 from bot.ports import MissionQueue, Work
 from bot.queue.inbox import LEFT_S, Inbox
-from bot.queue.inbox_table import Waiting
+from bot.queue.inbox_table import WaitingDelivery
 
 log = logging.getLogger(__name__)
 
@@ -18,15 +18,16 @@ LONGEST_PAUSE_S = 30.0
 
 
 class Dispatcher:
-    """Puts every waiting delivery in line, for ever.
+    """Enqueues waiting deliveries until cancelled.
 
-    A delivery is marked only after the queue has it, and the queue takes a mission once: dying between the
-    two costs nothing, nor do two processes that both hand over what a third one left.
+    A delivery is marked as submitted only after the queue has stored it, and the queue stores a
+    mission once. So a crash between the two steps, or two processes handing over the same delivery,
+    does no harm.
 
     Args:
-        inbox: Where deliveries wait.
-        queue: Where missions wait.
-        look_s: How often to look for what another process left.
+        inbox: Source of the deliveries.
+        queue: Target queue.
+        look_s: Interval for checking deliveries left by other processes, in seconds.
     """
 
     def __init__(self, inbox: Inbox, queue: MissionQueue, *, look_s: float = LEFT_S) -> None:
@@ -35,14 +36,14 @@ class Dispatcher:
         self._look_s = look_s
 
     async def run(self) -> None:
-        """Until cancelled. Starts with what is there."""
+        """Deliver in a loop, first what is already there."""
         pause = FIRST_PAUSE_S
         while True:
             self._inbox.arrived.clear()
             try:
                 await self.deliver()
             except QueueError as error:
-                log.warning("the queue does not take work, trying again in %.1f s: %s", pause, error.message)
+                log.warning("queue unavailable, retrying in %.1f s: %s", pause, error.message)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE_S)
                 continue
@@ -51,42 +52,48 @@ class Dispatcher:
                 await asyncio.wait_for(self._inbox.arrived.wait(), self._look_s)
 
     async def deliver(self) -> int:
-        """Everything that waits now; how many were handed over.
+        """Enqueue all waiting deliveries and return their number.
 
         Raises:
-            QueueError: the queue or the inbox does not answer.
+            QueueError: the queue or the inbox is unavailable.
         """
         waiting = await self._inbox.waiting()
         read_at = asyncio.get_running_loop().time()
         failed: QueueError | None = None
-        # After an outage many wait; a person is not left to wait behind machines.
-        for done, one in enumerate(sorted(waiting, key=lambda one: not isinstance(one.work, Command))):
+        # Commands first: after an outage, people should not wait behind webhooks.
+        for done, one in enumerate(
+            sorted(waiting, key=lambda one: not isinstance(one.work, Command))
+        ):
             if asyncio.get_running_loop().time() - read_at > self._look_s:
-                # By now another process may have taken what is left, and ended it: who was stopped reads again.
+                # The list is stale: another process may have handed over and finished the rest.
+                # Read it again.
                 self._inbox.arrived.set()
                 return done
             try:
                 await self._hand_over(one)
             except QueueError as error:
-                # The others may still be taken.
+                # The other deliveries may still succeed.
                 failed = error
         if failed is not None:
             raise failed
         return len(waiting)
 
-    async def _hand_over(self, one: Waiting) -> None:
-        new = await put_in_line(one.work, self._queue)
+    async def _hand_over(self, one: WaitingDelivery) -> None:
+        new = await enqueue_work(one.work, self._queue)
         log.info(
-            "%s: %s", type(one.work).__name__, "queued" if new else "there already", extra={"delivery": one.delivery}
+            "%s: %s",
+            type(one.work).__name__,
+            "enqueued" if new else "already enqueued",
+            extra={"delivery": one.delivery},
         )
         await self._inbox.submitted(one.delivery)
 
 
-async def put_in_line(work: Work, queue: MissionQueue) -> bool:
-    """Each kind of work where it belongs; False when it is there already.
+async def enqueue_work(work: Work, queue: MissionQueue) -> bool:
+    """Enqueue each kind of work in its queue; return False if it is already there.
 
     Raises:
-        QueueError: the queue does not take it.
+        QueueError: the queue is unavailable.
     """
     match work:
         case MissionRequest():

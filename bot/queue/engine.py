@@ -1,4 +1,4 @@
-"""The engine: everything that takes longer than an answer is a durable workflow, on SQLite or on PostgreSQL."""
+"""The engine: durable workflows on SQLite or PostgreSQL for all work that outlasts a request."""
 
 import asyncio
 import hashlib
@@ -20,8 +20,8 @@ from bot.domain.request import Feedback, MissionRequest, RedHead
 from bot.errors import QueueError
 from bot.queue import executor
 from bot.queue.checkpoint import PAUSES_S, DurableCheckpoint
+from bot.queue.interruptions import InterruptionLimit
 from bot.queue.lost import LostWork
-from bot.queue.patience import Patience
 from bot.queue.postgres import Postgres
 from bot.queue.rows import COMMANDS, ENDED, NOTICES, Rows
 from bot.queue.sqlite_file import SqliteFile
@@ -34,47 +34,48 @@ Result = TypeVar("Result")
 P = ParamSpec("P")
 
 POLL_SQLITE_S, POLL_POSTGRES_S = 0.2, 0.5
-"""Looking costs nothing in a file; a server is looked at by every worker."""
+"""Polling intervals, in seconds. Polling a file is cheap; on a server, each worker adds load."""
 HOURLY = "7 * * * *"
 ANSWER_S = 8.0
-"""A server that does not answer in this time is away; GitHub waits ten seconds for us."""
+"""Timeout of a database call, in seconds: GitHub waits ten seconds for our answer."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How long the engine waits for what."""
+class EngineTiming:
+    """Intervals and rate limits of the engine."""
 
     poll_s: float | None = None
-    """Between two looks at a queue."""
+    """Interval between two polls of a queue, in seconds."""
     pauses_s: tuple[float, ...] = PAUSES_S
-    """Before a step is tried again that GitHub did not take."""
+    """Pauses before each retry of a failed GitHub step, in seconds."""
     beat_s: float = BEAT_S
-    """Between two signs of life of a worker, and two looks at who works."""
+    """Interval of heartbeats and liveness checks, in seconds."""
     ttl_s: float = TTL_S
-    """After so long a silence it is dead."""
+    """Time without a heartbeat after which a worker counts as dead, in seconds."""
     per_minute: int | None = None
-    """Missions begun in a minute, in all processes together."""
+    """Mission starts per minute, over all processes."""
     per_minute_each: int | None = None
-    """The same of one repository."""
+    """Mission starts per minute and repository, over all processes."""
     tidy_at: str = HOURLY
-    """When what is old is dropped, by one of all processes, as cron says it."""
+    """Cron schedule of the cleanup, which one process runs for all."""
 
 
 class DurableEngine:
-    """Work that survives `kill -9`: missions with a queue per repository, and what leads to them.
+    """A workflow engine whose missions survive `kill -9`; each repository has its own queue.
 
-    On SQLite one process at a time may hold the file; a second one refuses to launch. On PostgreSQL any number
-    work on the same missions, and those of a dead one are taken over by the others.
+    On SQLite, one process at a time may hold the file; a second one refuses to launch. On
+    PostgreSQL, any number of processes share the missions and take over those of dead workers.
 
     Args:
-        url: `sqlite:///` and the absolute path of the file, or `postgresql://…` of a database that is there.
-        handlers: What is done with each kind of work.
-        works: Whether this process works, or only puts work in line for others.
-        workers: Missions that run at the same time in this process.
-        workers_total: The same of all processes together; None does not limit.
-        pace: How long it waits, where the defaults do not fit.
+        url: `sqlite:///` and the absolute path of the file, or `postgresql://…` of an existing
+            database.
+        handlers: One handler for each kind of work.
+        works: True to run work, False to only enqueue it for other processes.
+        workers: Concurrent missions in this process.
+        workers_total: Concurrent missions over all processes; None for no limit.
+        pace: Intervals and rate limits, if not the defaults.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class DurableEngine:
         works: bool = True,
         workers: int = 2,
         workers_total: int | None = None,
-        pace: Pace | None = None,
+        pace: EngineTiming | None = None,
     ) -> None:
         self.name = _name()
         self._postgres = Postgres(url, self.name) if is_postgres(url) else None
@@ -93,25 +94,26 @@ class DurableEngine:
         if self._postgres is None and self._file is None:
             raise QueueError(
                 f"the engine runs on SQLite or PostgreSQL, not on {url.partition(':')[0]}",
-                f"leave METAAGENT_DATABASE_URL empty, or set it to {SQLITE}/path/to/engine.sqlite or postgresql://…",
+                "leave METAAGENT_DATABASE_URL empty, "
+                f"or set it to {SQLITE}/path/to/engine.sqlite or postgresql://…",
             )
         self.url = url
         self._handlers = handlers
-        self._pace = pace or Pace()
-        patience = Patience()
-        checkpoint = partial(DurableCheckpoint, self._pace.pauses_s, handlers.blobs, patience)
-        self._workflows = Workflows(handlers, checkpoint, self.submit, patience)
+        self._pace = pace or EngineTiming()
+        interruptions = InterruptionLimit()
+        checkpoint = partial(DurableCheckpoint, self._pace.pauses_s, handlers.blobs, interruptions)
+        self._workflows = Workflows(handlers, checkpoint, self.submit, interruptions)
         self._works = works
         self._workers, self._workers_total = workers, workers_total
         self._poll_s = self._pace.poll_s or (POLL_POSTGRES_S if self._postgres else POLL_SQLITE_S)
         self._rows: Rows | None = None
         self._turns: Turns | None = None
         self._one_thread = threading.Lock()
-        # Synchronous calls in threads of our own: dbos would replace the caller's pool by its own.
+        # Our own threads for blocking calls: dbos would replace the event loop's default executor.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="engine")
 
     async def launch(self) -> None:
-        """Take the file or join the others, recover what was running, begin to work.
+        """Lock the file or join the other processes, recover interrupted work and start working.
 
         Raises:
             QueueError: another process holds the file, or the database cannot be used.
@@ -119,13 +121,13 @@ class DurableEngine:
         await self._in_thread(self._launch)
 
     async def close(self) -> None:
-        """Stop; what runs goes on at the next launch, or in another process."""
+        """Stop; active missions continue at the next launch or in another process."""
         if self._rows is None:
             return
         try:
             await self._workflows.close()
-        except Exception as error:  # whatever it was, the rest is stopped all the same
-            log.warning("not everything was given back (%s)", type(error).__name__)
+        except Exception as error:  # of any handler; the engine must stop all the same
+            log.warning("closing the handlers failed (%s)", type(error).__name__)
         try:
             await self._in_thread(self._close)
         finally:
@@ -133,64 +135,69 @@ class DurableEngine:
 
     @property
     def is_working(self) -> bool:
-        """Whether it was launched and, where it works, watches what is worked on."""
+        """Return True if the engine is launched and its background threads are alive."""
         return self._rows is not None and (self._turns is None or self._turns.is_working)
 
     async def submit(self, request: MissionRequest, *, delay_s: float = 0.0) -> bool:
-        """Put a mission in line, to begin after a delay; False when it is there already and has not failed."""
+        """Enqueue a mission; return False if it is already there and has not failed."""
         new = await self._ask(Rows.submit, request, delay_s)
         if new:
             await self._handlers.begun(request)
             if await self.status(request.mission_id) in ENDED:
-                await self._handlers.ended(request.mission_id)  # it was quicker than we
+                await self._handlers.ended(request.mission_id)  # it finished before `begun` did
         return new
 
     async def settle(self, red: RedHead) -> bool:
-        """Watch a red head until its checks have settled; False when that is done already, or its mission is there."""
+        """Wait for the checks of a red head; return False if that is done or its mission exists."""
         return await self._ask(Rows.settle, red)
 
     async def command(self, command: Command) -> bool:
-        """Put what a person asked in line; False when it is there already."""
+        """Enqueue a command; return False if it is already there."""
         return await self._ask(Rows.enqueue, COMMANDS, command.command_id, command)
 
     async def feed_back(self, feedback: Feedback) -> None:
-        """Put a verdict of a human in line."""
+        """Enqueue human feedback on a proposal."""
         fate = feedback.fate or ("merged" if feedback.merged else "closed")
         of = feedback.mission_id or feedback.pull_request
         about = f"feedback:{feedback.repository.id}:{of}:{fate}:{feedback.delivery_id or ''}"
         await self._ask(Rows.enqueue, NOTICES, about, feedback)
 
     async def notice(self, change: Change) -> None:
-        """Put something that changes what is under way in line."""
+        """Enqueue a change that affects active missions."""
         content = hashlib.sha256(change.model_dump_json().encode()).hexdigest()[:32]
         await self._ask(Rows.enqueue, NOTICES, f"notice:{content}", change)
 
     async def cancel(self, mission_id: str) -> None:
-        """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""
+        """Cancel a mission, or the settling of the checks that would lead to it."""
         await self._ask(Rows.cancel, mission_id)
         await self._handlers.ended(mission_id)
 
     async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
-        """The missions that wait or run, of one repository or of all."""
+        """Return the waiting and running missions of one repository, or of all."""
         return await self._ask(Rows.under_way, repository_id)
 
     async def status(self, mission_id: str) -> str | None:
-        """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
+        """Return `waiting`, `running`, `done`, `failed`, `cancelled`, or None if unknown."""
         return await self._ask(Rows.status, mission_id)
 
     async def is_unanswered(self, mission_id: str) -> bool:
-        """Whether the settling of a head failed, so that its mission was never asked for."""
+        """Return True if settling the head failed, so that its mission was never requested."""
         return await self._ask(Rows.is_unanswered, mission_id)
 
     async def forget(self, before: datetime) -> int:
-        """Drop the rows of what ended before then; how many. Only so long is the same thing not done twice."""
+        """Delete rows of work that ended before a time; return their number.
+
+        Duplicates are recognized only while their row exists.
+        """
         return await self._ask(Rows.forget, before)
 
     async def steps(self, mission_id: str) -> tuple[str, ...]:
-        """The names of the steps a mission has behind it."""
+        """Return the names of the completed steps of a mission."""
         return await self._ask(Rows.steps, mission_id)
 
-    async def _ask(self, call: Callable[Concatenate[Rows, P], Result], *arguments: P.args, **named: P.kwargs) -> Result:
+    async def _ask(
+        self, call: Callable[Concatenate[Rows, P], Result], *arguments: P.args, **named: P.kwargs
+    ) -> Result:
         if self._rows is None:
             raise QueueError("the engine is not launched")
         within = None if self._postgres is None else ANSWER_S
@@ -198,14 +205,18 @@ class DurableEngine:
 
     async def _in_thread(self, call: Callable[[], Result], within: float | None = None) -> Result:
         try:
-            return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(self._threads, call), within)
+            return await asyncio.wait_for(
+                asyncio.get_running_loop().run_in_executor(self._threads, call), within
+            )
         except (QueueError, asyncio.CancelledError):
             raise
         except Exception as error:
-            # dbos and the database below it raise many kinds; to the bot they are one.
-            raise QueueError(f"the engine does not answer ({type(error).__name__})", "look at its log") from error
+            # dbos and the drivers raise many kinds of errors; callers handle one.
+            raise QueueError(
+                f"the engine does not answer ({type(error).__name__})", "see the engine's log"
+            ) from error
 
-    # --- below: in a thread ---------------------------------------------------------------------
+    # --- blocking code, run in a thread -----------------------------------------------------------
 
     def _launch(self) -> None:
         if self._file is not None:
@@ -216,7 +227,7 @@ class DurableEngine:
             if self._works:
                 self._work()
             else:
-                executor.make_tables(self.url)
+                executor.create_tables(self.url)
             self._rows = self._rows or Rows(self.url, self._alone)
         except BaseException:
             self._leave()
@@ -224,7 +235,7 @@ class DurableEngine:
 
     def _work(self) -> None:
         if self._postgres is not None:
-            self._postgres.beat()  # before the first mission is ours
+            self._postgres.beat()  # before claiming, else it looks dead to others
         share = executor.Share(
             workers=self._workers,
             total=self._workers_total,
@@ -234,14 +245,16 @@ class DurableEngine:
             tidy_at=self._pace.tidy_at,
             shared=self._postgres is not None,
         )
-        executor.launch(self.url, self.name, self._workflows, share)
+        executor.create_tables(self.url)
         self._rows = Rows(self.url, self._alone)
+        executor.set_limits(self._rows, share)
+        executor.launch(self.url, self.name, self._workflows, share)
         dead = executor.DeadWork(self._rows, executor.library_recovery())
         turns: list[Turn] = [LostWork(self._rows, self.name, self._workflows.at_work).find_lost]
         if self._postgres is None:
-            # Who holds the file is alone: all others that ever worked on it are gone.
+            # The file's lock proves that every other executor in the rows is dead.
             for gone in dead.running().keys() - {self.name}:
-                dead.take_back(gone)
+                dead.recover(gone)
         else:
             supervisor = Supervisor(self._postgres, dead, ttl_s=self._pace.ttl_s)
             turns += [supervisor.beat, supervisor.judge]
@@ -260,16 +273,20 @@ class DurableEngine:
             self._leave()
 
     def _hand_back(self) -> None:
-        """Not a death: others, or we at the next start, go on at once."""
+        """Release active missions, so that they continue at once elsewhere or at the next start."""
         if self._rows is None:
             return
         try:
-            executor.put_back(self._rows, self._rows.running(self.name), self.name)
-        except Exception as error:  # its kind is the database's; a stop is not held up by one that is away
-            log.warning("what runs is taken back later, as a dead process's is (%s)", type(error).__name__)
+            executor.requeue(self._rows, self._rows.running(self.name), self.name)
+        except Exception as error:  # of any driver; an unavailable database must not block the stop
+            log.warning(
+                "releasing active missions failed, others take them over after the timeout (%s)",
+                type(error).__name__,
+            )
 
     def _leave(self) -> None:
-        with ExitStack() as parts:  # the last one first, each of them whatever becomes of the others
+        # Closed in reverse order, each one even if another fails.
+        with ExitStack() as parts:
             if self._file is not None:
                 parts.callback(self._file.drop)
             if self._postgres is not None:
@@ -283,5 +300,5 @@ class DurableEngine:
 
 
 def _name() -> str:
-    """Of this process among all that ever worked on the database."""
+    """Return a name for this process that no other executor ever had."""
     return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"

@@ -1,4 +1,4 @@
-"""Every delivery on disk before the answer; a delivery once."""
+"""The inbox: stores every delivery on disk before it is acknowledged, and each one once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,48 +9,51 @@ from itertools import islice
 from bot.domain.delivery import Receipt
 from bot.domain.request import Ignored
 from bot.ports import Clock, Work
-from bot.queue.inbox_table import MOST_ASKED, Entry, InboxTable, Waiting
+from bot.queue.inbox_table import MOST_ASKED, InboxEntry, InboxTable, WaitingDelivery
 from bot.store.database import Database
 
 MOST_AT_ONCE = MOST_ASKED
 """Deliveries written in one transaction."""
 BUSY_S = 4.0
-"""The longest wait for another process's write: well below the time GitHub gives us for an answer."""
+"""Timeout for another process's write lock, in seconds; GitHub waits ten for our answer."""
 LEFT_S = 10.0
-"""After so long a delivery that another process took in, and did not hand over, is ours: that process died."""
+"""Age at which another process's unsubmitted delivery is taken over, in seconds."""
 
 UNREAD = timedelta(days=3)
-"""So long what cannot be read waits for a process of the version that wrote it: GitHub delivers no longer, either."""
+"""Time for which an unreadable delivery waits for a process of its version.
+
+GitHub offers redelivery for the same time.
+"""
 
 AskStatus = Callable[[str], Awaitable[str | None]]
 
 
 class Inbox:
-    """Deliveries in the database, on its disk: what was answered 202 is never lost.
+    """Deliveries in the database: one that was answered with 202 is never lost.
 
-    Those that come while the disk is busy with others are written together: one wait for the disk answers many.
-    Several processes may take deliveries in; each hands over its own, and one of them also those of the dead.
+    Deliveries that arrive during a write are written together by the next one. Several processes
+    may accept deliveries. Each one submits its own, and one of them also those of dead processes.
 
     Args:
-        database: Ours, opened for the inbox alone, so that no delivery waits for what else this process writes.
-        clock: Stamps the rows.
-        status: Asks the queue how a mission is; a delivery of a failed mission is let through again.
+        database: A connection for the inbox alone, so that no delivery waits for other writes.
+        clock: Time source for the rows.
+        status: Returns a mission's status; a delivery for a failed mission is accepted again.
     """
 
     def __init__(self, database: Database, clock: Clock, status: AskStatus | None = None) -> None:
         self._table = InboxTable(database)
         self._clock = clock
         self._status = status
-        self._pending: dict[asyncio.Future[Receipt], Entry] = {}
+        self._pending: dict[asyncio.Future[Receipt], InboxEntry] = {}
         self._writing: asyncio.Task[None] | None = None
         self._moving: asyncio.Task[None] | None = None
         self._taken_in: set[str] = set()
         self._has_left = False
         self.arrived = asyncio.Event()
-        """Set when there is something to submit."""
+        """Set when deliveries are waiting to be submitted."""
 
     def open(self) -> None:
-        """Connect, and bring the tables up to date.
+        """Connect and migrate the tables.
 
         Raises:
             QueueError: the database cannot be used.
@@ -62,22 +65,27 @@ class Inbox:
         self._table.close()
 
     async def accept(  # noqa: PLR0917 -- one column each
-        self, delivery: str, event: str, action: str | None, decision: Work | Ignored, fingerprint: str | None = None
+        self,
+        delivery: str,
+        event: str,
+        action: str | None,
+        decision: Work | Ignored,
+        fingerprint: str | None = None,
     ) -> Receipt:
-        """Write a delivery down and say what becomes of it.
+        """Store a delivery and return its receipt.
 
         Args:
-            delivery: GitHub's id.
-            event: Its event.
+            delivery: GitHub's delivery id.
+            event: The event's name.
             action: The event's action.
-            decision: Work, or why there is none.
-            fingerprint: Of the signed body. The same one under another id is a duplicate, also of a mission that
-                failed: GitHub keeps the id when it delivers again.
+            decision: The work to do, or the reason to ignore the event.
+            fingerprint: Digest of the signed body. The same body under another id is a duplicate,
+                even if its mission failed: GitHub's own redelivery keeps the id.
 
         Raises:
-            QueueError: it could not be written.
+            QueueError: the delivery could not be stored.
         """
-        entry = Entry(
+        entry = InboxEntry(
             delivery=delivery,
             event=event,
             action=action,
@@ -87,38 +95,53 @@ class Inbox:
         )
         receipt = await self._write(entry)
         mission = receipt.mission_id
-        if receipt.result == "duplicate" and mission is not None and await self._has_failed(mission):
+        if (
+            receipt.result == "duplicate"
+            and mission is not None
+            and await self._has_failed(mission)
+        ):
             receipt = await self._write(replace(entry, again=True))
         return receipt
 
-    async def waiting(self) -> tuple[Waiting, ...]:
-        """What is on disk, not yet in the queue and ours to put there, oldest first."""
+    async def waiting(self) -> tuple[WaitingDelivery, ...]:
+        """Return the deliveries that this process has to submit, oldest first."""
         had_left = self._has_left
         now = self._clock.now()
-        self._has_left, found = await asyncio.to_thread(self._table.waiting, (now - UNREAD).isoformat())
+        self._has_left, found = await asyncio.to_thread(
+            self._table.waiting, (now - UNREAD).isoformat()
+        )
         if self._has_left and not had_left:
-            return found  # whoever had what is left before us is dead
+            return found  # this process has just taken over from a dead one
         before = (now - timedelta(seconds=LEFT_S)).isoformat()
-        ours = [one for one in found if one.delivery in self._taken_in or (self._has_left and one.received_at < before)]
+        ours = [
+            one
+            for one in found
+            if one.delivery in self._taken_in or (self._has_left and one.received_at < before)
+        ]
         return tuple(ours)
 
     async def submitted(self, delivery: str) -> None:
-        """The queue has it now."""
+        """Mark a delivery as submitted to the queue."""
         await asyncio.to_thread(self._table.mark, delivery)
         self._taken_in.discard(delivery)
 
-    async def known(self, deliveries: Sequence[str]) -> frozenset[str]:
-        """Which of these deliveries came in."""
-        return await asyncio.to_thread(self._table.known, deliveries)
+    async def find_known(self, deliveries: Sequence[str]) -> frozenset[str]:
+        """Return those of the given deliveries that were received."""
+        return await asyncio.to_thread(self._table.find_known, deliveries)
 
     async def purge(self, older_than: timedelta) -> int:
-        """Forget settled deliveries; how many. GitHub offers redelivery for three days."""
-        return await asyncio.to_thread(self._table.purge, (self._clock.now() - older_than).isoformat())
+        """Delete old settled deliveries and return their number.
+
+        GitHub redelivers for three days.
+        """
+        return await asyncio.to_thread(
+            self._table.purge, (self._clock.now() - older_than).isoformat()
+        )
 
     async def _has_failed(self, mission: str) -> bool:
         return self._status is not None and await self._status(mission) == "failed"
 
-    async def _write(self, entry: Entry) -> Receipt:
+    async def _write(self, entry: InboxEntry) -> Receipt:
         written: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self._pending[written] = entry
         if self._writing is None or self._writing.done():
@@ -126,7 +149,8 @@ class Inbox:
         try:
             return await written
         finally:
-            # Whoever asked may have given up: while a server is silent nothing piles up behind it.
+            # The caller may have timed out: entries must not pile up while the database is
+            # unavailable.
             self._pending.pop(written, None)
 
     async def _write_pending(self) -> None:
@@ -140,7 +164,7 @@ class Inbox:
                 self._hand_over(receipts)
             for number, written in enumerate(group):
                 if written.done():
-                    continue  # whoever asked went away; the delivery is on disk all the same
+                    continue  # the caller timed out; the delivery is stored all the same
                 if isinstance(receipts, BaseException):
                     written.set_exception(receipts)
                 else:

@@ -1,4 +1,4 @@
-"""The inbox's rows, written in groups: each group is one transaction that is on disk when it returns."""
+"""The inbox's table. Deliveries are written in groups, one durable transaction for each group."""
 
 import logging
 import sqlite3
@@ -24,25 +24,29 @@ VALUES (:id, :event, :action, :received_at, :state, :reason, :mission_id, :work,
 ON CONFLICT (id) DO UPDATE SET times = delivery.times + 1
 """
 WRITE_AGAIN = WRITE + ", state = excluded.state, work = excluded.work, reason = excluded.reason"
-"""A delivery of a mission that failed waits once more."""
+"""Sets a delivery for a failed mission back to waiting."""
 KNOWN = "SELECT id FROM delivery WHERE id IN ({})"
 BODIES = "SELECT fingerprint FROM delivery WHERE fingerprint IN ({}) AND fingerprint IS NOT NULL"
 LIVE = """
 SELECT mission_id FROM delivery
 WHERE mission_id IN ({}) AND mission_id IS NOT NULL AND state NOT IN ('ignored', 'duplicate')
 """
-"""Said so that SQLite goes by the missions: everything that waits would be looked at for each group."""
+"""The NOT NULL makes SQLite use the index on missions instead of scanning all waiting rows."""
 WAITING = """
-SELECT id, received_at, work FROM delivery WHERE state = 'waiting' AND work IS NOT NULL ORDER BY received_at, seq
+SELECT id, received_at, work FROM delivery
+WHERE state = 'waiting' AND work IS NOT NULL ORDER BY received_at, seq
 """
-GIVEN_UP = "UPDATE delivery SET state = 'ignored', reason = 'not readable' WHERE id = :id AND state = 'waiting'"
+GIVEN_UP = (
+    "UPDATE delivery SET state = 'ignored', reason = 'not readable'"
+    " WHERE id = :id AND state = 'waiting'"
+)
 SUBMITTED = "UPDATE delivery SET state = 'submitted' WHERE id = :id AND state = 'waiting'"
 SETTLED = "DELETE FROM delivery WHERE state != 'waiting' AND received_at < :before"
 
 MOST_ASKED = 256
-"""Values of one question."""
+"""Values in one query."""
 CHECKPOINT_AFTER = 500
-"""Groups in SQLite's write-ahead log before they are moved into the file; no delivery waits for that."""
+"""Write groups in SQLite's write-ahead log before a checkpoint, which delays no delivery."""
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +54,8 @@ Answer = TypeVar("Answer")
 _WORK: TypeAdapter[Work] = TypeAdapter(Work)
 
 
-class Waiting(Frozen):
-    """A delivery that is on disk and not yet in the queue."""
+class WaitingDelivery(Frozen):
+    """A stored delivery that is not yet in the queue."""
 
     delivery: str
     received_at: str
@@ -59,8 +63,8 @@ class Waiting(Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A delivery that is to be written down; its parts were checked where they were made."""
+class InboxEntry:
+    """A delivery to store; its parts are validated already."""
 
     delivery: str
     event: str
@@ -68,21 +72,25 @@ class Entry:
     decision: Work | Ignored
     received_at: str
     fingerprint: str | None = None
-    """Of its signed body."""
+    """Digest of the signed body."""
     again: bool = False
-    """Its mission failed: let it through once more."""
+    """True if its mission failed and it is accepted again."""
 
     @property
     def mission_id(self) -> str | None:
-        """The mission it asks for; other work is done once for each delivery."""
-        return self.decision.mission_id if isinstance(self.decision, MissionRequest | RedHead) else None
+        """Return the requested mission's id; other kinds of work have none."""
+        return (
+            self.decision.mission_id
+            if isinstance(self.decision, MissionRequest | RedHead)
+            else None
+        )
 
 
 class InboxTable:
-    """The rows; every method may raise a QueueError, and may be called from any thread.
+    """The table of deliveries. Every method is thread-safe and may raise a QueueError.
 
     Args:
-        database: Where they are; of its own, so that no delivery waits for what others of this process do.
+        database: A connection for this table alone, so that no delivery waits for other writes.
     """
 
     def __init__(self, database: Database) -> None:
@@ -92,14 +100,15 @@ class InboxTable:
         self._groups = 0
         self._open = False
         self._unread: set[str] = set()
-        """Deliveries that cannot be read, and about which that was said."""
+        """Unreadable deliveries that were already logged."""
 
     def open(self) -> None:
         """Connect."""
 
         def begin(tx: Transaction) -> None:
             if self._file is not None:
-                tx.execute("PRAGMA wal_autocheckpoint=0")  # `checkpoint` does it, beside the answers
+                # `checkpoint` does it instead, beside the deliveries.
+                tx.execute("PRAGMA wal_autocheckpoint=0")
 
         self._open = True
         self._run(begin)
@@ -109,19 +118,19 @@ class InboxTable:
         self._open = False
         self._database.close()
 
-    def write(self, entries: Sequence[Entry]) -> list[Receipt]:
-        """Write deliveries down, all or none, and say what becomes of each."""
-        receipts = self._run(lambda tx: _written(tx, entries))
+    def write(self, entries: Sequence[InboxEntry]) -> list[Receipt]:
+        """Store deliveries, all or none, and return a receipt for each."""
+        receipts = self._run(lambda tx: _write_group(tx, entries))
         self._groups += 1
         return receipts
 
     @property
     def wants_checkpoint(self) -> bool:
-        """Whether the write-ahead log has grown so far that it is to be moved into the file."""
+        """Return True if the write-ahead log is due for a checkpoint."""
         return self._file is not None and self._groups >= CHECKPOINT_AFTER
 
     def checkpoint(self) -> None:
-        """Move the write-ahead log into the file by a connection of its own: those who write do not wait for it."""
+        """Checkpoint the write-ahead log on its own connection, so that writers do not wait."""
         if self._file is None or not self._moving.acquire(blocking=False):
             return
         try:
@@ -129,56 +138,63 @@ class InboxTable:
             with closing(sqlite3.connect(self._file, isolation_level=None)) as database:
                 database.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
-            log.warning("the inbox's log stays as long as it is: %s", error)
+            log.warning("checkpoint of the inbox failed: %s", error)
         finally:
             self._moving.release()
 
-    def waiting(self, unread_since: str = "") -> tuple[bool, tuple[Waiting, ...]]:
-        """What is not yet in the queue, oldest first; and whether what dead processes left is ours.
+    def waiting(self, unread_since: str = "") -> tuple[bool, tuple[WaitingDelivery, ...]]:
+        """Return unsubmitted deliveries, oldest first, and whether this process recovers others'.
 
         Args:
-            unread_since: What came before then (ISO 8601) and cannot be read here is given up, if it is ours to do so.
+            unread_since: ISO 8601 time; unreadable deliveries received before it are given up by
+                the process that recovers others' deliveries.
         """
 
-        def read(tx: Transaction) -> tuple[bool, tuple[Waiting, ...]]:
-            readable: list[Waiting] = []
+        def read(tx: Transaction) -> tuple[bool, tuple[WaitingDelivery, ...]]:
+            readable: list[WaitingDelivery] = []
             keeps = tx.keep("left")
             for delivery, received_at, work in tx.execute(WAITING):
                 try:
                     parsed = _WORK.validate_json(work)
                 except ValidationError:
-                    # Written by another version of us; one such row must not hold up the others.
+                    # Another version wrote this row; it must not block the others.
                     if keeps and received_at < unread_since:
-                        log.exception("given up: no process could read it", extra={"delivery": delivery})
+                        log.exception(
+                            "unreadable delivery expired, giving up", extra={"delivery": delivery}
+                        )
                         tx.change(GIVEN_UP, {"id": delivery})
                     else:
                         self._say_unread(delivery)
                 else:
-                    readable.append(Waiting(delivery=delivery, received_at=received_at, work=parsed))
+                    readable.append(
+                        WaitingDelivery(delivery=delivery, received_at=received_at, work=parsed)
+                    )
             return keeps, tuple(readable)
 
         return self._run(read)
 
     def _say_unread(self, delivery: str) -> None:
-        """A newer process wrote it, and hands it over; should it die, others of its version do."""
+        """Log an unreadable delivery once; a process of a newer version will submit it."""
         if delivery not in self._unread:
-            log.warning("it cannot be read here and waits for who can", extra={"delivery": delivery})
+            log.warning(
+                "unreadable delivery, left to a newer process", extra={"delivery": delivery}
+            )
             self._unread.add(delivery)
 
     def mark(self, delivery: str) -> None:
-        """The queue has it now."""
+        """Mark a delivery as submitted to the queue."""
         self._run(lambda tx: tx.change(SUBMITTED, {"id": delivery}))
 
-    def known(self, deliveries: Sequence[str]) -> frozenset[str]:
-        """Which of these came in."""
+    def find_known(self, deliveries: Sequence[str]) -> frozenset[str]:
+        """Return those of the given deliveries that were received."""
         known: set[str] = set()
         for start in range(0, len(deliveries), MOST_ASKED):
             asked = deliveries[start : start + MOST_ASKED]
-            known.update(self._run(partial(_found, query=KNOWN, values=asked)))
+            known.update(self._run(partial(_select_known, query=KNOWN, values=asked)))
         return frozenset(known)
 
     def purge(self, before: str) -> int:
-        """Forget what was settled before a moment (ISO 8601); how many."""
+        """Delete deliveries settled before an ISO 8601 time; return their number."""
         return self._run(lambda tx: tx.change(SETTLED, {"before": before}))
 
     def _run(self, call: Callable[[Transaction], Answer]) -> Answer:
@@ -190,13 +206,17 @@ class InboxTable:
             raise QueueError(f"the inbox cannot be used: {error.message}", error.advice) from error
 
 
-def _written(tx: Transaction, entries: Sequence[Entry]) -> list[Receipt]:
-    """A few statements for all: of two groups with the same missions one comes after the other."""
+def _write_group(tx: Transaction, entries: Sequence[InboxEntry]) -> list[Receipt]:
+    """Store a group in a few statements; a lock serializes groups of several processes."""
     tx.alone("inbox")
     new = [entry for entry in entries if not entry.again]
-    known = _found(tx, KNOWN, [entry.delivery for entry in new])
-    bodies = _found(tx, BODIES, [entry.fingerprint for entry in new if entry.fingerprint is not None])
-    live = _found(tx, LIVE, [entry.mission_id for entry in new if entry.mission_id is not None])
+    known = _select_known(tx, KNOWN, [entry.delivery for entry in new])
+    bodies = _select_known(
+        tx, BODIES, [entry.fingerprint for entry in new if entry.fingerprint is not None]
+    )
+    live = _select_known(
+        tx, LIVE, [entry.mission_id for entry in new if entry.mission_id is not None]
+    )
     receipts = []
     rows: dict[bool, list[dict[str, object]]] = {False: [], True: []}
     for entry in entries:
@@ -213,26 +233,32 @@ def _written(tx: Transaction, entries: Sequence[Entry]) -> list[Receipt]:
     return receipts
 
 
-def _receipt(entry: Entry, known: set[str], bodies: set[str], live: set[str]) -> Receipt:
-    """What becomes of it, given the deliveries and bodies that came and the missions that were asked for."""
+def _receipt(entry: InboxEntry, known: set[str], bodies: set[str], live: set[str]) -> Receipt:
+    """Return the receipt of an entry, given the known deliveries, bodies and live missions."""
     earlier = None
     if entry.again:
         pass
     elif entry.delivery in known:
         earlier = "this delivery came before"
     elif entry.fingerprint in bodies:
-        # Without its mission: a replay must not begin a mission again that failed.
-        return Receipt(delivery=entry.delivery, result="duplicate", reason="its body came before, under another id")
+        # No mission id here: a replayed body must not restart a failed mission.
+        return Receipt(
+            delivery=entry.delivery,
+            result="duplicate",
+            reason="its body came before, under another id",
+        )
     elif entry.mission_id in live:
         earlier = "another check of the same commit asked before"
     if earlier is not None:
-        return Receipt(delivery=entry.delivery, result="duplicate", reason=earlier, mission_id=entry.mission_id)
+        return Receipt(
+            delivery=entry.delivery, result="duplicate", reason=earlier, mission_id=entry.mission_id
+        )
     if isinstance(entry.decision, Ignored):
         return Receipt(delivery=entry.delivery, result="ignored", reason=entry.decision.reason)
     return Receipt(delivery=entry.delivery, result="queued", mission_id=entry.mission_id)
 
 
-def _row(entry: Entry, receipt: Receipt) -> dict[str, object]:
+def _row(entry: InboxEntry, receipt: Receipt) -> dict[str, object]:
     queued = receipt.result == "queued"
     return {
         "id": entry.delivery,
@@ -247,12 +273,14 @@ def _row(entry: Entry, receipt: Receipt) -> dict[str, object]:
     }
 
 
-def _found(tx: Transaction, query: str, values: Sequence[str]) -> set[str]:
-    """Those of the values that a query with one gap for all of them finds; at most MOST_ASKED."""
+def _select_known(tx: Transaction, query: str, values: Sequence[str]) -> set[str]:
+    """Return those of the values that a query finds; at most MOST_ASKED values."""
     if not values:
         return set()
-    # A power of two, the last value again and again: few different statements, each is prepared once.
+    # Pad to a power of two with the last value: few distinct statements, each prepared once.
     asked = [*values, *[values[-1]] * ((1 << (len(values) - 1).bit_length()) - len(values))]
     gaps = ", ".join(f":v{number}" for number in range(len(asked)))
-    found = tx.execute(query.format(gaps), {f"v{number}": value for number, value in enumerate(asked)})
+    found = tx.execute(
+        query.format(gaps), {f"v{number}": value for number, value in enumerate(asked)}
+    )
     return {str(row[0]) for row in found}

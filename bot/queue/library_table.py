@@ -1,18 +1,18 @@
-"""The library's table of workflows, for what it has no call for: one repository's missions, and what is still ours."""
+"""Direct access to the library's workflow table, for queries that its API lacks."""
 
 from collections.abc import Sequence
 from typing import Any
 
 ENGINE, TABLES = "engine", "tables"
-"""What is private in the library, and promised nowhere; a contract test watches it."""
+"""Private attributes of the library, not covered by its API; a contract test watches them."""
 
 
 class LibraryTable:
-    """Its rows of workflows, by its own connection.
+    """The library's workflow rows, over the library's own connection pool.
 
     Args:
-        engine: Of the library below it.
-        table: As that library knows it.
+        engine: The library's SQLAlchemy engine.
+        table: The library's SQLAlchemy table.
     """
 
     def __init__(self, engine: Any, table: Any) -> None:
@@ -20,20 +20,33 @@ class LibraryTable:
         self._table = table
 
     def in_partition(self, name: str, partition: str, states: Sequence[str]) -> tuple[str, ...]:
-        """The ids of the workflows of one kind in one partition, the oldest first."""
+        """Return the ids of one partition's workflows of one name, oldest first."""
         column = self._table.c
-        wanted = (column.name == name, column.queue_partition_key == partition, column.status.in_(states))
-        found = self._table.select().with_only_columns(column.workflow_uuid).where(*wanted).order_by(column.created_at)
+        wanted = (
+            column.name == name,
+            column.queue_partition_key == partition,
+            column.status.in_(states),
+        )
+        found = (
+            self._table.select()
+            .with_only_columns(column.workflow_uuid)
+            .where(*wanted)
+            .order_by(column.created_at)
+        )
         with self._engine.connect() as connection:
             return tuple(row[0] for row in connection.execute(found))
 
-    def put_back(self, names: Sequence[str], queue: str, executor: str) -> int:
-        """Put what an executor still works on, as the rows say at this moment, in a line again; how many.
+    def requeue(self, names: Sequence[str], queue: str, executor: str) -> int:
+        """Requeue the workflows that an executor still holds; return their number.
 
-        Somebody who stopped it meanwhile, or an executor who took it, keeps it.
+        Workflows that were cancelled or claimed by another executor meanwhile stay untouched.
         """
         column = self._table.c
-        still = (column.workflow_uuid.in_(list(names)), column.status == "PENDING", column.executor_id == executor)
+        still = (
+            column.workflow_uuid.in_(list(names)),
+            column.status == "PENDING",
+            column.executor_id == executor,
+        )
         back = self._table.update().where(*still)
         with self._engine.begin() as connection:
             changed = connection.execute(
@@ -52,7 +65,7 @@ class LibraryTable:
 
 
 def library_table(client: Any) -> LibraryTable | None:
-    """The table behind a client of the library, while it is where it was."""
+    """Return the workflow table of a client, or None if the library's internals changed."""
     system = getattr(client, "_sys_db", None)
     engine, tables = getattr(system, ENGINE, None), getattr(system, TABLES, None)
     table = getattr(tables, "workflow_status", None)

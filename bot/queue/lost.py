@@ -1,4 +1,4 @@
-"""What this process claimed and does not work on: its checkpoint, or its end, could not be written."""
+"""Recovery of workflows that this process claimed but lost when a database write failed."""
 
 import logging
 from collections import Counter
@@ -6,9 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 LOOKS, MOST_LOOKS = 3, 120
-"""Idle at so many looks in a row is lost; twice as many after each loss, and never more than the latter."""
+"""Looks in a row at which a workflow must be idle to count as lost.
+
+The first number doubles after each loss, up to the second.
+"""
 LOSSES = 12
-"""After so many a mission is given up: what breaks the same way for an hour is no accident, and may cost money."""
+"""Losses after which a mission is given up: an hour of the same failure may cost money."""
 WHY = "what it found out could not be written down"
 
 Claim = tuple[str, int | None]
@@ -17,34 +20,37 @@ log = logging.getLogger(__name__)
 
 
 class Claims(Protocol):
-    """The engine's rows."""
+    """The rows claimed by an executor."""
 
     def running(self, executor: str) -> Sequence[Any]:
-        """The rows of what is worked on by one executor."""
+        """Return the rows that an executor works on."""
         ...
 
-    def put_back(self, names: Sequence[str], queue: str, executor: str) -> None:
-        """Put what is worked on by an executor in a line again."""
+    def requeue(self, names: Sequence[str], queue: str, executor: str) -> None:
+        """Requeue workflows that an executor holds."""
         ...
 
     def give_up(self, mission_id: str, times: int, why: str) -> None:
-        """Stop a mission, after somebody was asked to tell it."""
+        """Cancel a mission and enqueue a report of it."""
         ...
 
 
 class LostWork:
-    """Looks for it, and puts it in line again.
+    """Finds lost workflows and requeues them.
 
-    A row is ours a moment before somebody begins to work on it, and a moment after he ended: only what is idle at
-    several looks in a row is lost. Were it wrong, the engine would refuse to write for one of the two who then work.
+    A row is claimed shortly before work on it begins and released shortly after it ends. So only
+    rows that are idle at several looks in a row are lost. If that is wrong and two workers run the
+    same workflow, the engine refuses the writes of one of them.
 
     Args:
         claims: The engine's rows.
-        executor: This process in them.
-        at_work: What this process works on.
+        executor: The name of this process in these rows.
+        at_work: Returns the workflows that this process runs.
     """
 
-    def __init__(self, claims: Claims, executor: str, at_work: Callable[[], Collection[str]]) -> None:
+    def __init__(
+        self, claims: Claims, executor: str, at_work: Callable[[], Collection[str]]
+    ) -> None:
         self._claims = claims
         self._executor = executor
         self._at_work = at_work
@@ -52,26 +58,30 @@ class LostWork:
         self._losses: Counter[str] = Counter()
 
     def find_lost(self) -> tuple[str, ...]:
-        """Look once; what was put in line again, or given up."""
+        """Look once; return the workflows that were requeued or given up."""
         rows = self._claims.running(self._executor)
         at_work = self._at_work()
-        idle = {(row.workflow_id, row.dequeued_at): row for row in rows if row.workflow_id not in at_work}
+        idle = {
+            (row.workflow_id, row.dequeued_at): row
+            for row in rows
+            if row.workflow_id not in at_work
+        }
         self._looks = Counter({claim: self._looks[claim] + 1 for claim in idle})
         lost = [claim for claim in idle if self._looks[claim] > self._patience(claim[0])]
         for claim in lost:
-            self._take_back(idle[claim])
-            del self._looks[claim]  # when it is claimed again, nobody has looked yet
+            self._recover(idle[claim])
+            del self._looks[claim]  # a new claim starts from zero
         return tuple(name for name, _ in lost)
 
     def _patience(self, name: str) -> int:
         return min(LOOKS << min(self._losses[name], LOSSES), MOST_LOOKS)
 
-    def _take_back(self, row: Any) -> None:
+    def _recover(self, row: Any) -> None:
         name, losses = row.workflow_id, self._losses[row.workflow_id] + 1
         if row.name == "mission" and losses > LOSSES:
-            log.error("could not be written down %d times and is given up: %s", losses, name)
+            log.error("storing failed %d times, giving up: %s", losses, name)
             self._claims.give_up(name, losses, WHY)
         else:
-            log.warning("nobody works on it any more; in line again: %s", name)
-            self._claims.put_back([name], row.queue_name, self._executor)
+            log.warning("workflow idle, requeued: %s", name)
+            self._claims.requeue([name], row.queue_name, self._executor)
         self._losses[name] = losses

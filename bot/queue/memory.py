@@ -1,4 +1,4 @@
-"""A checkpoint that lives as long as the process: for the command line and for tests."""
+"""An in-memory checkpoint, for the command line and for tests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,10 +10,10 @@ Value = TypeVar("Value", bound=BaseModel)
 
 
 class MemoryCheckpoint:
-    """Runs every step once and forgets with the process.
+    """Runs every step once; nothing survives the process.
 
     Args:
-        through_json: Send every value through JSON, as the durable checkpoint does; for tests.
+        through_json: Convert every result to JSON and back, like the durable checkpoint; for tests.
     """
 
     def __init__(self, *, through_json: bool = False) -> None:
@@ -22,14 +22,16 @@ class MemoryCheckpoint:
 
     @property
     def names(self) -> frozenset[str]:
-        """The steps that ran."""
+        """Return the names of the steps that ran."""
         return frozenset(self._names)
 
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
-        """The value of calling it now.
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
+        """Run a step and return its result.
 
         Raises:
-            ValueError: the name was used before; replay would confuse the two.
+            ValueError: the name was used before; a replay would confuse the two steps.
         """
         if name in self._names:
             raise ValueError(f"two steps of one mission are called {name}")
@@ -38,5 +40,5 @@ class MemoryCheckpoint:
         return returns.model_validate_json(value.model_dump_json()) if self._through_json else value
 
     async def pause(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep."""
         await asyncio.sleep(seconds)

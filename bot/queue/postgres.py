@@ -1,4 +1,4 @@
-"""Our own connection to PostgreSQL: who of the executors lives, by the database's clock, and who may do what alone."""
+"""Our own PostgreSQL connection: heartbeats by the database's clock, and advisory locks."""
 
 import hashlib
 import threading
@@ -10,21 +10,21 @@ from typing import Any
 from bot.errors import QueueError, StoreError
 from bot.store.database import is_postgres
 from bot.store.opening import open_database
-from bot.store.server import ANSWER_MS, CONNECT_S, IDLE_MS, connecting, impatient
+from bot.store.server import ANSWER_MS, CONNECT_S, IDLE_MS, connection_arguments, timed_connection
 
 _BEAT = """
 INSERT INTO metaagent.executor VALUES (%s, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET beat = excluded.beat
 """
-_ALIVE = "SELECT id FROM metaagent.executor WHERE id = ANY(%s) AND beat > clock_timestamp() - make_interval(secs => %s)"
+_ALIVE = """
+SELECT id FROM metaagent.executor
+WHERE id = ANY(%s) AND beat > clock_timestamp() - make_interval(secs => %s)
+"""
 _LEFT = "DELETE FROM metaagent.executor WHERE beat < clock_timestamp() - interval '1 day'"
 
 
 def with_timeout(url: str) -> str:
-    """The URL with limits to how long connecting, and a network that swallows everything, may take, unless it has some.
-
-    For the library, which makes connections of its own.
-    """
+    """Add connection and network timeouts to a URL that has none, for the library's connections."""
     if not is_postgres(url):
         return url
     limits = {"connect_timeout": CONNECT_S, "tcp_user_timeout": ANSWER_MS}
@@ -33,11 +33,11 @@ def with_timeout(url: str) -> str:
 
 
 class Postgres:
-    """One connection, made anew when it broke; every method may be called from any thread.
+    """One thread-safe connection, reopened after an error.
 
     Args:
         url: `postgresql://…`.
-        executor: The name this process has in the engine's rows.
+        executor: The name of this process in the engine's rows.
     """
 
     def __init__(self, url: str, executor: str) -> None:
@@ -46,11 +46,11 @@ class Postgres:
         self._connection: Any = None
         self._spoke = 0.0
         self._lock = threading.Lock()
-        # Who judges alone may have to begin a failed notice anew, alone: the two are different things.
+        # Reentrant: the judging thread may need a second lock to requeue a failed notice.
         self._alone = threading.RLock()
 
     def prepare(self) -> None:
-        """Connect, and bring our tables up to date.
+        """Connect and migrate our tables.
 
         Raises:
             QueueError: no connection, or tables of a newer version.
@@ -59,13 +59,17 @@ class Postgres:
 
         try:
             with self._lock:
-                self._connected()
+                self._ensure_connection()
         except psycopg.OperationalError as error:
-            # Says where it connected to and why not, and never the password.
-            raise QueueError(f"PostgreSQL cannot be reached: {error}", "check METAAGENT_DATABASE_URL") from None
+            # psycopg's message has host and reason, but never the password.
+            raise QueueError(
+                f"PostgreSQL cannot be reached: {error}", "check METAAGENT_DATABASE_URL"
+            ) from None
         except psycopg.Error as error:
             message = f"PostgreSQL cannot be used ({type(error).__name__})"
-            raise QueueError(message, "check METAAGENT_DATABASE_URL and the rights of its user") from None
+            raise QueueError(
+                message, "check METAAGENT_DATABASE_URL and the rights of its user"
+            ) from None
         tables = open_database(self._url)
         try:
             tables.open()
@@ -75,15 +79,18 @@ class Postgres:
             tables.close()
 
     def beat(self) -> None:
-        """This process lives."""
+        """Record a heartbeat of this process."""
         self._run(_BEAT, self._executor)
 
     def alive(self, executors: Sequence[str], ttl_s: float) -> frozenset[str]:
-        """Which of these were heard of within that time, by the database's clock."""
+        """Return executors with a heartbeat in the last `ttl_s` seconds of the database's clock."""
         return frozenset(row[0] for row in self._run(_ALIVE, list(executors), ttl_s))
 
     def leave(self) -> None:
-        """This process lives no more, nor do those that were forgotten; a server that is away will see that itself."""
+        """Delete the heartbeats of this process and of long-dead ones.
+
+        Ignore an unavailable server.
+        """
         if self._connection is None:
             return
         with suppress(Exception):
@@ -94,9 +101,11 @@ class Postgres:
 
     @contextmanager
     def alone(self, what: str, *, wait: bool = True) -> Iterator[bool]:
-        """Do something that no other process does at the same time; gives False when one does and we do not wait."""
-        key = int.from_bytes(hashlib.sha256(f"metaagent.{what}".encode()).digest()[:8], "big", signed=True)
-        # The server's locks are of a connection, and all threads here have the same.
+        """Hold a lock over all processes; yield False if it is taken and `wait` is false."""
+        key = int.from_bytes(
+            hashlib.sha256(f"metaagent.{what}".encode()).digest()[:8], "big", signed=True
+        )
+        # An advisory lock belongs to the connection, which all threads here share.
         with self._alone:
             call = "pg_advisory_lock" if wait else "pg_try_advisory_lock"
             taken = self._run(f"SELECT {call}(%s)", key)[0][0] is not False
@@ -109,21 +118,23 @@ class Postgres:
     def _run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock:
             try:
-                cursor = self._connected().execute(statement, values)
+                cursor = self._ensure_connection().execute(statement, values)
                 return list(cursor.fetchall()) if cursor.description else []
             except BaseException:
-                # Whatever state it is in, the next call has a new one; locks it held are free.
+                # Its state is unknown: the next call reconnects, and the server frees its locks.
                 with suppress(Exception):
                     self._connection.close()
                 raise
 
-    def _connected(self) -> Any:
+    def _ensure_connection(self) -> Any:
         import psycopg
 
         now = time.monotonic()
         if self._connection is not None and now - self._spoke > IDLE_MS / 2_000:
-            self._connection.close()  # before the server does it
+            self._connection.close()  # before the server's idle timeout does
         if self._connection is None or self._connection.closed:
-            self._connection = impatient(psycopg).connect(self._url, autocommit=True, **connecting())
+            self._connection = timed_connection(psycopg).connect(
+                self._url, autocommit=True, **connection_arguments()
+            )
         self._spoke = now
         return self._connection

@@ -1,4 +1,4 @@
-"""How a step's value, or its error, is kept as plain JSON: what a replay sees is what the first run saw."""
+"""JSON records of step results and errors, so that a replay sees what the first run saw."""
 
 import json
 from collections.abc import Iterator
@@ -16,30 +16,30 @@ Record = dict[str, Any]
 
 
 class StepFailed(MetaAgentError):
-    """A step broke in a way none of us foresaw; the log of the first run has the traceback."""
+    """An unexpected error in a step; the log of the first run has the traceback."""
 
 
 def keep(value: BaseModel) -> Record:
-    """A value as JSON."""
+    """Return the record of a result."""
     return {"ok": json.loads(value.model_dump_json())}
 
 
 def keep_error(error: Exception) -> Record:
-    """An error as JSON: its class by name and what it carries."""
+    """Return the record of an error: its class name and its plain attributes."""
     if isinstance(error, MetaAgentError | SandboxError):
         carried = {name: value for name, value in vars(error).items() if _is_plain(value)}
         return {"err": {"type": type(error).__name__, "carried": carried}}
-    # The text of a foreign error may quote anything, so only its class is kept.
-    message = f"a step broke unexpectedly ({type(error).__name__})"
+    # A foreign error's text may quote secrets, so only its class is stored.
+    message = f"a step failed with an unexpected error ({type(error).__name__})"
     return {"err": {"type": StepFailed.__name__, "carried": {"message": message, "advice": ""}}}
 
 
 def recall(record: Record, returns: type[Value]) -> Value:
-    """The kept value.
+    """Return the recorded result.
 
     Raises:
-        MetaAgentError: the step failed so.
-        SandboxError: the step failed so.
+        MetaAgentError: the step failed with this error.
+        SandboxError: the step failed with this error.
     """
     if "err" in record:
         raise recalled_error(record["err"])
@@ -47,11 +47,11 @@ def recall(record: Record, returns: type[Value]) -> Value:
 
 
 def recalled_error(kept: Record) -> Exception:
-    """The kept error, of the class it had."""
+    """Return the recorded error as an instance of its class."""
     known = {kind.__name__: kind for kind in _all_kinds()}
     kind = known.get(str(kept.get("type")), StepFailed)
     carried = dict(kept.get("carried", {}))
-    # Constructors differ; what they would set is restored instead.
+    # Constructors differ, so the attributes are restored directly.
     error = kind.__new__(kind, carried.get("message", ""))
     vars(error).update(carried)
     return error

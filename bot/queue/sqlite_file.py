@@ -1,4 +1,4 @@
-"""The engine's SQLite file: held by one process at a time, and write-ahead logged."""
+"""The engine's SQLite file: locked by one process at a time, with a write-ahead log."""
 
 import fcntl
 import sqlite3
@@ -10,7 +10,7 @@ from bot.store.database import BUSY_S, SQLITE, make_private, write_ahead
 
 
 class SqliteFile:
-    """One file for one executor.
+    """A database file for one executor.
 
     Args:
         url: `sqlite:///` and the absolute path of the file.
@@ -21,15 +21,17 @@ class SqliteFile:
         self._lock: IO[str] | None = None
 
     def take(self) -> None:
-        """Make it ours.
+        """Lock the file and prepare it.
 
         Raises:
-            QueueError: another process holds it, or it cannot be used.
+            QueueError: another process holds the lock, or the file cannot be used.
         """
         try:
             make_private(self._path)
         except OSError as error:
-            raise QueueError(f"{self._path} cannot be made ({error.strerror})", "check METAAGENT_DATA_DIR") from error
+            raise QueueError(
+                f"{self._path} cannot be made ({error.strerror})", "check METAAGENT_DATA_DIR"
+            ) from error
         self._take_lock()
         try:
             self._write_ahead()
@@ -38,26 +40,30 @@ class SqliteFile:
             raise
 
     def drop(self) -> None:
-        """Let it go."""
+        """Release the lock."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def _take_lock(self) -> None:
-        """The kernel drops the lock with the process, so a dead one is never mistaken for a living."""
+        """Lock with flock: the kernel releases it with the process, so no stale lock remains."""
         lock = self._path.with_name(self._path.name + ".executor.lock").open("a")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             lock.close()
             raise QueueError(
-                f"another process already works on {self._path}: SQLite takes one executor",
-                "stop it, give this one another METAAGENT_DATA_DIR, or set METAAGENT_DATABASE_URL to PostgreSQL",
+                f"another process already uses {self._path}: SQLite allows one executor",
+                "stop it, give this one another METAAGENT_DATA_DIR, "
+                "or set METAAGENT_DATABASE_URL to PostgreSQL",
             ) from error
         self._lock = lock
 
     def _write_ahead(self) -> None:
-        """A property of the file, and dbos does not set it: without it every step costs three times as much."""
+        """Switch to a write-ahead log.
+
+        Without it, which is dbos's default, a step takes 3x as long.
+        """
         try:
             database = sqlite3.connect(self._path, timeout=BUSY_S)
             try:
@@ -65,4 +71,6 @@ class SqliteFile:
             finally:
                 database.close()
         except sqlite3.Error as error:
-            raise QueueError(f"{self._path} cannot be used: {error}", "check METAAGENT_DATA_DIR") from error
+            raise QueueError(
+                f"{self._path} cannot be used: {error}", "check METAAGENT_DATA_DIR"
+            ) from error

@@ -1,4 +1,4 @@
-"""Hands the missions of dead workers to live ones: the engine's library does not."""
+"""Supervision of workers: live ones take over dead ones' missions, which dbos does not do."""
 
 import logging
 import time
@@ -7,50 +7,52 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 BEAT_S = 5.0
+"""Interval of heartbeats, in seconds."""
 TTL_S = 30.0
-"""Whom nobody heard of for so long is dead."""
+"""Time without a heartbeat after which a worker counts as dead, in seconds."""
 
 log = logging.getLogger(__name__)
 
 
 class Liveness(Protocol):
-    """Where executors say that they live."""
+    """The heartbeats of executors."""
 
     def beat(self) -> None:
-        """This one lives."""
+        """Record a heartbeat of this executor."""
         ...
 
     def alive(self, executors: Sequence[str], ttl_s: float) -> Collection[str]:
-        """Which of these were heard of within that time."""
+        """Return the executors with a heartbeat in the last `ttl_s` seconds."""
         ...
 
     def alone(self, what: str, *, wait: bool = True) -> AbstractContextManager[bool]:
-        """Whether nobody else does it at the same time."""
+        """Hold a lock over all processes; yield False if it is taken and `wait` is false."""
         ...
 
 
 class Recovery(Protocol):
-    """What is to be done with missions of the dead."""
+    """Recovery of dead executors' missions."""
 
     def running(self) -> Mapping[str, Sequence[str]]:
-        """By executor, what it works on as the rows say."""
+        """Return the ids of active workflows by executor."""
         ...
 
-    def take_back(self, executor: str) -> None:
-        """Put everything of a dead executor in line again."""
+    def recover(self, executor: str) -> None:
+        """Requeue a dead executor's work."""
         ...
 
 
 class Supervisor:
-    """Beats and judges, each in its turns; made when the first beat was.
+    """Sends heartbeats and takes over the work of dead executors.
 
-    After an outage, when nobody's beat is fresh, nobody is judged for one `ttl_s`.
+    Created right after the first heartbeat. After an outage, when all heartbeats are old, failover
+    is suspended for one `ttl_s`.
 
     Args:
-        liveness: Where executors say that they live.
-        recovery: Takes back what dead ones worked on.
-        ttl_s: Whom nobody heard of for so long is dead.
-        monotonic: Seconds that only grow.
+        liveness: The heartbeats of executors.
+        recovery: Requeues the work of dead executors.
+        ttl_s: Time without a heartbeat after which a worker counts as dead, in seconds.
+        monotonic: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -69,16 +71,20 @@ class Supervisor:
         self._judge_from = 0.0
 
     def beat(self) -> None:
-        """Say that this process lives; notice when that was not possible for long."""
+        """Send a heartbeat; suspend failover if the last one was long ago."""
         self._liveness.beat()
         now = self._monotonic()
         if now - self._last_beat > self._ttl_s / 2:
-            log.warning("no beat for %.0f s: nobody is judged for %.0f s", now - self._last_beat, self._ttl_s)
+            log.warning(
+                "heartbeat delayed by %.0f s; failover suspended for %.0f s",
+                now - self._last_beat,
+                self._ttl_s,
+            )
             self._judge_from = now + self._ttl_s
         self._last_beat = now
 
     def judge(self) -> tuple[str, ...]:
-        """Take back what dead executors worked on; who they were."""
+        """Requeue the work of dead executors; return their names."""
         if not self._may_judge():
             return ()
         with self._liveness.alone("judging", wait=False) as alone:
@@ -90,8 +96,10 @@ class Supervisor:
             for executor in dead:
                 if not self._may_judge():
                     return ()
-                log.warning("%s is dead; in line again: %s", executor, ", ".join(running[executor]))
-                self._recovery.take_back(executor)
+                log.warning(
+                    "executor %s is dead, requeued: %s", executor, ", ".join(running[executor])
+                )
+                self._recovery.recover(executor)
         return dead
 
     def _may_judge(self) -> bool:

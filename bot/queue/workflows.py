@@ -1,4 +1,4 @@
-"""What the engine's workflows do, apart from the engine: JSON in, a handler called, JSON out."""
+"""The engine's workflows without the engine: they read JSON, call a handler and return JSON."""
 
 import asyncio
 import json
@@ -13,15 +13,23 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
-from bot.domain.request import Feedback, GivenUp, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import (
+    Feedback,
+    GivenUp,
+    Halted,
+    HeadMoved,
+    InstallationChange,
+    MissionRequest,
+    RedHead,
+)
 from bot.errors import MetaAgentError, QueueError, StoreError
 from bot.ports import BlobStore, Checkpoint, PatientCheckpoint
-from bot.queue.patience import Patience, unwritten
+from bot.queue.interruptions import InterruptionLimit, interruption
 from bot.queue.records import Record, keep_error
 from sandbox.errors import SandboxError
 from sandbox.types import Frozen
 
-Told = TypeVar("Told", bound=BaseModel)
+Input = TypeVar("Input", bound=BaseModel)
 Change = HeadMoved | InstallationChange | GivenUp | Halted
 Workflow = Callable[[Record], Awaitable[Record]]
 Tidy = Callable[[datetime, Any], Coroutine[Any, Any, None]]
@@ -31,78 +39,87 @@ MakeCheckpoint = Callable[[], PatientCheckpoint]
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 
 CLOSE_S = 10.0
-"""So long closing may take."""
+"""Timeout for closing the handlers, in seconds."""
 
 log = logging.getLogger(__name__)
 
 
 async def _begun(_: MissionRequest) -> None:
-    """Nobody keeps a list of what is under way."""
+    """Do nothing: no list of active missions is kept."""
 
 
 async def _ended(_: str) -> None:
-    """Nobody keeps a list of what is under way."""
+    """Do nothing: no list of active missions is kept."""
 
 
 async def _nothing() -> None:
-    """Nothing belongs to the loop, nothing is to be tidied up."""
+    """Do nothing: there is nothing to close or clean up."""
 
 
 @dataclass(frozen=True)
 class Handlers:
-    """What is done with each kind of work; a handler may be called again after a death, a step of it is not."""
+    """One handler for each kind of work. After a crash a handler runs again, its steps do not."""
 
     mission: Callable[[MissionRequest, Checkpoint], Awaitable[MissionContext]]
-    """The whole line, from admission to lessons."""
+    """Runs a mission, from admission to lessons."""
     settle: Callable[[RedHead, PatientCheckpoint], Awaitable[MissionRequest | None]]
-    """Waits for the other checks of a red head; the mission to ask for, or None when nothing is red any more."""
+    """Waits for a red head's other checks; returns the mission to run, or None if all are green."""
     command: Callable[[Command, PatientCheckpoint], Awaitable[None]]
     feedback: Callable[[Feedback], Awaitable[None]]
     notice: Callable[[Change, PatientCheckpoint], Awaitable[None]]
     begun: Callable[[MissionRequest], Awaitable[None]] = _begun
-    """A mission was put in line."""
+    """Called when a mission was enqueued."""
     ended: Callable[[str], Awaitable[None]] = _ended
-    """A mission neither waits nor runs any more."""
+    """Called when a mission no longer waits or runs."""
     tidy: Callable[[], Awaitable[None]] = _nothing
-    """Drops what is old."""
+    """Deletes old data."""
     blobs: BlobStore | None = None
-    """Where results of steps are kept that are too large for a row."""
+    """Store for step results that are too large for a row."""
     closing: Callable[[], Awaitable[None]] = _nothing
-    """Gives back what belongs to the event loop the handlers run in, before that ends."""
+    """Releases resources that belong to the handlers' event loop, before it ends."""
 
 
 class Workflows:
-    """The five workflows, and what is done at fixed times.
+    """The five workflows and the scheduled cleanup.
 
     Args:
-        handlers: What is done.
-        checkpoint: Makes the checkpoint of one workflow.
-        submit: Puts a mission in line.
-        patience: How often work may be broken off because a database is away.
+        handlers: One handler for each kind of work.
+        checkpoint: Creates the checkpoint of one workflow.
+        submit: Enqueues a mission.
+        interruptions: Limit of interruptions while a database is unavailable.
     """
 
     def __init__(
-        self, handlers: Handlers, checkpoint: MakeCheckpoint, submit: Submit, patience: Patience | None = None
+        self,
+        handlers: Handlers,
+        checkpoint: MakeCheckpoint,
+        submit: Submit,
+        interruptions: InterruptionLimit | None = None,
     ) -> None:
         self._handlers = handlers
         self._checkpoint = checkpoint
         self._submit = submit
-        self._patience = patience or Patience()
+        self._interruptions = interruptions or InterruptionLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._here: list[str] = []
         works = (self._mission, self._settle, self._command, self._feedback, self._notice)
-        self.by_name: Mapping[str, Workflow] = {work.__name__.lstrip("_"): self._plain(work) for work in works}
-        """The workflows by the name that the engine's rows have for them."""
+        self.by_name: Mapping[str, Workflow] = {
+            work.__name__.lstrip("_"): self._wrap(work) for work in works
+        }
+        """The workflows by their names in the engine's rows."""
 
-    def tidying(self) -> Tidy:
-        """What the engine calls at fixed times, with the time and nothing."""
+    def cleanup_workflow(self) -> Tidy:
+        """Return the cleanup workflow.
+
+        The engine passes it the time and a context, which is unused.
+        """
 
         async def tidy(_: datetime, __: Any) -> None:
             with self._at_work():
                 try:
                     await self._checkpoint().step("tidy", Frozen, self._tidy)
                 except (MetaAgentError, SandboxError) as error:
-                    log.warning("what is old is still there: %s", error)
+                    log.warning("cleanup failed, retrying at the next scheduled time: %s", error)
 
         return tidy
 
@@ -110,37 +127,37 @@ class Workflows:
         try:
             await self._handlers.tidy()
         except (QueueError, StoreError) as error:
-            # Not broken off as other work is: the next one comes by the clock.
-            log.warning("what is old is still there: %s", error.message)
+            # Not interrupted like other work: the schedule starts the next one.
+            log.warning("cleanup failed, retrying at the next scheduled time: %s", error.message)
         return Frozen()
 
     async def close(self) -> None:
-        """Call `closing` where the handlers run, if any ever did."""
+        """Call `closing` in the handlers' event loop, if any handler ran."""
         if self._loop is not None and self._loop.is_running():
             closed = asyncio.run_coroutine_threadsafe(_call(self._handlers.closing), self._loop)
             await asyncio.wait_for(asyncio.wrap_future(closed), CLOSE_S)
 
-    def _plain(self, work: Workflow) -> Workflow:
-        """A function: the engine marks what it registers, and a method cannot be marked."""
+    def _wrap(self, work: Workflow) -> Workflow:
+        """Wrap a method in a function: the engine sets attributes, which methods do not allow."""
 
         async def run(data: Record) -> Record:
             with self._at_work() as name:
                 try:
                     ended = await work(data)
                 except _Unreadable as error:
-                    ended = await self._left_to_others(name, error)
-                self._patience.forget(name)
+                    ended = await self._leave_to_newer(name, error)
+                self._interruptions.reset(name)
                 return ended
 
         return run
 
     def at_work(self) -> frozenset[str]:
-        """The names of what is worked on in this process; may be asked from any thread."""
+        """Return the ids of the workflows that run in this process; thread-safe."""
         return frozenset(self._here)
 
     @contextmanager
     def _at_work(self) -> Iterator[str]:
-        """What runs here is known by its name. Where a database failed it, it has not ended: others go on with it."""
+        """Track a running workflow; a database failure interrupts it instead of ending it."""
         from dbos import DBOS
 
         name = DBOS.workflow_id or ""
@@ -149,66 +166,68 @@ class Workflows:
         try:
             yield name
         except (QueueError, StoreError) as error:
-            raise unwritten(error) from error
+            raise interruption(error) from error
         finally:
             self._here.remove(name)
 
-    def _go_on_later(self, error: Exception) -> None:
-        """Break off what met a database or a store that is away; returns when its error is its end."""
+    def _interrupt_if_temporary(self, error: Exception) -> None:
+        """Interrupt the workflow if the error may be temporary; return if it is final."""
         from dbos import DBOS
 
-        if self._patience.spend(error, DBOS.workflow_id or ""):
-            raise unwritten(error) from error
+        if self._interruptions.allow(error, DBOS.workflow_id or ""):
+            raise interruption(error) from error
 
-    async def _left_to_others(self, name: str, error: "_Unreadable") -> Record:
-        """A newer process wrote it, and may take it; when none ever does, it ends and waits nowhere any more."""
-        if self._patience.spend_on_anything(error, name):
-            raise unwritten(error) from error
+    async def _leave_to_newer(self, name: str, error: "_Unreadable") -> Record:
+        """Leave an unreadable workflow to a newer process, and end it if none takes it."""
+        if self._interruptions.count(error, name):
+            raise interruption(error) from error
         await self._handlers.ended(name)
         return keep_error(error)
 
     async def _mission(self, data: Record) -> Record:
-        """From a request to what people are told."""
+        """Run a mission."""
         request = _read(MissionRequest, data)
-        # Said when it was put in line, too; a death between the two must not hide it.
+        # Repeated from `submit`: a crash between the two must not hide the mission.
         await self._handlers.begun(request)
         try:
             context = await self._handlers.mission(request, self._checkpoint())
             record: Record = {"ok": {"outcome": context.outcome.value if context.outcome else None}}
         except (MetaAgentError, SandboxError) as error:
-            self._go_on_later(error)
-            log.exception("mission %s broke", request.mission_id, extra={"mission": request.mission_id})
+            self._interrupt_if_temporary(error)
+            log.exception(
+                "mission %s failed", request.mission_id, extra={"mission": request.mission_id}
+            )
             record = keep_error(error)
-        # Not when the process stops: then the mission goes on at the next start.
+        # Not in a `finally`: when the process stops, the mission continues at the next start.
         await self._handlers.ended(request.mission_id)
         return record
 
     async def _settle(self, data: Record) -> Record:
-        """From the first red check of a head to the one mission for all of them."""
+        """Wait for a head's checks and submit one mission for all its failures."""
         red = _read(RedHead, data)
         try:
             request = await self._handlers.settle(red, self._checkpoint())
             if request is not None:
                 await self._submit(request)
         except (MetaAgentError, SandboxError) as error:
-            self._go_on_later(error)
-            log.exception("a red head was not answered", extra={"mission": red.mission_id})
+            self._interrupt_if_temporary(error)
+            log.exception("settling a red head failed", extra={"mission": red.mission_id})
             return keep_error(error)
         return {"ok": {"mission": request.mission_id if request else None}}
 
     async def _command(self, data: Record) -> Record:
-        """What a person asked."""
+        """Execute a command."""
         command = _read(Command, data)
         try:
             await self._handlers.command(command, self._checkpoint())
         except (MetaAgentError, SandboxError) as error:
-            self._go_on_later(error)
-            log.exception("command %s was not obeyed", command.command_id)
+            self._interrupt_if_temporary(error)
+            log.exception("command %s failed", command.command_id)
             return keep_error(error)
         return {"ok": {}}
 
     async def _feedback(self, data: Record) -> Record:
-        """What became of something we proposed."""
+        """Process feedback on a proposal."""
         feedback = _read(Feedback, data)
 
         async def hand_over() -> Frozen:
@@ -218,13 +237,13 @@ class Workflows:
         try:
             await self._checkpoint().step("feed_back", Frozen, hand_over)
         except (MetaAgentError, SandboxError) as error:
-            self._go_on_later(error)
-            log.exception("feedback was not taken")
+            self._interrupt_if_temporary(error)
+            log.exception("processing feedback failed")
             return keep_error(error)
         return {"ok": {}}
 
     async def _notice(self, data: Record) -> Record:
-        """Something changed under what is under way."""
+        """Process a change that affects active missions."""
         with _reading():
             change = _CHANGE.validate_json(json.dumps(data))
         try:
@@ -232,14 +251,14 @@ class Workflows:
                 await self._handlers.ended(change.request.mission_id)
             await self._handlers.notice(change, self._checkpoint())
         except (MetaAgentError, SandboxError) as error:
-            self._go_on_later(error)
-            log.exception("a change was not taken")
+            self._interrupt_if_temporary(error)
+            log.exception("processing a change failed")
             return keep_error(error)
         return {"ok": {}}
 
 
 def workflow_for(value: BaseModel) -> str:
-    """The name of the workflow that takes a value."""
+    """Return the name of the workflow that takes a value."""
     names = {MissionRequest: "mission", RedHead: "settle", Command: "command", Feedback: "feedback"}
     return names.get(type(value), "notice")
 
@@ -248,13 +267,13 @@ async def _call(what: Callable[[], Awaitable[None]]) -> None:
     await what()
 
 
-def _read(kind: type[Told], data: Record) -> Told:
+def _read(kind: type[Input], data: Record) -> Input:
     with _reading():
         return kind.model_validate_json(json.dumps(data))
 
 
 class _Unreadable(MetaAgentError):
-    """What is to be done is not in words of this version."""
+    """The input was written by another version and cannot be read."""
 
 
 @contextmanager
@@ -262,4 +281,6 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except ValidationError:
-        raise _Unreadable("another version wrote what is to be done", "let all processes be of one version") from None
+        raise _Unreadable(
+            "another version wrote this workflow's input", "run the same version in all processes"
+        ) from None

@@ -1,1 +1,1 @@
-"""Beside the line: what is under way where, kept over restarts."""
+"""The registry of active missions and offered fixes, which survives restarts."""

@@ -1,4 +1,4 @@
-"""What is under way where, in the database of our own tables."""
+"""The registry in our database: missions, fixes, proposals, switches, installations."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -6,7 +6,14 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
+from bot.domain.registry import (
+    FixState,
+    InstallationState,
+    LiveMission,
+    OfferedFix,
+    Proposal,
+    Switch,
+)
 from bot.store.database import Database, Transaction
 
 Row = TypeVar("Row", bound=BaseModel)
@@ -18,61 +25,78 @@ DELETE FROM attempt WHERE NOT EXISTS (
 )
 """
 _ALL = 0
-"""Stands in a switch's key for the whole repository."""
+"""Key of a switch for the whole repository, in place of a pull request."""
 
 
 class StoredRegistry:
-    """The registry of all repositories; every question names one repository and sees no other.
+    """The registry of all repositories; every query is limited to one repository.
 
     Every method may raise a StoreError.
 
     Args:
-        database: Where it is kept.
+        database: The database of our own tables.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    # --- missions ------------------------------------------------------------------------------------
+    # --- missions --------------------------------------------------------------------------------
 
     async def begin(self, mission: LiveMission) -> None:
-        """A mission waits or runs; the same id again replaces it, and is the same attempt."""
+        """Record an active mission.
+
+        The same id replaces the row, and counts as the same attempt.
+        """
 
         def keep(tx: Transaction) -> None:
             here: dict[str, Value] = {"repository": mission.repository.id, "branch": mission.branch}
-            # Of those that ended only the newest of a branch is of use.
+            # Of ended missions, only the newest on a branch is needed.
             spent = (
-                "DELETE FROM live WHERE ended = 1 AND repository = :repository AND (branch = :branch OR branch IS NULL)"
+                "DELETE FROM live WHERE ended = 1 AND repository = :repository"
+                " AND (branch = :branch OR branch IS NULL)"
             )
             tx.execute(spent, here)
-            row = here | {"id": mission.mission_id, "pull_request": mission.pull_request, "since": mission.since}
-            _put(tx, "live", row | {"ended": 0}, mission)
+            row = here | {
+                "id": mission.mission_id,
+                "pull_request": mission.pull_request,
+                "since": mission.since,
+            }
+            _upsert(tx, "live", row | {"ended": 0}, mission)
             if mission.branch is not None and mission.requested_by is None:
-                attempt = "INSERT INTO attempt (repository, branch, mission) VALUES (:repository, :branch, :mission)"
-                tx.execute(f"{attempt} ON CONFLICT DO NOTHING", here | {"mission": mission.mission_id})
+                attempt = (
+                    "INSERT INTO attempt (repository, branch, mission)"
+                    " VALUES (:repository, :branch, :mission) ON CONFLICT DO NOTHING"
+                )
+                tx.execute(attempt, here | {"mission": mission.mission_id})
 
         await self._database.do(keep)
 
     async def end(self, mission_id: str) -> None:
-        """It does not any more."""
+        """Record that a mission no longer waits or runs."""
         ended = "UPDATE live SET ended = 1 WHERE id = :id"
         await self._database.do(lambda tx: tx.change(ended, {"id": mission_id}))
 
     async def live(
         self, repository_id: int, *, branch: str | None = None, pull_request: int | None = None
     ) -> tuple[LiveMission, ...]:
-        """Missions that wait or run, oldest first; on a branch or for a pull request when given."""
-        wanted: dict[str, Value] = {"repository": repository_id, "branch": branch, "pull_request": pull_request}
+        """Return active missions, oldest first, optionally of one branch or pull request."""
+        wanted: dict[str, Value] = {
+            "repository": repository_id,
+            "branch": branch,
+            "pull_request": pull_request,
+        }
         wanted["ended"] = 0
         return await self._find(LiveMission, "live", wanted, order="since, seq")
 
     async def last(self, repository_id: int, *, branch: str) -> LiveMission | None:
-        """The newest mission begun on a branch, whether it ended or not."""
+        """Return the newest mission on a branch, active or ended."""
         wanted: dict[str, Value] = {"repository": repository_id, "branch": branch}
-        return next(iter(await self._find(LiveMission, "live", wanted, order="since DESC, seq DESC")), None)
+        return next(
+            iter(await self._find(LiveMission, "live", wanted, order="since DESC, seq DESC")), None
+        )
 
     async def attempts(self, repository_id: int, *, branch: str) -> int:
-        """Automatic missions begun on a branch since a person last pushed or asked there."""
+        """Return the automatic missions begun on a branch since a person last pushed or asked."""
         query = "SELECT count(*) FROM attempt WHERE repository = :repository AND branch = :branch"
         [(count,)] = await self._database.do(
             lambda tx: tx.execute(query, {"repository": repository_id, "branch": branch})
@@ -80,20 +104,22 @@ class StoredRegistry:
         return int(count)
 
     async def forgive(self, repository_id: int, *, branch: str) -> None:
-        """Count attempts on a branch from zero: a person pushed or asked."""
+        """Reset the attempts on a branch, after a person's push or request."""
         attempts = "DELETE FROM attempt WHERE repository = :repository AND branch = :branch"
-        await self._database.do(lambda tx: tx.change(attempts, {"repository": repository_id, "branch": branch}))
+        await self._database.do(
+            lambda tx: tx.change(attempts, {"repository": repository_id, "branch": branch})
+        )
 
     async def forget(self, before: str, *, answers_before: str) -> int:
-        """Drop what is old: missions that ended, attempts of branches without any, and what people have answered.
+        """Delete old rows: ended missions, attempts on branches without any, and decided proposals.
 
         Args:
-            before: Missions that had begun by then (ISO 8601).
-            answers_before: Fixes and proposals of which nothing is open, put before people by then; a change that was
-                rejected may be offered again from then on.
+            before: ISO 8601 time; ended missions that began before it are deleted.
+            answers_before: ISO 8601 time; fixes and proposals from before it are deleted unless
+                open. A rejected change may be offered again after that.
 
         Returns:
-            How many rows.
+            The number of deleted rows.
         """
         spent = (
             ("DELETE FROM live WHERE ended = 1 AND since < :moment", before),
@@ -102,26 +128,30 @@ class StoredRegistry:
             ("DELETE FROM proposal WHERE decided <> '' AND at < :moment", answers_before),
         )
         return await self._database.do(
-            lambda tx: sum(tx.change(query, {"moment": moment} if moment else {}) for query, moment in spent)
+            lambda tx: sum(
+                tx.change(query, {"moment": moment} if moment else {}) for query, moment in spent
+            )
         )
 
-    # --- fixes ---------------------------------------------------------------------------------------
+    # --- fixes -----------------------------------------------------------------------------------
 
     async def offer(self, fix: OfferedFix) -> None:
-        """A fix was put before people, or its state is known better; the same key again replaces it."""
-        await self._database.do(lambda tx: _put(tx, "fix", _columns_of(fix), fix))
+        """Record an offered fix; the same key replaces it."""
+        await self._database.do(lambda tx: _upsert(tx, "fix", _search_columns(fix), fix))
 
-    async def revise(self, key: str, become: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
-        """Change a fix as it stands at this moment; what another version wrote stays as it is."""
+    async def revise(
+        self, key: str, become: Callable[[OfferedFix], OfferedFix]
+    ) -> OfferedFix | None:
+        """Update a fix in a transaction; one written by another version stays unchanged."""
 
         def look_and_write(tx: Transaction) -> OfferedFix | None:
-            # On SQLite a transaction has the whole database from its start.
+            # On SQLite, a write transaction locks the whole database anyway.
             lock = "FOR UPDATE" if tx.is_postgres else ""
-            query = f"SELECT value FROM fix WHERE id = :id {lock}"  # noqa: S608 (our own words)
+            query = f"SELECT value FROM fix WHERE id = :id {lock}"  # noqa: S608 (literals)
             for known in _read(OfferedFix, tx.execute(query, {"id": key})):
                 revised = become(known)
                 if revised != known:
-                    _put(tx, "fix", _columns_of(revised), revised)
+                    _upsert(tx, "fix", _search_columns(revised), revised)
                     return revised
             return None
 
@@ -135,70 +165,96 @@ class StoredRegistry:
         state: FixState | None = None,
         pull_request: int | None = None,
     ) -> tuple[OfferedFix, ...]:
-        """Offered fixes, newest first, narrowed by what is given."""
+        """Return offered fixes that match, newest first."""
         wanted: dict[str, Value] = {"repository": repository_id, "fingerprint": fingerprint}
         wanted |= {"state": state.value if state else None, "pull_request": pull_request}
         return await self._find(OfferedFix, "fix", wanted, order="at DESC, seq DESC")
 
     async def is_blocked(self, repository_id: int, patch_id: str) -> OfferedFix | None:
-        """The fix of this very change that a person closed or undid, if there is one."""
+        """Return the fix with this patch that a person closed or reverted, or None."""
         wanted: dict[str, Value] = {"repository": repository_id, "patch": patch_id}
         fixes = await self._find(OfferedFix, "fix", wanted, order="at DESC, seq DESC")
         return next((fix for fix in fixes if fix.state.blocks), None)
 
-    # --- proposals -----------------------------------------------------------------------------------
+    # --- proposals -------------------------------------------------------------------------------
 
     async def propose(self, proposal: Proposal) -> None:
-        """Keep what a person has to decide; the same id again replaces it."""
-        row: dict[str, Value] = {"id": proposal.proposal_id, "repository": proposal.repository.id, "at": proposal.at}
+        """Record a proposal for people to decide; the same id replaces it."""
+        row: dict[str, Value] = {
+            "id": proposal.proposal_id,
+            "repository": proposal.repository.id,
+            "at": proposal.at,
+        }
         row |= {"pull_request": proposal.pull_request, "decided": proposal.decided}
-        await self._database.do(lambda tx: _put(tx, "proposal", row, proposal, key="repository, id"))
+        await self._database.do(
+            lambda tx: _upsert(tx, "proposal", row, proposal, key="repository, id")
+        )
 
     async def proposal(
         self, repository_id: int, *, pull_request: int | None = None, proposal_id: str | None = None
     ) -> Proposal | None:
-        """The newest open one for a pull request, or the one with this id."""
+        """Return the newest open proposal for a pull request, or the one with this id."""
         if pull_request is None and proposal_id is None:
             return None
-        wanted: dict[str, Value] = {"repository": repository_id, "pull_request": pull_request, "id": proposal_id}
+        wanted: dict[str, Value] = {
+            "repository": repository_id,
+            "pull_request": pull_request,
+            "id": proposal_id,
+        }
         wanted |= {"decided": "" if proposal_id is None else None}
-        return next(iter(await self._find(Proposal, "proposal", wanted, order="at DESC, seq DESC")), None)
+        return next(
+            iter(await self._find(Proposal, "proposal", wanted, order="at DESC, seq DESC")), None
+        )
 
-    # --- switches and installations ------------------------------------------------------------------
+    # --- switches and installations --------------------------------------------------------------
 
     async def switch(self, switch: Switch) -> None:
-        """Turn off or on."""
-        row: dict[str, Value] = {"repository": switch.repository_id, "pull_request": switch.pull_request or _ALL}
-        await self._database.do(lambda tx: _put(tx, "switch", row, switch, key="repository, pull_request"))
+        """Turn MetaAgent off or on."""
+        row: dict[str, Value] = {
+            "repository": switch.repository_id,
+            "pull_request": switch.pull_request or _ALL,
+        }
+        await self._database.do(
+            lambda tx: _upsert(tx, "switch", row, switch, key="repository, pull_request")
+        )
 
     async def off(self, repository_id: int, pull_request: int | None = None) -> Switch | None:
-        """The switch that keeps us off here: the pull request's own wins over the repository's."""
+        """Return the switch that turns us off here; a pull request's wins over the repository's."""
         wanted: dict[str, Value] = {"repository": repository_id}
         switches = await self._find(Switch, "switch", wanted, order="pull_request DESC")
         here = next((s for s in switches if s.pull_request in {None, pull_request}), None)
         return here if here and here.off else None
 
     async def note_installation(self, state: InstallationState) -> None:
-        """What an installation is like now."""
-        await self._database.do(lambda tx: _put(tx, "installation", {"id": state.installation_id}, state))
+        """Record the state of an installation."""
+        await self._database.do(
+            lambda tx: _upsert(tx, "installation", {"id": state.installation_id}, state)
+        )
 
     async def installation(self, installation_id: int) -> InstallationState | None:
-        """What was last known of it."""
+        """Return the last recorded state of an installation, or None."""
         wanted: dict[str, Value] = {"id": installation_id}
-        return next(iter(await self._find(InstallationState, "installation", wanted, order="id")), None)
+        return next(
+            iter(await self._find(InstallationState, "installation", wanted, order="id")), None
+        )
 
-    # --- inside --------------------------------------------------------------------------------------
+    # --- inside ----------------------------------------------------------------------------------
 
-    async def _find(self, kind: type[Row], table: str, wanted: dict[str, Value], *, order: str) -> tuple[Row, ...]:
-        """The rows that have what is wanted (None: anything). Table, columns and order are literals of this file."""
+    async def _find(
+        self, kind: type[Row], table: str, wanted: dict[str, Value], *, order: str
+    ) -> tuple[Row, ...]:
+        """Return matching rows.
+
+        None matches anything. Table, columns and order must be literals.
+        """
         given = {column: value for column, value in wanted.items() if value is not None}
         where = " AND ".join(f"{column} = :{column}" for column in given)
         query = f"SELECT value FROM {table} WHERE {where} ORDER BY {order}"  # noqa: S608
         return _read(kind, await self._database.do(lambda tx: tx.execute(query, given)))
 
 
-def _columns_of(fix: OfferedFix) -> dict[str, Value]:
-    """What a fix is found by."""
+def _search_columns(fix: OfferedFix) -> dict[str, Value]:
+    """Return the searchable columns of a fix."""
     return {
         "id": fix.key,
         "repository": fix.repository.id,
@@ -210,10 +266,15 @@ def _columns_of(fix: OfferedFix) -> dict[str, Value]:
     }
 
 
-def _put(tx: Transaction, table: str, row: dict[str, Value], value: BaseModel, *, key: str = "id") -> None:
-    """A row, or the same row changed; it keeps its place in the order. Table and columns are literals of this file."""
+def _upsert(
+    tx: Transaction, table: str, row: dict[str, Value], value: BaseModel, *, key: str = "id"
+) -> None:
+    """Insert or update a row; an update keeps its order. Table and columns must be literals."""
     columns = [*row, "value"]
-    gaps, changed = (", ".join(form.format(column) for column in columns) for form in (":{0}", "{0} = excluded.{0}"))
+    gaps, changed = (
+        ", ".join(form.format(column) for column in columns)
+        for form in (":{0}", "{0} = excluded.{0}")
+    )
     tx.execute(
         f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({gaps})"  # noqa: S608
         f" ON CONFLICT ({key}) DO UPDATE SET {changed}",
@@ -222,7 +283,7 @@ def _put(tx: Transaction, table: str, row: dict[str, Value], value: BaseModel, *
 
 
 def _read(kind: type[Row], rows: Sequence[Sequence[str]]) -> tuple[Row, ...]:
-    """The rows that can be read; one written by another version is as good as forgotten."""
+    """Return the readable rows; those of another version are skipped."""
     found = []
     for (value,) in rows:
         with suppress(ValidationError):

@@ -1,4 +1,4 @@
-"""Which missions are under way, and which installations may have any, as the registry is told and asked."""
+"""Records active missions and installations in the registry, and tolerates its failures."""
 
 import logging
 from types import MappingProxyType
@@ -9,15 +9,22 @@ from bot.errors import StoreError
 from bot.ports import Clock, Registry
 
 _STATES = MappingProxyType(
-    {"created": (False, False), "unsuspend": (False, False), "suspend": (True, False), "deleted": (False, True)}
+    {
+        "created": (False, False),
+        "unsuspend": (False, False),
+        "suspend": (True, False),
+        "deleted": (False, True),
+    }
 )
-"""Whether an installation is suspended, and whether it is removed, after an event that decides it."""
+"""The flags (suspended, removed) of an installation after an event that sets them."""
 
 log = logging.getLogger(__name__)
 
 
-async def begin(request: MissionRequest, registry: Registry, clock: Clock, *, admitted: bool = False) -> None:
-    """Write down that a mission waits or runs, admitted or not yet; a registry that cannot be written stops no work."""
+async def begin(
+    request: MissionRequest, registry: Registry, clock: Clock, *, admitted: bool = False
+) -> None:
+    """Record an active mission; a failed write is logged and does not stop the mission."""
     if request.repository is None:
         return
     live = LiveMission(
@@ -33,41 +40,48 @@ async def begin(request: MissionRequest, registry: Registry, clock: Clock, *, ad
     try:
         await registry.begin(live)
     except StoreError as error:
-        log.warning("not written down that it began: %s", error.message, extra={"mission": request.mission_id})
+        log.warning(
+            "recording the start failed: %s",
+            error.message,
+            extra={"mission": request.mission_id},
+        )
 
 
 async def end(mission_id: str, registry: Registry) -> None:
-    """Write down that a mission neither waits nor runs."""
+    """Record that a mission ended; a failed write is logged."""
     try:
         await registry.end(mission_id)
     except StoreError as error:
-        log.warning("not written down that it ended: %s", error.message, extra={"mission": mission_id})
+        log.warning("recording the end failed: %s", error.message, extra={"mission": mission_id})
 
 
 async def is_stopped(repository: RepositoryRef | None, registry: Registry) -> bool:
-    """Whether the installation was suspended or removed: then nothing can be read, done or told there."""
+    """Return True if the installation was suspended or removed, so that we have no access."""
     if repository is None or repository.installation_id is None:
         return False
     try:
         state = await registry.installation(repository.installation_id)
     except StoreError as error:
-        log.warning("nothing is known of installations: %s", error.message)
+        log.warning("reading an installation failed: %s", error.message)
         return False
     return state is not None and (state.suspended or state.removed)
 
 
 async def note(change: InstallationChange, registry: Registry, clock: Clock) -> None:
-    """Write down what an installation is like now.
+    """Record the state of an installation.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the state cannot be written.
     """
     known = await registry.installation(change.installation_id)
-    # Repositories that come or go, and permissions, leave the installation as it is; they come only while it stands.
-    # What says nothing new is not written: it would undo what another process writes down at this moment.
+    # Events about repositories or permissions do not change these flags, and imply that the
+    # installation exists. An unchanged state is not written, since that could overwrite a
+    # concurrent change.
     if change.action not in _STATES and known is not None and not known.removed:
         return
     state = known or InstallationState(installation_id=change.installation_id)
     suspended, removed = _STATES.get(change.action, (state.suspended, False))
     account, now = change.account or state.account, clock.now().isoformat()
-    await registry.note_installation(state.with_(account=account, suspended=suspended, removed=removed, at=now))
+    await registry.note_installation(
+        state.with_(account=account, suspended=suspended, removed=removed, at=now)
+    )

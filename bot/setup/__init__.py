@@ -1,1 +1,1 @@
-"""From nothing to a working App in minutes: the manifest flow, guarded by a code from the console."""
+"""First set-up: creates the GitHub App by the manifest flow, guarded by a code from the console."""

@@ -1,4 +1,4 @@
-"""Who may set up: one browser, let in by a code that stands on the console and works once."""
+"""Access to set-up: one browser at a time, admitted by a one-time code from the console."""
 
 import hmac
 import secrets
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bot.ports import Clock
 
 STATE_LIFE_S = 3_600.0
-"""GitHub's code lives an hour; the way there and back must not take longer."""
+"""Time limit for creating the App on GitHub, in seconds; GitHub's code lives an hour."""
 
 
 @dataclass(frozen=True)
@@ -17,29 +17,29 @@ class _State:
 
 
 class Door:
-    """The code, the browser it let in, and the way to GitHub that this browser is on.
+    """The one-time code, the admitted browser's session, and its pending redirect to GitHub.
 
     Args:
-        clock: Says when a way to GitHub took too long.
+        clock: Measures the time limit of the redirect.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.code = secrets.token_urlsafe(24)
-        """For the console only."""
+        """The one-time code, for the console only."""
         self._is_used = False
         self._session: str | None = None
         self._state: _State | None = None
         self.is_closed = False
-        """The App is stored: nobody comes in any more."""
+        """True when the App is stored; then nothing is admitted."""
 
     @property
     def is_used(self) -> bool:
-        """Whether the code let a browser in."""
+        """Return True if the code was used."""
         return self._is_used
 
     def enter(self, code: str) -> str | None:
-        """The session of the browser that brings the code; None for a wrong code, and for a second browser."""
+        """Return a session for the right code, or None if it is wrong or was used before."""
         if self.is_closed or self._is_used or not _same(code, self.code):
             return None
         self._is_used = True
@@ -47,18 +47,23 @@ class Door:
         return self._session
 
     def knows(self, session: str | None) -> bool:
-        """Whether this is the browser that was let in."""
-        return not self.is_closed and self._session is not None and _same(session or "", self._session)
+        """Return True if this is the admitted browser's session."""
+        return (
+            not self.is_closed and self._session is not None and _same(session or "", self._session)
+        )
 
     def leave(self) -> str:
-        """The way to GitHub begins: the state it must bring back. An earlier one is void."""
+        """Start a redirect to GitHub and return its state parameter.
+
+        An earlier one becomes invalid.
+        """
         self._state = _State(secrets.token_urlsafe(32), self._clock.monotonic())
         return self._state.value
 
     def returns(self, session: str | None, state: str) -> bool:
-        """Whether this browser comes back from the way it was sent on; each way is gone once.
+        """Return True if the admitted browser returns from its redirect in time; each counts once.
 
-        A stranger cannot end the way of the browser that was let in.
+        Another browser cannot invalidate the redirect.
         """
         if not self.knows(session) or self._state is None:
             return False
@@ -68,5 +73,5 @@ class Door:
 
 
 def _same(given: str, expected: str) -> bool:
-    """Compared in constant time, whatever was given."""
+    """Compare in constant time; invalid characters are allowed."""
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode())

@@ -1,4 +1,4 @@
-"""Things that were looked at, and what to do about them."""
+"""Results of checks, with advice."""
 
 from collections.abc import Iterable
 from typing import Literal, get_args
@@ -9,15 +9,15 @@ from sandbox.gate import clean
 from sandbox.types import Frozen
 
 Face = Literal["terminal", "action", "service"]
-"""A way in: the commands of a terminal, the Action, the service behind a GitHub App."""
+"""A way to use MetaAgent: the command line, the Action, or the service behind a GitHub App."""
 
 ALL_FACES: tuple[Face, ...] = get_args(Face)
 
 _MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
 
-class Finding(Frozen):
-    """One thing that was looked at."""
+class SetupFinding(Frozen):
+    """The result of one check."""
 
     subject: str
     state: Literal["ok", "missing", "note"]
@@ -27,8 +27,8 @@ class Finding(Frozen):
     """The faces that need it."""
 
 
-def render(findings: Iterable[Finding]) -> str:
-    """One line per finding, advice beneath what is missing."""
+def render(findings: Iterable[SetupFinding]) -> str:
+    """Return a line for each finding, with advice below problems."""
     lines = []
     for finding in findings:
         some = finding.state == "missing" and finding.faces != ALL_FACES

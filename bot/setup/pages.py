@@ -1,4 +1,4 @@
-"""The pages of set-up, as HTML; everything that is shown is escaped here."""
+"""The set-up pages as HTML; all values are escaped here."""
 
 import base64
 import hashlib
@@ -13,35 +13,40 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto
 h1 { font-size: 1.4rem; } h1 small { font-weight: normal; opacity: .7; }
 label { display: block; margin: 1rem 0 .2rem; font-weight: 600; }
 label.choice { font-weight: normal; }
-input:not([type=checkbox]) { width: 100%; box-sizing: border-box; font: inherit; padding: .45rem .6rem;
+input:not([type=checkbox]) {
+  width: 100%; box-sizing: border-box; font: inherit; padding: .45rem .6rem;
   border: 1px solid var(--line); border-radius: 6px; }
 p.hint { margin: .2rem 0; opacity: .75; font-size: .9rem; }
-button { margin-top: 1.5rem; font: inherit; font-weight: 600; padding: .55rem 1.1rem; border: 0; border-radius: 6px;
-  background: var(--accent); color: #fff; cursor: pointer; }
+button { margin-top: 1.5rem; font: inherit; font-weight: 600; padding: .55rem 1.1rem;
+  border: 0; border-radius: 6px; background: var(--accent); color: #fff; cursor: pointer; }
 .wrong { border-left: 4px solid #d1242f; padding: .2rem .8rem; }
-table { border-collapse: collapse; width: 100%; } td { border-top: 1px solid var(--line); padding: .3rem .5rem; }
+table { border-collapse: collapse; width: 100%; }
+td { border-top: 1px solid var(--line); padding: .3rem .5rem; }
 code { overflow-wrap: anywhere; }
 """
 _SCRIPT = (
     'const field = document.getElementById("code"); if (field && location.hash.length > 1) '
     '{ field.value = location.hash.slice(1); history.replaceState(null, "", location.pathname); }'
 )
-"""The code behind the # of the console's link: no server sees it in an address, so no log holds it."""
+"""Reads the code from the URL's fragment, which browsers do not send, so that no log has it."""
 
 _MEANINGS = {
-    "metadata": "which repositories there are, who may write to them",
-    "contents": "fetch the code, commit fixes (to branches of its own, unless a policy says otherwise)",
+    "metadata": "list repositories and their writers",
+    "contents": "fetch code, commit fixes (to its own branches, unless a policy allows others)",
     "pull_requests": "open pull requests, answer comments",
-    "issues": "see commands in comments",
-    "checks": "see red checks, show its own",
-    "actions": "read logs of red jobs; with write, run jobs again when asked",
-    "statuses": "see red statuses of older CI",
+    "issues": "read commands in comments",
+    "checks": "read failed checks, show its own",
+    "actions": "read logs of failed jobs; with write, run jobs again on request",
+    "statuses": "read failed statuses of other CI",
 }
 
 
 def policy(github: str) -> str:
-    """The content security policy of every page: nothing but these pages and the way to GitHub."""
-    style, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (_STYLE, _SCRIPT))
+    """Return the content security policy: only these pages, and forms to GitHub."""
+    style, script = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (_STYLE, _SCRIPT)
+    )
     return (
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
         f"form-action 'self' {github}; base-uri 'none'; frame-ancestors 'none'"
@@ -49,29 +54,29 @@ def policy(github: str) -> str:
 
 
 def code_page(*, wrong: str = "") -> str:
-    """Asks for the code of the console."""
+    """Return the page that asks for the code."""
     return _page(
         "Set up MetaAgent",
         f"""{_wrong(wrong)}
-<p>This page belongs to whoever started MetaAgent. The code stands on its console; it works once.</p>
+<p>Enter the code from the console on which MetaAgent was started. It works once.</p>
 <form method="post" action="/setup/enter">
 <label for="code">Code</label>
 <input id="code" name="code" type="password" autocomplete="off" required autofocus>
-<button>Go on</button>
+<button>Continue</button>
 </form><script>{_SCRIPT}</script>""",
     )
 
 
 def app_page(*, name: str, organization: str, address: str, wrong: str = "") -> str:
-    """Asks what the App shall be like."""
+    """Return the page that asks for the App's data."""
     return _page(
         "Your GitHub App <small>1 of 2</small>",
         f"""{_wrong(wrong)}
-<p>MetaAgent acts on GitHub as an App of your own: private, and with no more rights than it uses.</p>
+<p>MetaAgent acts on GitHub as your own App: private, with only the rights that it uses.</p>
 <form method="post" action="/setup/manifest">
 <label for="name">Name of the App</label>
 <input id="name" name="name" maxlength="34" required value="{escape(name)}">
-<p class="hint">Must be free on GitHub; you may change it there once more.</p>
+<p class="hint">Must be free on GitHub, where you can still change it.</p>
 <label for="organization">Organization</label>
 <input id="organization" name="organization" maxlength="39" value="{escape(organization)}">
 <p class="hint">Leave it empty for your own account.</p>
@@ -79,34 +84,35 @@ def app_page(*, name: str, organization: str, address: str, wrong: str = "") -> 
 <input id="address" name="address" type="url" required value="{escape(address)}">
 <p class="hint">Webhooks go to <code>/webhook</code> below it.</p>
 <label class="choice"><input type="checkbox" name="reruns" value="yes" checked>
-It may run jobs again when somebody asks (permission: actions, write)</label>
-<button>Go on</button>
+It may run jobs again on request (permission: actions, write)</label>
+<button>Continue</button>
 </form>""",
     )
 
 
 def manifest_page(content: Mapping[str, Any], action: str) -> str:
-    """Shows what will be asked for, and takes the browser to GitHub with it."""
+    """Return the page that shows the requested permissions and sends the manifest to GitHub."""
     rows = "".join(
-        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{escape(level)}</td><td>{_MEANINGS.get(name, '')}</td></tr>"
+        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{escape(level)}</td>"
+        f"<td>{_MEANINGS.get(name, '')}</td></tr>"
         for name, level in content["default_permissions"].items()
     )
     return _page(
         "What the App may do <small>2 of 2</small>",
         f"""<table>{rows}</table>
-<p>It hears of: {escape(", ".join(content["default_events"]).replace("_", " "))}. It gets no right to change
+<p>Events: {escape(", ".join(content["default_events"]).replace("_", " "))}. It cannot change
 workflows, settings or members.</p>
 <p>Webhooks: <code>{escape(content["hook_attributes"]["url"])}</code></p>
 <form method="post" action="{escape(action)}">
 <input type="hidden" name="manifest" value="{escape(json.dumps(content, sort_keys=True))}">
-<button>Make the App on GitHub</button>
+<button>Create the App on GitHub</button>
 </form>
-<p class="hint">GitHub asks you to confirm, and sends you back here; then you choose repositories.</p>""",
+<p class="hint">GitHub asks you to confirm and sends you back; then you choose repositories.</p>""",
     )
 
 
 def refusal_page(title: str, message: str, advice: str = "") -> str:
-    """Something does not go on."""
+    """Return an error page."""
     return _page(escape(title), f'<p class="wrong">{escape(message)}</p><p>{escape(advice)}</p>')
 
 

@@ -1,4 +1,4 @@
-"""Listen for the person who sets up, until the App is stored."""
+"""Serve the set-up pages until the App is stored."""
 
 import socket
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from fastapi.responses import RedirectResponse
 from bot import __version__
 from bot.clock import SystemClock
 from bot.errors import SettingsError
+from bot.front.health import health_router
 from bot.github.app_client import AppClient
 from bot.github.app_facts import AppFacts
 from bot.github.manifest import NewApp, convert
-from bot.health import health_router
 from bot.private import forbid_core_dumps
 from bot.settings import APP_FILE, Settings
 from bot.setup.door import Door
@@ -23,24 +23,24 @@ from bot.setup.web import SetUp, setup_router
 NO_APP = "a GitHub App: open /setup with the code from the console"
 
 Tell = Callable[[str], None]
-"""Says something on the console."""
+"""Prints a message on the console."""
 
 
 def run_setup(settings: Settings, tell: Tell) -> Path:
-    """Wait until somebody with the console's code made an App, and store it; the file it is in.
+    """Wait until someone with the code has created an App; store it and return its file.
 
     Args:
-        settings: Where to listen, which GitHub, where the App is kept.
-        tell: The console; the code goes there and nowhere else.
+        settings: The address to listen on, GitHub's API and the data directory.
+        tell: Prints on the console; the code goes there and nowhere else.
 
     Raises:
-        SettingsError: an App is set already, nothing can be stored, or the port is taken.
+        SettingsError: an App is set up already, it cannot be stored, or the port is taken.
     """
     from bot.front.server import GuardedServer
 
     forbid_core_dumps()
     if not settings.needs_setup:
-        raise SettingsError("an App is set already", "`metaagent doctor` says whether it works")
+        raise SettingsError("an App is set up already", "check it with `metaagent doctor`")
     make_room(settings.data_dir)
     made: list[NewApp] = []
 
@@ -56,23 +56,26 @@ def run_setup(settings: Settings, tell: Tell) -> Path:
         server.run(sockets=[listener])
     path = settings.data_dir / APP_FILE
     if not made:
-        raise SettingsError("set-up was stopped before an App was made", "start it again")
-    tell(f"The App {made[0].slug} is made and stored in {path}. Choose its repositories: {made[0].html_url}")
+        raise SettingsError("set-up was stopped before an App was created", "start it again")
+    page = made[0].html_url
+    tell(f"The App {made[0].slug} is stored in {path}. Choose its repositories: {page}")
     return path
 
 
 def create_setup_app(settings: Settings, door: Door, done: Callable[[NewApp], None]) -> FastAPI:
-    """The application while nothing is set up: these pages, and nothing that takes work."""
+    """Return the application for set-up, which has these pages only."""
 
     async def exchange(code: str) -> tuple[NewApp, str]:
         return await new_app(settings.github_api_url, code)
 
-    app = FastAPI(title="MetaAgent", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="MetaAgent", version=__version__, docs_url=None, redoc_url=None, openapi_url=None
+    )
     app.include_router(setup_router(SetUp(settings, door, exchange, done)))
 
     @app.get("/")
     async def begin() -> RedirectResponse:
-        """There is only one thing to do."""
+        """Redirect to set-up."""
         return RedirectResponse("/setup")
 
     async def missing() -> tuple[str, ...]:
@@ -83,10 +86,10 @@ def create_setup_app(settings: Settings, door: Door, done: Callable[[NewApp], No
 
 
 async def new_app(api_url: str, code: str) -> tuple[NewApp, str]:
-    """The App behind GitHub's code, and the secret of its webhooks; one is set where GitHub made none.
+    """Return the App behind GitHub's code and its webhook secret, which is set if GitHub made none.
 
     Raises:
-        MetaAgentError: the code is not good, or GitHub failed.
+        MetaAgentError: the code is invalid, or GitHub failed.
     """
     import secrets
 
@@ -103,24 +106,25 @@ async def new_app(api_url: str, code: str) -> tuple[NewApp, str]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket, bound before the console says where to go.
+    """Return a listening socket, bound before the console shows the address.
 
     Raises:
-        SettingsError: it cannot be bound.
+        SettingsError: the address cannot be bound.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         raise SettingsError(
-            f"{host}:{port} cannot be listened on ({error.strerror})", "choose another --port"
+            f"{host}:{port} cannot be used ({error.strerror})", "choose another --port"
         ) from error
 
 
 def _invitation(settings: Settings, port: int, code: str) -> str:
-    """Where to go; the code stands behind a #, which no server and no log sees."""
+    """Return the console's message; the code is in the URL's fragment, which no server logs."""
     address = settings.public_url or f"http://localhost:{port}"
     return (
         f"MetaAgent is not set up yet. Open\n\n    {address.rstrip('/')}/setup#{code}\n\n"
-        f"in your browser (or enter the code {code} at /setup). It works once; whoever has it makes the App."
+        f"in your browser (or enter the code {code} at /setup). It works once.\n"
+        "Keep it secret: it admits anyone who has it."
     )

@@ -1,4 +1,4 @@
-"""Where the App's keys are kept: one file in the data directory, for its owner's eyes only, never written over."""
+"""Storage of the App's keys: a private file in the data directory, never overwritten."""
 
 import contextlib
 import json
@@ -14,13 +14,15 @@ _OWNER_ONLY = 0o600
 
 
 def make_room(folder: Path) -> None:
-    """See that the App can be stored before GitHub is asked for it: its key is shown only once.
+    """Check that the App can be stored before GitHub creates it, since its key is shown only once.
 
     Raises:
-        SettingsError: there is one already, or nothing can be written there.
+        SettingsError: an App is stored already, or the folder is not writable.
     """
     if (folder / APP_FILE).exists():
-        raise SettingsError(f"{folder / APP_FILE} holds an App already", "move it away to set up another one")
+        raise SettingsError(
+            f"{folder / APP_FILE} holds an App already", "move it away to set up another one"
+        )
     try:
         make_private_folder(folder)
         probe = folder / f"{APP_FILE}.probe"
@@ -28,21 +30,21 @@ def make_room(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise SettingsError(
-            f"nothing can be written to {folder} ({error.strerror})", "set METAAGENT_DATA_DIR"
+            f"{folder} is not writable ({error.strerror})", "set METAAGENT_DATA_DIR"
         ) from error
 
 
 def store_app(folder: Path, app: NewApp, *, webhook_secret: str, api_url: str) -> Path:
-    """Keep the App: all of it or nothing, and only when there is none.
+    """Store the App atomically, unless there is one already.
 
     Args:
         folder: The data directory.
-        app: As GitHub made it.
-        webhook_secret: What its webhooks are signed with.
-        api_url: Where it lives.
+        app: The App, as GitHub created it.
+        webhook_secret: The secret of its webhooks.
+        api_url: The API of its GitHub server.
 
     Raises:
-        SettingsError: there is one already, or it cannot be written.
+        SettingsError: an App is stored already, or the file cannot be written.
     """
     content = {
         "app_id": str(app.id),
@@ -57,15 +59,19 @@ def store_app(folder: Path, app: NewApp, *, webhook_secret: str, api_url: str) -
     }
     path, draft = folder / APP_FILE, folder / f"{APP_FILE}.{os.getpid()}"
     try:
-        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, _OWNER_ONLY)
+        descriptor = os.open(
+            draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, _OWNER_ONLY
+        )
         with os.fdopen(descriptor, "w") as file:
             json.dump(content, file, indent=1)
             file.flush()
             os.fsync(file.fileno())
-        # A link is refused where a file is: two at once leave the first.
+        # A link never replaces a file, so of two concurrent calls the first one wins.
         os.link(draft, path)
     except OSError as error:
-        raise SettingsError(f"{path} cannot be written ({error.strerror})", "see that it is not there yet") from error
+        raise SettingsError(
+            f"{path} cannot be written ({error.strerror})", "check that it does not exist yet"
+        ) from error
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()

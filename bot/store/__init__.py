@@ -1,1 +1,1 @@
-"""Our own tables: one database by one URL, SQLite or PostgreSQL."""
+"""Our own tables, in SQLite or PostgreSQL."""

@@ -1,4 +1,4 @@
-"""Copies of databases that hold together, made while they are in use."""
+"""Consistent backups of databases in use."""
 
 import asyncio
 import os
@@ -18,16 +18,16 @@ _SERVICE = "metaagent"
 
 
 def back_up(files: Sequence[Path], target: Path) -> None:
-    """Copy databases, one after the other in the order given, into a new folder that only its owner may read.
+    """Copy SQLite databases, in the given order, into a new folder that only its owner may read.
 
-    Nobody who writes meanwhile has to wait. The folder is there when every copy is whole, and not before.
+    Writers need not wait. The folder appears only when every copy is complete.
 
     Args:
-        files: Those that are not there are left out.
-        target: The folder to make; nothing is there.
+        files: The databases; missing ones are skipped.
+        target: The folder to create; it must not exist.
 
     Raises:
-        StoreError: a copy cannot be made, or is not sound; there is no folder then.
+        StoreError: a copy failed or is damaged; no folder was created.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -41,15 +41,20 @@ def back_up(files: Sequence[Path], target: Path) -> None:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"no backup was made ({error})", f"look at {target.parent} and at the databases") from error
+        raise StoreError(
+            f"backup failed ({error})", f"check {target.parent} and the databases"
+        ) from error
 
 
 def _copy(path: Path, copy: Path) -> None:
-    make_private(copy)  # also when it is taken out of its folder, to be restored
-    with closing(sqlite3.connect(path, timeout=30)) as source, closing(sqlite3.connect(copy)) as made:
+    make_private(copy)  # stays private after it is moved out of the folder
+    with (
+        closing(sqlite3.connect(path, timeout=30)) as source,
+        closing(sqlite3.connect(copy)) as made,
+    ):
         source.execute("PRAGMA query_only = 1")
-        source.backup(made)  # all pages at once: one moment of the database
-        made.execute("PRAGMA journal_mode = DELETE")  # one file, whatever the original has beside it
+        source.backup(made)  # all pages in one step: a consistent snapshot
+        made.execute("PRAGMA journal_mode = DELETE")  # a single file, without a write-ahead log
         (verdict,) = made.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise StoreError(f"{path} is damaged ({verdict})", "restore the last good backup")
@@ -58,15 +63,17 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 async def dump(url: str, target: Path, environment: Mapping[str, str]) -> None:
-    """Copy a PostgreSQL database into a file by the server's own program, which shows no list of processes a password.
+    """Copy a PostgreSQL database into a file with pg_dump.
+
+    Passwords are passed in the environment or a file, so that no process list shows them.
 
     Args:
         url: The database.
-        target: The file to make; nothing is there.
-        environment: Of the program: where it is found, and what it is told otherwise.
+        target: The file to create; it must not exist.
+        environment: Environment of pg_dump, including its PATH.
 
     Raises:
-        StoreError: the program is not here, or made no copy.
+        StoreError: pg_dump is not installed or failed.
     """
     shown, password = without_password(url)
     unfinished = target.with_name(f".{target.name}.unfinished")
@@ -74,12 +81,13 @@ async def dump(url: str, target: Path, environment: Mapping[str, str]) -> None:
     program = shutil.which("pg_dump", path=environment.get("PATH"))
     if program is None:
         raise StoreError(
-            "pg_dump is not installed here", f"run where it is: pg_dump {shlex.join([*words, f'--file={target}'])}"
+            "pg_dump is not installed here",
+            f"run this where it is installed: pg_dump {shlex.join([*words, f'--file={target}'])}",
         )
     secret = {"PGPASSWORD": unquote(password)} if password else {}
     try:
         await asyncio.to_thread(_make_empty, unfinished)
-        with _told(key_password(url), environment) as (told, files):
+        with _pass_key_password(key_password(url), environment) as (told, files):
             process = await asyncio.create_subprocess_exec(
                 program,
                 "--no-password",
@@ -92,28 +100,33 @@ async def dump(url: str, target: Path, environment: Mapping[str, str]) -> None:
             _, said = await process.communicate()
         if process.returncode:
             reason = said.decode(errors="replace").strip().partition("\n")[0]
-            raise StoreError(f"pg_dump made no backup ({reason})", "look at the database and the folder")
+            raise StoreError(f"pg_dump failed ({reason})", "check the database and the folder")
         await asyncio.to_thread(unfinished.rename, target)
     except OSError as error:
-        raise StoreError(f"no backup was made ({error})", f"look at {target.parent}") from error
+        raise StoreError(f"backup failed ({error})", f"check {target.parent}") from error
     finally:
         await asyncio.to_thread(unfinished.unlink, missing_ok=True)
 
 
 @contextmanager
-def _told(password: str, environment: Mapping[str, str]) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
-    """Tell a program of PostgreSQL's our TLS key's password: variables for it, and files that it has to be given.
+def _pass_key_password(
+    password: str, environment: Mapping[str, str]
+) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
+    """Pass our TLS key's password to a PostgreSQL program; yield its variables and files.
 
-    There is no variable for that password itself, only for the name of a file; this one has none for anybody else.
+    libpq reads that password only from a service file, so it gets one that only it can open.
 
     Raises:
-        StoreError: the program has such a file already.
+        StoreError: the environment names a service file already.
     """
     if not password:
         yield {}, ()
         return
     if "PGSERVICE" in environment:
-        raise StoreError("sslpassword is in the database's URL while PGSERVICE is set", "put it into that service")
+        raise StoreError(
+            "sslpassword is in the database's URL while PGSERVICE is set",
+            "move it into that service",
+        )
     with tempfile.TemporaryFile() as file:
         file.write(f"[{_SERVICE}]\nsslpassword={unquote(password)}\n".encode())
         file.flush()
@@ -121,7 +134,7 @@ def _told(password: str, environment: Mapping[str, str]) -> Iterator[tuple[dict[
 
 
 def _make_empty(path: Path) -> None:
-    """A file that only its owner reads, for a program that would make it as readable as any."""
+    """Create a private file, since pg_dump would create a readable one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     path.touch(mode=0o600, exist_ok=False)

@@ -1,4 +1,4 @@
-"""One database by one URL, SQLite or PostgreSQL: writing transactions in SQL that both understand."""
+"""A database by URL, SQLite or PostgreSQL: write transactions in SQL that both understand."""
 
 import asyncio
 import re
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from bot.errors import StoreError
-from bot.store.server import connecting, impatient
+from bot.store.server import connection_arguments, timed_connection
 from bot.user_folder import keep_out_of_commits
 
 Answer = TypeVar("Answer")
@@ -24,84 +24,98 @@ SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
 DRIVER = "postgresql+psycopg://"
 BUSY_S = 30.0
-"""The longest wait for somebody else's write."""
+"""Longest wait for another writer's lock, in seconds."""
 RETRY_S = 0.01
+"""Pause between two tries to switch to a write-ahead log, in seconds."""
 SCHEMA = "metaagent"
-"""Where our tables are in a PostgreSQL database; the engine's are in one of its own."""
+"""The PostgreSQL schema of our tables; the engine has its own."""
 
 _PASSWORD, _KEY_PASSWORD = "password=", "sslpassword="
 _GAP = re.compile(r"(?<![:\w]):([a-z]\w*)")
-"""`:like_this`, which SQLite's driver knows; and no `::cast`."""
+"""A `:placeholder` in SQLite's style, but not a `::cast`."""
 
 
 class Transaction:
-    """One writing transaction, open until its block ends.
+    """An open write transaction.
 
     Args:
-        connection: SQLAlchemy's connection.
+        connection: A SQLAlchemy connection.
     """
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
-        """SQLAlchemy's own, for what `execute` cannot say."""
+        """The SQLAlchemy connection, for statements beyond `execute`."""
 
     def execute(self, sql: str, values: Values | Sequence[Values] | None = None) -> list[Row]:
-        """One statement with gaps named `:like_this`, for one row of values or for many; the rows it gives."""
+        """Run a statement with `:named` placeholders for one or many rows of values.
+
+        Return its rows.
+        """
         if values is not None and not values and not isinstance(values, Mapping):
             return []  # no rows of values
-        cursor = self._driven(sql, values)
+        cursor = self._run_statement(sql, values)
         return list(cursor.fetchall()) if cursor.description else []
 
     def change(self, sql: str, values: Values | None = None) -> int:
-        """One statement that gives no rows; how many it changed."""
-        return int(self._driven(sql, values).rowcount)
+        """Run a statement that returns no rows; return the number of changed rows."""
+        return int(self._run_statement(sql, values).rowcount)
 
-    def _driven(self, sql: str, values: Values | Sequence[Values] | None) -> Any:
-        # Straight to the driver: by way of SQLAlchemy a statement costs ten times as much.
+    def _run_statement(self, sql: str, values: Values | Sequence[Values] | None) -> Any:
+        # Call the driver directly: SQLAlchemy makes a statement ten times as expensive.
         driven = self.connection.connection.driver_connection
         cursor = driven.cursor()
-        run = cursor.execute if values is None or isinstance(values, Mapping) else cursor.executemany
+        run = (
+            cursor.execute if values is None or isinstance(values, Mapping) else cursor.executemany
+        )
         try:
             run(_for_psycopg(sql) if self.is_postgres else sql, values or {})
         except BaseException:
             if self.is_postgres and driven.closed:
-                self.connection.invalidate()  # nothing to undo: what broke it is told, not that it is broken
+                # Skip the rollback, which would hide the original error.
+                self.connection.invalidate()
             raise
         return cursor
 
     @property
     def is_postgres(self) -> bool:
-        """Whether it runs on PostgreSQL."""
+        """Return True if the database is PostgreSQL."""
         return bool(self.connection.dialect.name == "postgresql")
 
     def alone(self, what: str) -> None:
-        """Let no other transaction be alone with the same before this one ends; on SQLite no two ever write."""
+        """Take a lock until the transaction ends; SQLite needs none, since it has one writer."""
         if self.is_postgres:
-            self.execute("SELECT pg_advisory_xact_lock(hashtext(:what))", {"what": f"metaagent.{what}"})
+            self.execute(
+                "SELECT pg_advisory_xact_lock(hashtext(:what))", {"what": f"metaagent.{what}"}
+            )
 
     def keep(self, what: str) -> bool:
-        """Whether this connection is the one of all that has something, which it then has until it ends.
+        """Return True if this connection holds a lock, which it then keeps until it closes.
 
-        On SQLite it always is.
+        On SQLite it always does.
         """
         if not self.is_postgres:
             return True
-        [(kept,)] = self.execute("SELECT pg_try_advisory_lock(hashtext(:what))", {"what": f"metaagent.kept.{what}"})
+        [(kept,)] = self.execute(
+            "SELECT pg_try_advisory_lock(hashtext(:what))", {"what": f"metaagent.kept.{what}"}
+        )
         return bool(kept)
 
 
 class Database:
-    """The database of our own tables; every method may be called from any thread, one transaction at a time.
+    """The database of our own tables. Thread-safe; it runs one transaction at a time.
 
-    Connecting is left to the first call. A connection that broke is replaced by the next call.
+    The first call connects, and a call after an error reconnects.
 
     Args:
-        url: `sqlite:///` and the file's absolute path (made with its folder when it is not there), or `postgresql://…`.
-        prepare: Called once with SQLAlchemy's engine before the first transaction.
-        busy_s: The longest wait for somebody else's write.
+        url: `sqlite:///` and the absolute path of the file, which is created if missing, or
+            `postgresql://…`.
+        prepare: Called once with the SQLAlchemy engine before the first transaction.
+        busy_s: Longest wait for another writer's lock, in seconds.
     """
 
-    def __init__(self, url: str, prepare: Callable[[Any], None] | None = None, *, busy_s: float = BUSY_S) -> None:
+    def __init__(
+        self, url: str, prepare: Callable[[Any], None] | None = None, *, busy_s: float = BUSY_S
+    ) -> None:
         self.url = url
         self._prepare = prepare
         self._busy_s = busy_s
@@ -110,14 +124,14 @@ class Database:
 
     @property
     def name(self) -> str:
-        """What an operator knows it by, without a password."""
+        """Return the database's location without a password, for messages."""
         if self.url.startswith(SQLITE):
             return self.url.removeprefix(SQLITE)
         shown = urlsplit(without_password(self.url)[0])
         return f"PostgreSQL at {shown.netloc.rpartition('@')[2]}{shown.path}"
 
     def open(self) -> None:
-        """Connect and prepare now, which the first call does else.
+        """Connect and prepare now instead of at the first call.
 
         Raises:
             StoreError: the database cannot be used.
@@ -126,7 +140,7 @@ class Database:
             pass
 
     async def do(self, call: Callable[[Transaction], Answer]) -> Answer:
-        """One transaction, off the event loop.
+        """Run a function in a transaction, off the event loop.
 
         Raises:
             StoreError: the database cannot be used.
@@ -134,7 +148,7 @@ class Database:
         return await asyncio.to_thread(self.run, call)
 
     def run(self, call: Callable[[Transaction], Answer]) -> Answer:
-        """One transaction; all of it or nothing.
+        """Run a function in a transaction.
 
         Raises:
             StoreError: the database cannot be used.
@@ -144,33 +158,36 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """One transaction, kept when the block ends and undone when it raises.
+        """Open a transaction; commit it when the block ends, roll back if it raises.
 
         Raises:
             StoreError: the database cannot be used.
         """
         with self._lock:
-            engine = self._opened()
-            with self._telling(engine.dialect.loaded_dbapi.Error), engine.begin() as connection:
+            engine = self._ensure_engine()
+            with (
+                self._translate_errors(engine.dialect.loaded_dbapi.Error),
+                engine.begin() as connection,
+            ):
                 yield Transaction(connection)
 
     def close(self) -> None:
-        """Close the connections; the next call opens them anew."""
+        """Close the connections; the next call reopens them."""
         with self._lock, suppress(Exception):
             if self._engine is not None:
                 self._engine.dispose()
                 self._engine = None
 
     def __del__(self) -> None:
-        """Nobody has to close it: a connection that is forgotten is closed, too."""
+        """Close forgotten connections, too."""
         self.close()
 
-    def _opened(self) -> Any:
+    def _ensure_engine(self) -> Any:
         if self._engine is None:
-            with self._telling():
+            with self._translate_errors():
                 engine = _engine(self.url, self._busy_s)
             try:
-                with self._telling(engine.dialect.loaded_dbapi.Error):
+                with self._translate_errors(engine.dialect.loaded_dbapi.Error):
                     if self._prepare is not None:
                         self._prepare(engine)
             except BaseException:
@@ -180,46 +197,53 @@ class Database:
         return self._engine
 
     @contextmanager
-    def _telling(self, *drivers: type[Exception]) -> Iterator[None]:
-        """Every trouble of the libraries is a StoreError."""
+    def _translate_errors(self, *drivers: type[Exception]) -> Iterator[None]:
+        """Turn every error of the libraries into a StoreError."""
         from sqlalchemy.exc import SQLAlchemyError
 
         troubles: tuple[type[Exception], ...] = (SQLAlchemyError, *drivers)
         try:
             yield
         except troubles as error:
-            # The first line of the driver's own words: what follows, and SQLAlchemy's, may carry values.
+            # Only the first line of the driver's message: the rest, and SQLAlchemy's, may contain
+            # values.
             words = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-            raise StoreError(f"the database cannot be used ({words})", f"look at {self.name}") from None
+            raise StoreError(
+                f"the database cannot be used ({words})", f"check {self.name}"
+            ) from None
 
 
 def is_postgres(url: str) -> bool:
-    """Whether a database's URL names a PostgreSQL server."""
+    """Return True if the URL is a PostgreSQL server's."""
     return url.startswith(POSTGRES)
 
 
 def without_password(url: str) -> tuple[str, str]:
-    """A server's URL as it may be shown, and the password that was in it, as it stood there (perhaps `%40` for `@`).
+    """Split a server's URL into a form without passwords, and its password as written there.
 
-    The password of a TLS key is not shown either.
+    The password may be percent-encoded. The password of a TLS key is removed as well.
     """
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     kept = parts._replace(
         netloc=f"{parts.username}@{host}" if parts.username else host,
-        query="&".join(one for one in parts.query.split("&") if not one.startswith((_PASSWORD, _KEY_PASSWORD))),
+        query="&".join(
+            one for one in parts.query.split("&") if not one.startswith((_PASSWORD, _KEY_PASSWORD))
+        ),
     )
-    return urlunsplit(kept), _asked_for(url, _PASSWORD) or parts.password or ""
+    return urlunsplit(kept), _query_value(url, _PASSWORD) or parts.password or ""
 
 
 def key_password(url: str) -> str:
-    """The password of our own TLS key that was in a server's URL, as it stood there; empty without one."""
-    return _asked_for(url, _KEY_PASSWORD)
+    """Return the TLS key's password as written in the URL, or an empty string."""
+    return _query_value(url, _KEY_PASSWORD)
 
 
-def _asked_for(url: str, word: str) -> str:
-    """The first value of one word of a URL's query."""
-    found = (one.removeprefix(word) for one in urlsplit(url).query.split("&") if one.startswith(word))
+def _query_value(url: str, word: str) -> str:
+    """Return the first value of a query parameter, or an empty string."""
+    found = (
+        one.removeprefix(word) for one in urlsplit(url).query.split("&") if one.startswith(word)
+    )
     return next(found, "")
 
 
@@ -230,18 +254,22 @@ def _for_psycopg(sql: str) -> str:
 
 def _engine(url: str, busy_s: float) -> Any:
     if is_postgres(url):
-        return _at_a_server(url)
+        return _create_server_engine(url)
     if not url.startswith(SQLITE):
-        raise StoreError(f"no database of ours: {url.partition(':')[0]}", "use sqlite:///… or postgresql://…")
+        raise StoreError(
+            f"unsupported database: {url.partition(':')[0]}", "use sqlite:///… or postgresql://…"
+        )
     path = Path(url.removeprefix(SQLITE))
     try:
         make_private(path)
     except OSError as error:
-        raise StoreError(f"{path} cannot be made ({error.strerror})", "check METAAGENT_DATA_DIR") from error
-    return _in_a_file(url, busy_s)
+        raise StoreError(
+            f"{path} cannot be made ({error.strerror})", "check METAAGENT_DATA_DIR"
+        ) from error
+    return _create_file_engine(url, busy_s)
 
 
-def _at_a_server(url: str) -> Any:
+def _create_server_engine(url: str) -> Any:
     from sqlalchemy import create_engine, event
 
     engine = create_engine(
@@ -250,32 +278,35 @@ def _at_a_server(url: str) -> Any:
         max_overflow=0,
         pool_pre_ping=True,
         hide_parameters=True,
-        connect_args=connecting(search_path=SCHEMA),
+        connect_args=connection_arguments(search_path=SCHEMA),
     )
 
     def connect(dialect: Any, _: object, arguments: Any, named: Any) -> Any:
-        return impatient(dialect.loaded_dbapi).connect(*arguments, **named)
+        return timed_connection(dialect.loaded_dbapi).connect(*arguments, **named)
 
     event.listen(engine, "do_connect", connect)
     return engine
 
 
 def make_private(path: Path) -> None:
-    """Make an SQLite file that only its owner reads, unless it is there; what SQLite puts beside it is as private.
+    """Create a private SQLite file if missing; SQLite gives its companion files the same mode.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the file cannot be created.
     """
     keep_out_of_commits(path.parent)
     with suppress(FileExistsError):
-        path.touch(mode=0o600, exist_ok=False)  # one that is there is not opened: closing it would drop SQLite's locks
+        # Never open an existing file here: closing it would release SQLite's locks on it.
+        path.touch(mode=0o600, exist_ok=False)
 
 
 def write_ahead(connection: Any, busy_s: float) -> None:
-    """Put a file into write-ahead logging (WAL); SQLite does not wait for this while another process makes the file.
+    """Switch a file to write-ahead logging (WAL), with retries.
+
+    SQLite does not wait for this lock while another process creates the file.
 
     Raises:
-        sqlite3.Error: the file cannot be used, or somebody else held it all the time.
+        sqlite3.Error: the file cannot be used, or stayed locked.
     """
     until = time.monotonic() + busy_s
     while True:
@@ -289,7 +320,7 @@ def write_ahead(connection: Any, busy_s: float) -> None:
         time.sleep(RETRY_S)
 
 
-def _in_a_file(url: str, busy_s: float) -> Any:
+def _create_file_engine(url: str, busy_s: float) -> Any:
     from sqlalchemy import create_engine, event
     from sqlalchemy.pool import QueuePool
 
@@ -303,7 +334,7 @@ def _in_a_file(url: str, busy_s: float) -> Any:
     )
 
     def connected(connection: Any, _: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say, not where sqlite3 guesses
+        connection.isolation_level = None  # `begun` begins transactions, not the sqlite3 module
         write_ahead(connection, busy_s)
         connection.execute("PRAGMA synchronous=FULL")
 

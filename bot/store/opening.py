@@ -1,4 +1,4 @@
-"""Opens the database of our own tables, which goes with the engine's, and brings it up to date."""
+"""Opens the database of our own tables, which is next to the engine's, and migrates it."""
 
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,21 @@ FILE = "metaagent.sqlite"
 
 
 def own_url(engine_url: str) -> str:
-    """Where our tables are: in the engine's PostgreSQL database, or in a file beside its file."""
+    """Return the URL of our tables: the engine's PostgreSQL database, or a file beside its file."""
     if is_postgres(engine_url):
         return engine_url
     return f"{SQLITE}{Path(engine_url.removeprefix(SQLITE)).with_name(FILE)}"
 
 
-def open_database(engine_url: str, old_files: Path | None = None, *, busy_s: float = BUSY_S) -> Database:
-    """The database of our own tables; connecting and bringing it up to date is left to the first call.
+def open_database(
+    engine_url: str, old_files: Path | None = None, *, busy_s: float = BUSY_S
+) -> Database:
+    """Return the database of our own tables; its first call connects and migrates it.
 
     Args:
-        engine_url: The engine's database, as the settings say it.
-        old_files: The data directory, where the first releases kept files that are to be taken over.
-        busy_s: The longest wait for somebody else's write.
+        engine_url: The engine's database, as configured.
+        old_files: The data directory, which may hold database files of the first releases.
+        busy_s: Longest wait for another writer's lock, in seconds.
     """
 
     def prepare(engine: Any) -> None:

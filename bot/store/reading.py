@@ -1,4 +1,4 @@
-"""Looks at databases as they are: makes nothing, changes nothing, holds nobody up."""
+"""Read-only views of databases; they create, change and lock nothing."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ from bot.store.opening import own_url
 
 BUSY_S = 10.0
 CHECK = "check METAAGENT_DATA_DIR and METAAGENT_DATABASE_URL"
-"""What to do where no database is."""
+"""Advice for a missing database."""
 
 
 class View:
-    """One moment of a database.
+    """A consistent snapshot of a database.
 
     Args:
-        ask: A query without gaps: its rows.
-        is_postgres: Whether tables are in schemas.
+        ask: Runs a query without placeholders and returns its rows.
+        is_postgres: True if tables are in schemas.
     """
 
     def __init__(self, ask: Callable[[str], list[Row]], *, is_postgres: bool) -> None:
@@ -27,14 +27,18 @@ class View:
         self.is_postgres = is_postgres
 
     def table(self, schema: str, name: str) -> str | None:
-        """What a table is called in a query, if it is there; both names are literals of ours."""
+        """Return a table's name for queries, or None if missing; both names must be literals."""
         if self.is_postgres:
-            return f"{schema}.{name}" if self.ask(f"SELECT to_regclass('{schema}.{name}')")[0][0] is not None else None
-        found = self.ask(f"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{name}'")  # noqa: S608
-        return name if found else None
+            return (
+                f"{schema}.{name}"
+                if self.ask(f"SELECT to_regclass('{schema}.{name}')")[0][0] is not None
+                else None
+            )
+        tables = self.ask("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return name if (name,) in tables else None
 
     def damage(self) -> str | None:
-        """What SQLite finds wrong in the file, if anything; PostgreSQL looks after itself."""
+        """Return the damage that SQLite finds in its file, or None; PostgreSQL is not checked."""
         if self.is_postgres:
             return None
         verdict = str(self.ask("PRAGMA integrity_check(3)")[0][0])
@@ -42,21 +46,23 @@ class View:
 
 
 def file_of(url: str) -> Path | None:
-    """The file of an SQLite database; None for PostgreSQL."""
+    """Return the file of an SQLite database, or None for PostgreSQL."""
     return None if is_postgres(url) else Path(url.removeprefix(SQLITE))
 
 
 def files_of(engine_url: str) -> tuple[Path, ...]:
-    """The SQLite files of a service, ours before the engine's, whether they are there or not; none on PostgreSQL."""
-    return tuple(path for url in (own_url(engine_url), engine_url) if (path := file_of(url)) is not None)
+    """Return the SQLite files of a service, ours first, existing or not; none for PostgreSQL."""
+    return tuple(
+        path for url in (own_url(engine_url), engine_url) if (path := file_of(url)) is not None
+    )
 
 
 @contextmanager
 def viewing(url: str) -> Iterator[View]:
-    """Look at a database; a file has to be there.
+    """Open a view of a database; an SQLite file must exist.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the database cannot be read.
     """
     path = file_of(url)
     if path is None:
@@ -73,4 +79,6 @@ def viewing(url: str) -> Iterator[View]:
             connection.execute("BEGIN")
             yield View(lambda sql: connection.execute(sql).fetchall(), is_postgres=False)
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"{path} cannot be read ({error})", "restore a backup if it stays so") from error
+        raise StoreError(
+            f"{path} cannot be read ({error})", "if this persists, restore a backup"
+        ) from error

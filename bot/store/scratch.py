@@ -1,4 +1,4 @@
-"""A copy of what is remembered about one repository, for those who want to know what would be."""
+"""A scratch copy of one repository's data, for dry runs."""
 
 from pathlib import Path
 from typing import Any
@@ -17,28 +17,30 @@ COPIED = {
     "switch": _HERE,
     "installation": "1 = 1",
     "lesson": _LESSONS,
-    "lesson_words": f"id IN (SELECT id FROM lesson WHERE {_LESSONS})",  # noqa: S608 -- a literal above
+    "lesson_words": f"id IN (SELECT id FROM lesson WHERE {_LESSONS})",  # noqa: S608 -- a literal
 }
-"""Which rows of which tables."""
+"""The copied tables, with a condition for their rows."""
 
 
 def scratch_copy(engine_url: str, repository: int | None, into: Path) -> Database:
-    """A database of its own in a folder, with what is known of a repository; what is done there reaches nobody.
+    """Return a separate database in a folder, with a copy of a repository's data.
 
     Args:
-        engine_url: The engine's database, as the settings say it; ours is neither made nor changed.
-        repository: Its id; None knows of none.
+        engine_url: The engine's database, as configured; our tables there are only read.
+        repository: The repository's id; None copies none.
         into: The folder.
 
     Raises:
         StoreError: the tables are of another version, or cannot be read.
     """
     copy = open_database(f"{SQLITE}{into / FILE}")
-    for table, rows in _read(own_url(engine_url), {"repository": repository, "name": str(repository)}).items():
+    for table, rows in _read(
+        own_url(engine_url), {"repository": repository, "name": str(repository)}
+    ).items():
         if rows:
             columns = list(rows[0])
-            gaps = ", ".join(f":{column}" for column in columns)
-            insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({gaps})"  # noqa: S608 -- names of ours
+            names, gaps = ", ".join(columns), ", ".join(f":{column}" for column in columns)
+            insert = f"INSERT INTO {table} ({names}) VALUES ({gaps})"  # noqa: S608 -- our names
             with copy.transaction() as tx:
                 tx.execute(insert, rows)
     return copy
@@ -54,10 +56,11 @@ def _read(url: str, about: dict[str, object]) -> dict[str, list[dict[str, Any]]]
         with database.transaction() as tx:
             if not is_ours(tx.connection):
                 return {}
-            rows: dict[str, Any] = {
-                table: tx.connection.execute(text(f"SELECT * FROM {table} WHERE {where}"), about)  # noqa: S608
-                for table, where in COPIED.items()
-            }
-            return {table: [row._asdict() for row in some] for table, some in rows.items()}
+            copies = {}
+            for table, where in COPIED.items():
+                query = text(f"SELECT * FROM {table} WHERE {where}")  # noqa: S608 -- literals
+                rows = tx.connection.execute(query, about)
+                copies[table] = [row._asdict() for row in rows]
+            return copies
     finally:
         database.close()

@@ -1,4 +1,4 @@
-"""How we talk to a PostgreSQL server: nothing is waited for without an end, nothing is held by who fell silent."""
+"""Connections to a PostgreSQL server, with a timeout for every wait."""
 
 import time
 from collections.abc import Generator
@@ -6,28 +6,31 @@ from functools import lru_cache
 from typing import Any
 
 CONNECT_S = 5
+"""Timeout for connecting, in seconds."""
 ANSWER_MS = 10_000
-"""The longest wait of PostgreSQL for one statement, and for a network that swallows it."""
+"""The server's timeout for a statement, and ours for unacknowledged data, in milliseconds."""
 ANSWER_S = 12.0
-"""The longest wait of ours: a server that is stopped itself, while its machine goes on, breaks nothing off."""
+"""Our own timeout for an answer, in seconds: a stopped server process breaks no connection."""
 IDLE_MS = 20_000
-"""Who says nothing for so long has no connection any more, and nothing that it held. Who lives has a new one with its
-next call; whoever holds something for long speaks more often."""
+"""The server's timeout for idle connections, in milliseconds; it frees locks of dead clients.
+
+Live clients reconnect at their next call, and those that hold a lock call more often.
+"""
 
 SESSION = {
     "statement_timeout": f"{ANSWER_MS}",
-    # A process that was stopped, or whose machine is gone, must not hold a lock that all the others wait for.
+    # A stopped process or a lost machine must not hold a lock that others wait for.
     "idle_in_transaction_session_timeout": f"{ANSWER_MS}",
     "idle_session_timeout": f"{IDLE_MS}",
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
 }
-"""What PostgreSQL is told of every connection of ours."""
+"""Server settings of all our connections."""
 
 
-def connecting(**session: str) -> dict[str, Any]:
-    """How psycopg connects to PostgreSQL; `session` is told to the server besides what every connection of ours is."""
+def connection_arguments(**session: str) -> dict[str, Any]:
+    """Return psycopg's connection arguments; `session` adds server settings."""
     return {
         "connect_timeout": CONNECT_S,
         "tcp_user_timeout": ANSWER_MS,
@@ -37,33 +40,35 @@ def connecting(**session: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def impatient(driver: Any) -> Any:
-    """Psycopg's connection with an end to every wait; after `answer_s` (None: never) it is closed.
+def timed_connection(driver: Any) -> Any:
+    """Return a psycopg connection class with a timeout, `answer_s` (None for no limit).
 
     Args:
-        driver: The module psycopg.
+        driver: The psycopg module.
     """
 
-    class Impatient(driver.Connection):  # type: ignore[misc]  # known only when it is needed
+    class TimedConnection(driver.Connection):  # type: ignore[misc]  # known at run time only
         answer_s: float | None = ANSWER_S
 
         def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
             if self.answer_s is None:
                 return super().wait(gen, *arguments, **named)
             try:
-                return super().wait(_ending(gen, time.monotonic() + self.answer_s), *arguments, **named)
+                return super().wait(
+                    _wait_until(gen, time.monotonic() + self.answer_s), *arguments, **named
+                )
             except TimeoutError:
-                self.pgconn.finish()  # whatever still comes is the answer to something else
+                self.pgconn.finish()  # a late answer would be taken for that of the next statement
                 raise driver.OperationalError("the server does not answer") from None
 
-    return Impatient
+    return TimedConnection
 
 
-def _ending(waits: Generator[Any, Any, Any], until: float) -> Generator[Any, Any, Any]:
-    """Psycopg's waiting, which it is sent 0 for while nothing comes.
+def _wait_until(waits: Generator[Any, Any, Any], until: float) -> Generator[Any, Any, Any]:
+    """Run psycopg's wait generator, which is sent 0 while nothing arrives, up to a deadline.
 
     Raises:
-        TimeoutError: it took too long.
+        TimeoutError: the deadline has passed.
     """
     ready = None
     while True:

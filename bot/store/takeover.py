@@ -1,4 +1,4 @@
-"""Takes the SQLite files over that the first releases kept: their rows are copied once, and the files renamed."""
+"""Import of the first releases' SQLite files: rows are copied once, then files are renamed."""
 
 import fcntl
 import os
@@ -17,30 +17,32 @@ OLD_FILES = {
     "lessons.sqlite": ("lesson", "lesson_words"),
     "inbox.sqlite": ("delivery",),
 }
-"""The tables of each, which have the same names and columns here."""
+"""The files with their tables, which have the same names and columns here."""
 NUMBERED = {"call": "id"}
-"""Columns that number the rows, and are numbered anew."""
-DERIVED = {"call": "UPDATE call SET counted_tokens = input_tokens + output_tokens WHERE counted_tokens = 0"}
-"""What the old rows say in other columns."""
+"""Columns of row numbers, which are assigned again."""
+DERIVED = {
+    "call": "UPDATE call SET counted_tokens = input_tokens + output_tokens WHERE counted_tokens = 0"
+}
+"""Updates of new columns that old rows lack."""
 WORDS = "lesson_words"
-"""SQLite's full-text table knows no conflicts."""
+"""The full-text table, which does not support ON CONFLICT in SQLite."""
 SUFFIX = ".taken-over"
 AT_ONCE = 500
 WAIT_S = 2.0
-"""So long a file may be in use before we say so."""
+"""Longest wait for a file in use, in seconds."""
 
 
 def take_over(engine: Any, folder: Path) -> None:
-    """Copy the rows of the old files of a folder, and rename each file when its rows are safe.
+    """Copy the rows of old files in a folder, and rename each file after its rows are stored.
 
-    What was interrupted begins again at the next start, and copies no row twice.
+    An interrupted import resumes at the next start, and copies no row twice.
 
     Args:
-        engine: SQLAlchemy's, of a database with all tables.
-        folder: Where the old files are, if there are any.
+        engine: The SQLAlchemy engine of a migrated database.
+        folder: The folder that may hold old files.
 
     Raises:
-        StoreError: a file is in use by a process of the version before, or cannot be read.
+        StoreError: a process of the previous version uses a file, or it cannot be read.
     """
     if not any((folder / name).exists() for name in OLD_FILES):
         return
@@ -53,18 +55,18 @@ def take_over(engine: Any, folder: Path) -> None:
                 _copy(engine, path, tables)
                 _rename(path)
             except (sqlite3.Error, OSError) as error:
-                raise StoreError(f"{path} cannot be taken over ({error})", _advice(error)) from error
+                raise StoreError(f"{path} cannot be imported ({error})", _advice(error)) from error
 
 
 def _advice(error: Exception) -> str:
     if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "stop every process of the version before; it must not write there any more"
-    return "put it back from a backup, or move it away to begin without what it holds"
+        return "stop every process of the previous version; it must not write there any more"
+    return "restore it from a backup, or move it away to start without its data"
 
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """The kernel lets go with the process."""
+    """Lock a folder with flock, which the kernel releases with the process."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -75,12 +77,17 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def _copy(engine: Any, path: Path, tables: Sequence[str]) -> None:
     with closing(sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)) as old:
-        # Fails while another process has the file open, and puts what stands in its write-ahead log into it.
+        # Fails while another process has the file open, and checkpoints its write-ahead log.
         old.execute("PRAGMA journal_mode=DELETE")
         mark = f"{path.name} {_marked(old)}"
         old.execute("BEGIN EXCLUSIVE")
         with engine.begin() as new:
-            if new.execute(_text("SELECT 1 FROM taken_over WHERE mark = :mark"), {"mark": mark}).first() is None:
+            if (
+                new.execute(
+                    _text("SELECT 1 FROM taken_over WHERE mark = :mark"), {"mark": mark}
+                ).first()
+                is None
+            ):
                 for table in tables:
                     _copy_table(old, new, table)
                 new.execute(_text("INSERT INTO taken_over (mark) VALUES (:mark)"), {"mark": mark})
@@ -88,7 +95,7 @@ def _copy(engine: Any, path: Path, tables: Sequence[str]) -> None:
 
 
 def _marked(old: sqlite3.Connection) -> int:
-    """A number that tells this file from others of its name, kept in its head."""
+    """Return a number that identifies this file, stored in its header."""
     mark = int(old.execute("PRAGMA user_version").fetchone()[0])
     if not mark:
         mark = secrets.randbelow(2**31 - 1) + 1
@@ -97,14 +104,22 @@ def _marked(old: sqlite3.Connection) -> int:
 
 
 def _copy_table(old: sqlite3.Connection, new: Any, table: str) -> None:
-    """All rows in their order; one that stands here already is newer. Table and columns are literals of ours."""
-    columns = [row[1] for row in old.execute(f"PRAGMA table_info({table})") if row[1] != NUMBERED.get(table)]
+    """Copy all rows in order, but keep newer ones; table and columns must be literals."""
+    columns = [
+        row[1]
+        for row in old.execute(f"PRAGMA table_info({table})")
+        if row[1] != NUMBERED.get(table)
+    ]
     if not columns:
         return
     names, gaps = ", ".join(columns), ", ".join(f":{column}" for column in columns)
     clash = "" if table == WORDS else " ON CONFLICT DO NOTHING"
     insert = _text(f"INSERT INTO {table} ({names}) VALUES ({gaps}){clash}")  # noqa: S608
-    there = {row[0] for row in new.execute(_text(f"SELECT id FROM {table}"))} if table == WORDS else set()  # noqa: S608
+    there = (
+        {row[0] for row in new.execute(_text(f"SELECT id FROM {table}"))}  # noqa: S608
+        if table == WORDS
+        else set()
+    )
     rows = old.execute(f"SELECT {names} FROM {table} ORDER BY rowid")  # noqa: S608
     while some := rows.fetchmany(AT_ONCE):
         values = [dict(zip(columns, row, strict=True)) for row in some if row[0] not in there]

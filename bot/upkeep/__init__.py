@@ -1,1 +1,1 @@
-"""Beside the line: what becomes of what we offered, and what was missed."""
+"""Follow up on offered fixes, and find what was missed."""

@@ -1,4 +1,4 @@
-"""What people did with what we offered: merged, closed, undone, reopened, taken over, its branch deleted."""
+"""Feedback on offered fixes: merged, closed, reverted, reopened, taken over, or branch deleted."""
 
 import logging
 import re
@@ -8,10 +8,11 @@ from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import Feedback, HeadMoved, RepositoryRef
 from bot.errors import GitHubError
 from bot.policy.rules import LABEL_TEST_CHANGE
-from bot.publish.markdown import Pen
-from bot.publish.picture import BOXES, ticks
+from bot.ports import Services
+from bot.publish.markdown import SafeWriter
+from bot.publish.overview import BOXES, ticks
 from bot.publish.retire import retire
-from bot.upkeep.keeper import Keeper
+from bot.upkeep.offered import delete_branch, find_pull_request, may_write, open_fixes
 
 _STATES = {
     "merged": FixState.MERGED,
@@ -26,31 +27,33 @@ _ENDED_BY_US = frozenset({FixState.SUPERSEDED, FixState.EXPIRED})
 log = logging.getLogger(__name__)
 
 
-async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
-    """One of our pull requests was merged, closed, undone or reopened: registry and lessons learn it.
+async def take_feedback(feedback: Feedback, services: Services) -> int:
+    """Record in registry and lessons that one of our pull requests was merged, closed or the like.
 
     Args:
-        feedback: What became of it; of one that is not ours nothing is learnt.
-        keeper: Whom to ask and tell.
+        feedback: The event; for other pull requests, nothing is recorded.
+        services: The services to use.
 
     Returns:
-        How many lessons it touched.
+        The number of changed lessons.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
-        StoreError: it could not be remembered.
+        StoreError: registry or lessons could not be written.
     """
     fate = feedback.fate or ("merged" if feedback.merged else "closed")
-    if fate == "closed" and keeper.is_us(feedback.by):
-        return 0  # we took it back ourselves: nobody refused it
-    fixes = await keeper.registry.offered(feedback.repository.id, pull_request=feedback.pull_request)
-    boxes = await _ticked(feedback, keeper) if fixes and fate in {"merged", "closed"} else ()
+    if fate == "closed" and services.is_us(feedback.by):
+        return 0  # we closed it ourselves, so it is not a rejection
+    fixes = await services.registry.offered(
+        feedback.repository.id, pull_request=feedback.pull_request
+    )
+    boxes = await _ticked(feedback, services) if fixes and fate in {"merged", "closed"} else ()
     note = ", ".join(BOXES[box] for box in boxes)
-    # With the red branch GitHub closes what would go into it: nobody refused that.
-    needless = fate == "closed" and await _lost_their_base(feedback.repository, fixes, keeper)
+    # GitHub closes pull requests into a deleted branch, which is not a rejection either.
+    needless = fate == "closed" and await _lost_their_base(feedback.repository, fixes, services)
 
-    def told(fix: OfferedFix) -> OfferedFix:
-        state = _next(fix, FixState.SUPERSEDED if needless else _STATES[fate])
+    def apply_state(fix: OfferedFix) -> OfferedFix:
+        state = _next_state(fix, FixState.SUPERSEDED if needless else _STATES[fate])
         if state is fix.state:
             return fix
         by = f" by {feedback.by}" if feedback.by else ""
@@ -59,96 +62,115 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
         return fix.with_(state=state, closing=False, note=words, merge_sha=merge_sha)
 
     for fix in fixes:
-        if await keeper.registry.revise(fix.key, told) is None:
+        if await services.registry.revise(fix.key, apply_state) is None:
             continue
         if fate in {"merged", "closed"}:
-            await keeper.tidy(feedback.repository, fix)
+            await delete_branch(feedback.repository, fix, services)
         if fate == "closed" and "test" in boxes:
-            await _test_is_wrong(fix, keeper)
-    if needless or (fate == "closed" and await _was_ended_by_us(feedback, keeper)):
+            await _test_is_wrong(fix, services)
+    if needless or (fate == "closed" and await _was_ended_by_us(feedback, services)):
         return 0
-    return await keeper.lessons.feed_back(feedback.with_(boxes=boxes))
+    return await services.lessons.feed_back(feedback.with_(boxes=boxes))
 
 
-def _next(fix: OfferedFix, state: FixState) -> FixState:
-    """What follows: undone stays undone, merged can only be undone, and what we ended ourselves nobody closes."""
-    if fix.state is FixState.REVERTED or (fix.state is FixState.MERGED and state is not FixState.REVERTED):
+def _next_state(fix: OfferedFix, state: FixState) -> FixState:
+    """Return a fix's next state.
+
+    A reverted fix stays reverted, a merged one can only be reverted, and one that we closed
+    ourselves is not closed by people.
+    """
+    if fix.state is FixState.REVERTED or (
+        fix.state is FixState.MERGED and state is not FixState.REVERTED
+    ):
         return fix.state
     return fix.state if fix.state in _ENDED_BY_US and state is FixState.CLOSED else state
 
 
-async def _was_ended_by_us(feedback: Feedback, keeper: Keeper) -> bool:
-    """Whether we took back what it offered, perhaps while we looked at what people did."""
-    fixes = await keeper.registry.offered(feedback.repository.id, pull_request=feedback.pull_request)
+async def _was_ended_by_us(feedback: Feedback, services: Services) -> bool:
+    """Return True if we closed the fix ourselves, perhaps just now."""
+    fixes = await services.registry.offered(
+        feedback.repository.id, pull_request=feedback.pull_request
+    )
     return any(fix.state in _ENDED_BY_US for fix in fixes)
 
 
-async def _lost_their_base(repository: RepositoryRef, fixes: Iterable[OfferedFix], keeper: Keeper) -> bool:
-    """Whether the branch that open fixes go into is gone."""
+async def _lost_their_base(
+    repository: RepositoryRef, fixes: Iterable[OfferedFix], services: Services
+) -> bool:
+    """Return True if the target branch of open fixes was deleted."""
     bases = {fix.base_branch for fix in fixes if fix.state is FixState.OPEN and fix.base_branch}
-    return bool(bases) and not any([await keeper.github.branch_head(repository, base) for base in bases])
+    return bool(bases) and not any(
+        [await services.github.branch_head(repository, base) for base in bases]
+    )
 
 
-async def _test_is_wrong(fix: OfferedFix, keeper: Keeper) -> None:
-    """A person said that a test has to change: the red pull request says so; it is not worth failing for."""
+async def _test_is_wrong(fix: OfferedFix, services: Services) -> None:
+    """Label the red pull request, since a person decided that its test is wrong.
+
+    Ignore failures.
+    """
     if fix.for_pull_request is None:
         return
     try:
-        if await keeper.may_write(fix.repository):
-            await keeper.upkeep.add_labels(fix.repository, fix.for_pull_request, [LABEL_TEST_CHANGE])
+        if await may_write(fix.repository, services):
+            await services.github.add_labels(
+                fix.repository, fix.for_pull_request, [LABEL_TEST_CHANGE]
+            )
     except GitHubError as error:
-        log.warning("#%d keeps its labels: %s", fix.for_pull_request, error.message)
+        log.warning("labelling #%d failed: %s", fix.for_pull_request, error.message)
 
 
-async def _ticked(feedback: Feedback, keeper: Keeper) -> tuple[str, ...]:
-    """What reviewers ticked in it; it is not worth failing for."""
+async def _ticked(feedback: Feedback, services: Services) -> tuple[str, ...]:
+    """Return the boxes that reviewers ticked, or none if they cannot be read."""
     try:
-        pull = await keeper.github.pull_request(feedback.repository, feedback.pull_request)
+        pull = await services.github.pull_request(feedback.repository, feedback.pull_request)
     except GitHubError as error:
-        log.warning("ticks of #%d are not known: %s", feedback.pull_request, error.message)
+        log.warning("reading ticked boxes of #%d failed: %s", feedback.pull_request, error.message)
         return ()
     return ticks(pull.body) if pull is not None else ()
 
 
-async def head_moved(moved: HeadMoved, keeper: Keeper) -> None:
-    """A branch moved, went away, or nobody waits for it any more: what we offered from it or into it follows.
+async def head_moved(moved: HeadMoved, services: Services) -> None:
+    """Update fixes whose own branch or target branch was updated, deleted or closed.
 
     Args:
-        moved: What happened; whatever we did ourselves changes nothing.
-        keeper: Whom to ask and tell.
+        moved: The event; our own pushes are ignored.
+        services: The services to use.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
-        StoreError: it could not be remembered.
+        StoreError: registry or lessons could not be written.
     """
-    if keeper.is_us(moved.pusher) or moved.from_fork:
+    if services.is_us(moved.pusher) or moved.from_fork:
         return
-    await _undone(moved, keeper)
-    for fix in await keeper.open_fixes(moved.repository):
+    await _record_reverts(moved, services)
+    for fix in await open_fixes(moved.repository, services):
         if fix.branch == moved.branch:
-            await _own_branch(fix, moved, keeper)
+            await _own_branch(fix, moved, services)
         elif fix.base_branch == moved.branch:
-            await _red_branch(fix, moved, keeper)
+            await _red_branch(fix, moved, services)
 
 
-async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
-    """A push whose last commit says that it takes back what we changed: the change is refused for good.
+async def _record_reverts(moved: HeadMoved, services: Services) -> None:
+    """Mark fixes as reverted that the pushed commit reverts according to its message.
 
-    Only where the change is: on another branch it is a proposal, about which nobody has decided.
+    Only on the branch that has the fix: on another branch, the revert is a mere proposal.
     """
-    fixes = await keeper.registry.offered(moved.repository.id)
-    # What was only suggested has no commit of ours, and stands under the red one.
+    fixes = await services.registry.offered(moved.repository.id)
+    # A suggestion has no commit of ours; its `commit` is the red one.
     made = [fix for fix in fixes if fix.commit != fix.head_sha]
-    here = [fix for fix in made if moved.branch in {fix.base_branch, moved.repository.default_branch}]
+    here = [
+        fix for fix in made if moved.branch in {fix.base_branch, moved.repository.default_branch}
+    ]
     taken = [fix for fix in here if _can_be_undone(fix)]
     if moved.after is None or not taken:
         return
     try:
-        message = await _said(moved.repository, moved.after, keeper)
+        message = await _full_message(moved.repository, moved.after, services)
     except GitHubError as error:
         if error.retryable:
             raise
-        return  # somebody pushed once more, and the commit is gone
+        return  # the commit was removed by another push
 
     def reverted(fix: OfferedFix) -> OfferedFix:
         if not _can_be_undone(fix):
@@ -167,79 +189,104 @@ async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
             fate="reverted",
             by=moved.pusher,
         )
-        await keeper.registry.revise(fix.key, reverted)
-        await keeper.lessons.feed_back(undone)
+        await services.registry.revise(fix.key, reverted)
+        await services.lessons.feed_back(undone)
 
 
 def _can_be_undone(fix: OfferedFix) -> bool:
-    """Whether the change is where people work."""
+    """Return True if the change is on a branch that people use."""
     return fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
 
 
-async def _said(repository: RepositoryRef, sha: str, keeper: Keeper) -> str:
-    """The words of a commit; of a merge also those of what it brought."""
-    commit = await keeper.github.commit(repository, sha)
-    brought = [(await keeper.github.commit(repository, one)).message for one in commit.parents[1:2]]
+async def _full_message(repository: RepositoryRef, sha: str, services: Services) -> str:
+    """Return a commit's message; for a merge, with the merged commit's message."""
+    commit = await services.github.commit(repository, sha)
+    brought = [
+        (await services.github.commit(repository, one)).message for one in commit.parents[1:2]
+    ]
     return "\n".join((commit.message, *brought))
 
 
-async def _own_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:
-    """A person pushed to our branch, and it is theirs now; or took it away, and the change is refused."""
+async def _own_branch(fix: OfferedFix, moved: HeadMoved, services: Services) -> None:
+    """Record that a person took over our branch by a push, or rejected the fix by deleting it."""
     if moved.after is None:
-        note = f"its branch was deleted by {moved.pusher}" if moved.pusher else "its branch was deleted"
+        note = (
+            f"its branch was deleted by {moved.pusher}"
+            if moved.pusher
+            else "its branch was deleted"
+        )
         changes: dict[str, object] = {"state": FixState.CLOSED, "note": note}
     elif moved.after != fix.commit:
-        changes = {"taken_over": moved.pusher or "somebody"}
+        changes = {"taken_over": moved.pusher or "another person"}
     else:
         return
 
     def follows(now: OfferedFix) -> OfferedFix:
-        # A merge deletes the branch in the same moment: its event may have been first.
+        # A merge deletes the branch at once, so that event may arrive first.
         return now.with_(**changes) if now.state is FixState.OPEN and not now.taken_over else now
 
-    await keeper.registry.revise(fix.key, follows)
+    await services.registry.revise(fix.key, follows)
 
 
-async def _red_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:
-    """Nobody waits for the red branch any more: so nobody waits for its fix."""
+async def _red_branch(fix: OfferedFix, moved: HeadMoved, services: Services) -> None:
+    """Close a fix whose red branch was deleted or whose red pull request was closed."""
     if moved.after is None:
-        why = f"The branch {Pen().code(fix.base_branch)} is gone, so nobody needs this any more."
-    elif moved.closed and moved.pull_request is not None and moved.pull_request == fix.for_pull_request:
-        pull = await keeper.github.pull_request(moved.repository, moved.pull_request)
+        why = f"The branch {SafeWriter().code(fix.base_branch)} was deleted, so this is obsolete."
+    elif (
+        moved.closed
+        and moved.pull_request is not None
+        and moved.pull_request == fix.for_pull_request
+    ):
+        pull = await services.github.pull_request(moved.repository, moved.pull_request)
         if pull is not None and pull.state == "open":
-            return  # it was opened again before we heard of it
-        why = f"Pull request #{moved.pull_request} is closed, so nobody needs this any more."
+            return  # it was reopened meanwhile
+        why = f"Pull request #{moved.pull_request} is closed, so this is obsolete."
     else:
         return
-    await take_back(moved.repository, fix, (FixState.SUPERSEDED, why), keeper)
+    await close_obsolete(moved.repository, fix, (FixState.SUPERSEDED, why), services)
 
 
-async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[FixState, str], keeper: Keeper) -> bool:
-    """Close a fix that nobody needs, with a word; one that ended in an event we missed is caught up on.
+async def close_obsolete(
+    repository: RepositoryRef,
+    fix: OfferedFix,
+    ending: tuple[FixState, str],
+    services: Services,
+) -> bool:
+    """Close an obsolete fix with a comment, or catch up on one that people closed unnoticed.
 
     Args:
-        repository: Where it is.
-        fix: Open, as far as we know.
-        ending: How it ends, and why, in words that are safe in a comment.
-        keeper: Whom to ask and tell.
+        repository: The fix's repository.
+        fix: A fix that is open according to the registry.
+        ending: Its new state, and the reason as text that is safe in a comment.
+        services: The services to use.
 
     Returns:
-        Whether we closed it; `mode: staged` leaves it open.
+        True if it was closed here; `mode: staged` leaves it open.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
-        StoreError: it could not be remembered.
+        StoreError: the registry could not be written.
     """
-    pull = await keeper.pull_request(repository, fix)
+    pull = await find_pull_request(repository, fix, services)
     if pull is None:
         return False
     if pull.state != "open" and fix.closing and not pull.merged:
-        await keeper.registry.revise(fix.key, lambda now: now.with_(closing=False) if now.closing else now)
+        await services.registry.revise(
+            fix.key, lambda now: now.with_(closing=False) if now.closing else now
+        )
         return False
     if pull.state != "open":
-        missed = Feedback(repository=repository, pull_request=pull.number, merged=pull.merged, branch=fix.branch)
-        await take_feedback(missed, keeper)
+        missed = Feedback(
+            repository=repository, pull_request=pull.number, merged=pull.merged, branch=fix.branch
+        )
+        await take_feedback(missed, services)
         return False
-    if not await keeper.may_write(repository):
+    if not await may_write(repository, services):
         return False
-    return await retire(repository, pull, ending, github=keeper.github, upkeep=keeper.upkeep, registry=keeper.registry)
+    return await retire(
+        repository,
+        pull,
+        ending,
+        github=services.github,
+        registry=services.registry,
+    )

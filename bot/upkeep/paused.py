@@ -1,4 +1,4 @@
-"""What the operator paused with `--now`: missions that run there are stopped, and that is told."""
+"""Stops running missions that an operator paused with `--now`."""
 
 import asyncio
 import logging
@@ -9,17 +9,18 @@ from bot.ledger.pauses import Pauses
 from bot.ports import MissionQueue
 
 LOOK_S = 2.0
+"""Interval between two looks, in seconds."""
 
 log = logging.getLogger(__name__)
 
 
 class PauseWatch:
-    """Looks every two seconds. Several may look: a mission is stopped once, and told in one place.
+    """Looks for pauses periodically. In several processes, a mission is still stopped only once.
 
     Args:
-        pauses: What is paused.
-        queue: Has the missions.
-        every_s: Between two looks.
+        pauses: The operator's pauses.
+        queue: The queue of missions.
+        every_s: Interval between two looks, in seconds.
     """
 
     def __init__(self, pauses: Pauses, queue: MissionQueue, *, every_s: float = LOOK_S) -> None:
@@ -28,23 +29,24 @@ class PauseWatch:
         self._every_s = every_s
 
     async def run(self) -> None:
-        """Until cancelled."""
-        said = ""
+        """Look in a loop until cancelled."""
+        logged = ""
         while True:
             try:
                 await self.look()
-                said = ""
+                logged = ""
             except (StoreError, QueueError) as error:
-                log.warning("what is paused is not known: %s", error.message)
+                log.warning("reading pauses failed: %s", error.message)
             except Exception as error:
-                # Nobody begins this anew, and without it a pause stops nothing. Said once, not every two seconds.
-                if repr(error) != said:
-                    log.exception("what is paused is not known")
-                said = repr(error)
+                # Without this loop a pause stops nothing, so it must survive every error.
+                # A repeated error is logged once, not every two seconds.
+                if repr(error) != logged:
+                    log.exception("reading pauses failed")
+                logged = repr(error)
             await asyncio.sleep(self._every_s)
 
     async def look(self) -> int:
-        """Stop what runs where it may not; how many.
+        """Stop running missions that a pause covers; return their number.
 
         Raises:
             StoreError: the database cannot be used.
@@ -56,10 +58,14 @@ class PauseWatch:
         begun = {mission.mission_id for mission in await self._pauses.running()}
         stopped = 0
         for request in await self._queue.under_way():
-            pause = next((one for one in pauses if request.repository and one.covers(request.repository)), None)
+            pause = next(
+                (one for one in pauses if request.repository and one.covers(request.repository)),
+                None,
+            )
             if pause is not None and request.mission_id in begun:
                 log.warning("stopped: %s", pause.in_words, extra={"mission": request.mission_id})
-                # In line first: should this process die now, it is stopped and told all the same.
+                # Enqueued first, so that it is stopped and reported even if this process crashes
+                # now.
                 await self._queue.notice(Halted(request=request, why=pause.in_words, at=pause.at))
                 await self._queue.cancel(request.mission_id)
                 stopped += 1

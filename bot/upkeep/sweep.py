@@ -1,4 +1,4 @@
-"""What was missed while we were away, since GitHub does not tell twice: deliveries, red heads, ends of fixes."""
+"""Recovery of missed events, which GitHub does not repeat: deliveries, red heads, ended fixes."""
 
 import asyncio
 import logging
@@ -14,131 +14,139 @@ from bot.domain.request import CheckRef, RedHead, RepositoryRef, Trigger
 from bot.errors import GitHubError, MetaAgentError, RateLimited
 from bot.intake import guards
 from bot.intake.guards import Head
-from bot.ports import AppHooks, MissionQueue
+from bot.ports import AppHooks, Services
 from bot.upkeep.expire import expire
 from bot.upkeep.gone import close_gone
-from bot.upkeep.keeper import Keeper
 from sandbox.types import Frozen
 
 KEPT = timedelta(days=3)
-"""So long GitHub keeps what it delivered."""
+"""Time for which GitHub keeps deliveries."""
 FIRST = timedelta(hours=1)
-"""How far a service looks back that never got a delivery: it was just set up, and old failures are not its business."""
+"""Period that a new service looks back; without stored deliveries, older failures are ignored."""
 MOST_DELIVERIES = 20_000
-"""Of those days, the newest: two hundred pages of GitHub's log."""
+"""Most deliveries read, newest first: 200 pages of GitHub's log."""
 MOST_FAILURES = 5
-"""Repositories that may fail until it is GitHub as a whole that fails."""
+"""Failing repositories after which the sweep stops: GitHub as a whole is failing."""
 MOST_AGAIN = 3
-"""So often a head whose settling failed is watched anew in the life of a process."""
+"""Times that a process retries a head whose settling failed."""
 OVERLAP = timedelta(minutes=10)
-"""Two sweeps look at so much of the same time: a delivery may be logged late."""
+"""Overlap of two sweeps, since GitHub may log a delivery late."""
 LOOK_BACK = MappingProxyType({"daily": timedelta(days=1), "weekly": timedelta(days=7)})
-"""How far back a repository's schedule wants red heads looked for."""
+"""Period in which red heads are looked for, by the policy's schedule."""
 
 log = logging.getLogger(__name__)
 
 
 class Swept(Frozen):
-    """What one sweep found."""
+    """The result of a sweep."""
 
     deliveries: int = 0
-    """Handed in again."""
+    """Missed deliveries that were ingested."""
     heads: int = 0
-    """Red commits without a mission."""
+    """Missions requested for red commits."""
     closed: int = 0
-    """Fixes of ours taken back."""
+    """Fixes that were closed."""
     problems: tuple[str, ...] = ()
 
 
-def _kept(_: RepositoryRef) -> AbstractAsyncContextManager[None]:
-    """Rights are left to run out."""
+def _keep_rights(_: RepositoryRef) -> AbstractAsyncContextManager[None]:
+    """Do nothing: the token expires by itself."""
     return nullcontext()
 
 
 async def _alone() -> bool:
-    """There is no other process."""
+    """Return True: there is no other process."""
     return True
 
 
-async def _answered(_: str) -> bool:
-    """Nobody knows that one failed."""
+async def _no_failures(_: str) -> bool:
+    """Return False: no failed settling is known."""
     return False
 
 
 @dataclass(frozen=True)
 class Sweeper:
-    """Looks for what was missed. Everything it finds is known by an id, so that finding it twice changes nothing."""
+    """Looks for missed events. Everything has an id, so that finding it twice does no harm."""
 
-    keeper: Keeper
+    services: Services
     hooks: AppHooks
-    queue: MissionQueue
     known: Callable[[Sequence[str]], Awaitable[frozenset[str]]]
-    """Which deliveries came in."""
+    """Returns those deliveries that were received."""
     hand_in: Callable[[str, str, bytes], Awaitable[None]]
-    """Takes a delivery as if it came now: its id, event and body."""
-    rights: Callable[[RepositoryRef], AbstractAsyncContextManager[None]] = _kept
-    """Gives the rights in a repository back when nobody works there any more."""
+    """Ingests a delivery: its id, event and body."""
+    rights: Callable[[RepositoryRef], AbstractAsyncContextManager[None]] = _keep_rights
+    """Holds a repository's token, and revokes it when it is no longer used."""
     is_ours: Callable[[], Awaitable[bool]] = _alone
-    """Whether it is this process, of several, that sweeps now."""
-    is_unanswered: Callable[[str], Awaitable[bool]] = _answered
-    """Whether a head's settling failed, so that nobody ever asked for its mission."""
-    watched_anew: Counter[str] = field(default_factory=Counter)
-    """How often, by mission, for that reason."""
+    """Returns whether this process, of several, has to sweep."""
+    is_unanswered: Callable[[str], Awaitable[bool]] = _no_failures
+    """Returns whether a head's settling failed, so that its mission was never requested."""
+    retries: Counter[str] = field(default_factory=Counter)
+    """Retries of such heads, by mission id."""
 
     async def run(self, every_s: float) -> None:
-        """Sweep now, and then again and again, until cancelled; of several processes one does."""
-        since = self.keeper.clock.now() - KEPT
+        """Sweep now and then periodically, until cancelled; of several processes, one does."""
+        since = self.services.clock.now() - KEPT
         while True:
-            begun = self.keeper.clock.now()
+            begun = self.services.clock.now()
             try:
                 if await self.is_ours():
                     swept = await self.sweep(since)
                     since = begun - OVERLAP
-                    log.info("swept: %s", swept.model_dump_json())
+                    log.info("sweep done: %s", swept.model_dump_json())
             except MetaAgentError as error:
-                log.warning("the sweep ended early: %s", error.message)  # the next one looks at the same time again
+                # The next sweep covers the same time again.
+                log.warning("sweep failed: %s", error.message)
             await asyncio.sleep(every_s)
 
     async def sweep(self, since: datetime) -> Swept:
-        """Look once at everything since then.
+        """Look once at everything since a time.
 
         Raises:
             GitHubError: GitHub limits us, failed or could not be reached.
-            MetaAgentError: what was found could not be handed on.
+            MetaAgentError: ingesting a delivery or requesting a mission failed.
         """
         log_of_hooks = await self.hooks.deliveries(since=since, most=MOST_DELIVERIES)
-        lost, since = await self._lost(log_of_hooks, since)
-        problems = await self._taken_in(lost)
+        lost, since = await self._find_lost(log_of_hooks, since)
+        problems = await self._ingest(lost)
         deliveries = len(lost) - len(problems)
         if len(log_of_hooks) >= MOST_DELIVERIES:
-            problems.append(f"only the newest {MOST_DELIVERIES} deliveries were looked at")
+            problems.append(f"only the newest {MOST_DELIVERIES} deliveries were read")
         heads, closed, failed = 0, 0, list[GitHubError]()
         async for repository in self._repositories():
             try:
                 async with self.rights(repository):
                     heads += await self.red_heads(repository, since)
-                    closed += await close_gone(repository, self.keeper) + await expire(repository, self.keeper)
+                    closed += await close_gone(repository, self.services) + await expire(
+                        repository, self.services
+                    )
             except GitHubError as error:
                 problems.append(f"{repository.full_name}: {error.message}")
                 failed += [error] if error.retryable else []
                 if isinstance(error, RateLimited) or len(failed) == MOST_FAILURES:
                     break
         if failed:
-            # The others were looked at; the next sweep looks at the same time again.
+            # All were checked; the next sweep covers the same time again.
             raise failed[0]
         return Swept(deliveries=deliveries, heads=heads, closed=closed, problems=tuple(problems))
 
-    async def _lost(self, log_of_hooks: Sequence[HookDelivery], since: datetime) -> tuple[list[HookDelivery], datetime]:
-        """One attempt of each delivery that never came in, oldest first; and from when on anything counts."""
-        attempts = {one.guid: one for one in log_of_hooks}  # newest first, so the oldest attempt of each stays
+    async def _find_lost(
+        self, log_of_hooks: Sequence[HookDelivery], since: datetime
+    ) -> tuple[list[HookDelivery], datetime]:
+        """Return an attempt of each missed delivery, oldest first, and the start of the period."""
+        # The list is newest first, so the oldest attempt of each delivery stays.
+        attempts = {one.guid: one for one in log_of_hooks}
         came = await self.known(tuple(attempts))
         if attempts and not came:
-            since = max(since, self.keeper.clock.now() - FIRST)
-        lost = [one for one in attempts.values() if one.guid not in came and _moment(one.delivered_at) >= since]
+            since = max(since, self.services.clock.now() - FIRST)
+        lost = [
+            one
+            for one in attempts.values()
+            if one.guid not in came and _moment(one.delivered_at) >= since
+        ]
         return sorted(lost, key=lambda one: _moment(one.delivered_at)), since
 
-    async def _taken_in(self, lost: Sequence[HookDelivery]) -> list[str]:
-        """Hand in what was lost; those that GitHub has forgotten since stand in nobody's way."""
+    async def _ingest(self, lost: Sequence[HookDelivery]) -> list[str]:
+        """Ingest missed deliveries; return the problems with those that GitHub no longer has."""
         problems = []
         for delivery in lost:
             try:
@@ -160,28 +168,28 @@ class Sweeper:
             except GitHubError as error:
                 if error.retryable:
                     raise
-                log.warning("installation %d cannot be looked at: %s", installation.id, error.message)
+                log.warning("reading installation %d failed: %s", installation.id, error.message)
                 continue
             for repository in repositories:
                 yield repository
 
     async def red_heads(self, repository: RepositoryRef, since: datetime) -> int:
-        """Ask for a mission for every head that turned red since then and has none; how many.
+        """Request missions for heads that turned red since a time; return their number.
 
         Raises:
             GitHubError: GitHub refused, failed or could not be reached.
-            QueueError: the queue cannot take them.
+            QueueError: the queue is unavailable.
         """
         asked, scheduled = 0, None
-        pulls = await self.keeper.upkeep.open_pull_requests(repository)
+        pulls = await self.services.github.open_pull_requests(repository)
         branch = repository.default_branch
         heads = {pull.head_sha: _head(pull, repository) for pull in pulls}
-        tip = await self.keeper.github.branch_head(repository, branch)
+        tip = await self.services.github.branch_head(repository, branch)
         if tip is not None:
             heads.setdefault(tip, Head(sha=tip, branch=branch, repository_id=repository.id))
         numbers = {pull.head_sha: pull.number for pull in pulls}
         for sha, head in heads.items():
-            if guards.no_to_head(head) is not None:
+            if guards.refuse_head(head) is not None:
                 continue
             red = RedHead(
                 repository=repository,
@@ -190,33 +198,33 @@ class Sweeper:
                 pull_request=numbers.get(sha),
                 trigger=Trigger.SCHEDULE,
             )
-            state = await self.queue.status(red.mission_id)
-            anew = state == "failed" and await self._may_watch_anew(red.mission_id)
-            if state is not None and not anew:
+            state = await self.services.queue.status(red.mission_id)
+            retried = state == "failed" and await self._may_retry(red.mission_id)
+            if state is not None and not retried:
                 continue
             failed = await self._failed(repository, sha)
-            # It failed after the last sweep, and turned red before that.
-            begin = min(since, self.keeper.clock.now() - KEPT) if anew else since
-            checks = guards.best_check(check for check, at in failed if at >= begin)
+            # Its settling failed after the last sweep, so it turned red before that.
+            begin = min(since, self.services.clock.now() - KEPT) if retried else since
+            checks = guards.rank_checks(check for check, at in failed if at >= begin)
             if failed and not checks:
                 scheduled = scheduled or await self._scheduled(repository, since)
-                checks = guards.best_check(check for check, at in failed if at >= scheduled)
+                checks = guards.rank_checks(check for check, at in failed if at >= scheduled)
             if checks:
-                asked += await self.queue.settle(red.with_(check=checks[0]))
-                if anew:
-                    self.watched_anew[red.mission_id] += 1
+                asked += await self.services.queue.settle(red.with_(check=checks[0]))
+                if retried:
+                    self.retries[red.mission_id] += 1
         return asked
 
-    async def _may_watch_anew(self, mission_id: str) -> bool:
-        """Whether a head's settling failed, and not again and again: what was told as an end is none of it."""
-        return self.watched_anew[mission_id] < MOST_AGAIN and await self.is_unanswered(mission_id)
+    async def _may_retry(self, mission_id: str) -> bool:
+        """Return True if a head's settling failed without a report, and not too often."""
+        return self.retries[mission_id] < MOST_AGAIN and await self.is_unanswered(mission_id)
 
     async def _failed(self, repository: RepositoryRef, sha: str) -> list[tuple[CheckRef, datetime]]:
-        """What is red on a commit and since when: check runs, and where none is, statuses of older CI."""
-        runs = await self.keeper.github.check_runs(repository, sha)
-        if failed := list(_red(runs, self.keeper)):
+        """Return a commit's failed check runs with their times, or else its failed statuses."""
+        runs = await self.services.github.check_runs(repository, sha)
+        if failed := list(_red(runs, self.services)):
             return failed
-        statuses = await self.keeper.runs.commit_statuses(repository, sha)
+        statuses = await self.services.github.commit_statuses(repository, sha)
         return [
             (CheckRef(id=0, name=status.context), _moment(status.updated_at))
             for status in statuses
@@ -224,27 +232,36 @@ class Sweeper:
         ]
 
     async def _scheduled(self, repository: RepositoryRef, since: datetime) -> datetime:
-        """How far back the repository itself wants red heads looked for."""
-        wanted = LOOK_BACK.get((await self.keeper.read_policy(repository)).schedule or "")
-        return min(since, self.keeper.clock.now() - wanted) if wanted else since
+        """Return the time from which the repository's schedule covers red heads."""
+        wanted = LOOK_BACK.get((await self.services.read_policy(repository)).schedule or "")
+        return min(since, self.services.clock.now() - wanted) if wanted else since
 
 
 def _head(pull: PullRequestState, repository: RepositoryRef) -> Head:
-    return Head(sha=pull.head_sha, branch=pull.head_ref, repository_id=repository.id, elsewhere=pull.from_fork)
+    return Head(
+        sha=pull.head_sha,
+        branch=pull.head_ref,
+        repository_id=repository.id,
+        elsewhere=pull.from_fork,
+    )
 
 
-def _red(checks: Sequence[CheckRunState], keeper: Keeper) -> Iterator[tuple[CheckRef, datetime]]:
-    """The red checks of others, and when they ended."""
+def _red(
+    checks: Sequence[CheckRunState], services: Services
+) -> Iterator[tuple[CheckRef, datetime]]:
+    """Yield failed checks of other Apps, with the time of their end."""
     for check in checks:
-        if check.app_slug == keeper.app_slug or check.app_slug in guards.NOT_TESTS:
+        if check.app_slug == services.app_slug or check.app_slug in guards.NOT_TESTS:
             continue
         if check.conclusion in guards.RED:
-            ref = CheckRef(id=check.id, name=check.name, app_slug=check.app_slug, conclusion=check.conclusion)
+            ref = CheckRef(
+                id=check.id, name=check.name, app_slug=check.app_slug, conclusion=check.conclusion
+            )
             yield ref, _moment(check.completed_at)
 
 
 def _moment(text: str) -> datetime:
-    """When; what cannot be read is always recent, and is looked at."""
+    """Parse a time; an invalid one counts as recent, so that it is checked."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""From settings to real objects: the only folder that names concrete classes."""
+"""Build real objects from settings; the only folder that names concrete classes."""

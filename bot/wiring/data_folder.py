@@ -1,4 +1,4 @@
-"""The data directory belongs to the service's user alone, also one that was there before."""
+"""Close the data directory to other users, even an existing one."""
 
 import logging
 from pathlib import Path
@@ -12,17 +12,28 @@ from bot.wiring.storage import EARLIER
 
 OURS = frozenset(
     Path(name).stem.lstrip(".")
-    for name in (APP_FILE, FILE, "engine.sqlite", FOLDER, "imports", ".gitignore", "choices", EARLIER, *OLD_FILES)
+    for name in (
+        APP_FILE,
+        FILE,
+        "engine.sqlite",
+        FOLDER,
+        "imports",
+        ".gitignore",
+        "choices",
+        "improve",
+        EARLIER,
+        *OLD_FILES,
+    )
 )
-"""Names in it, up to their first dot."""
+"""File names in the data directory, up to their first dot."""
 
 log = logging.getLogger(__name__)
 
 
 def close_data_dir(folder: Path) -> None:
-    """Close the data directory to other users if it exists; whatever makes it later makes it private."""
+    """Close the data directory to other users if it exists; later it is created private."""
     try:
         if folder.is_dir():
             close_to_others(folder, OURS)
     except OSError as error:
-        log.warning("%s cannot be closed to other users: %s", folder, error.strerror)
+        log.warning("closing %s to other users failed: %s", folder, error.strerror)

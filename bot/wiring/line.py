@@ -1,39 +1,46 @@
-"""What a mission needs, whatever asked for it: backend, workspaces, fixers, lessons."""
+"""Build the dependencies of missions: backend, workspaces, fixers, lessons."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from bot.clock import SystemClock
 from bot.domain.model import Role
+from bot.domain.request import MissionRequest
 from bot.fixers.rung0_tools import tool_fixers
-from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.lessons.stored import StoredLessons
-from bot.pipeline import Line, OpenProgress
+from bot.pipeline import MissionServices, OpenProgress
 from bot.policy.rules import allows
-from bot.ports import AgentDoors, Fixer, Minds
+from bot.ports import AgentDoors, Fixer, Minds, Progress
+from bot.publish.progress import SilentProgress
 from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.opening import open_database
-from bot.wiring.models import build_doors, build_minds, limits_of, models_of
+from bot.wiring.models import build_doors, build_minds, derive_limits, select_models
 from sandbox.backends import open_backend
-from sandbox.backends.base import Backend, Kept
+from sandbox.backends.base import Backend, CacheUsage
 from sandbox.importer import version_on_host
-from sandbox.isolation import rights_left
+from sandbox.isolation import find_excess_privileges
 from sandbox.workspace import Sandboxes
 
+BuildLine = Callable[[Settings, OpenProgress], MissionServices]
+"""Builds the external dependencies of missions from settings."""
 
-def prepare_image(settings: Settings, *, prune: bool = False) -> tuple[str, Kept]:
-    """The toolchain image, pulled or built: its name, and the environments that are kept besides.
+
+def prepare_image(settings: Settings, *, prune: bool = False) -> tuple[str, CacheUsage]:
+    """Pull or build the toolchain image; return its name, and the stored environments.
 
     Args:
-        settings: Where it is to be.
+        settings: All settings.
         prune: Remove environments over the limits.
 
     Raises:
-        SandboxUnavailable: neither is possible here.
+        SandboxUnavailable: the image cannot be pulled or built.
     """
 
-    async def prepare() -> tuple[str, Kept]:
+    async def prepare() -> tuple[str, CacheUsage]:
         backend = build_backend(settings)
         return await backend.ensure_toolchain(), await backend.prune(only_count=not prune)
 
@@ -41,42 +48,48 @@ def prepare_image(settings: Settings, *, prune: bool = False) -> tuple[str, Kept
 
 
 def build_backend(settings: Settings) -> Backend:
-    """The place where repository code runs."""
+    """Return the backend that runs repository code."""
     return open_backend(settings.sandbox)
 
 
 async def probe_isolation(settings: Settings) -> tuple[str, ...]:
-    """The rights that code in our sandbox would have and must not; none where isolation is not promised.
+    """Return the rights that sandboxed code has and must not have.
+
+    Empty for a backend that promises no isolation.
 
     Raises:
         SandboxError: no sandbox can be opened.
     """
     if settings.sandbox.backend != "docker":
         return ()
-    return await rights_left(open_backend(settings.sandbox.with_(pool=0)))
+    # A pool would keep sandboxes ready that no mission uses.
+    return await find_excess_privileges(open_backend(settings.sandbox.with_(pool=0)))
 
 
 def git_on_host() -> str:
-    """The version of the git that takes repositories in.
+    """Return the version of the git that imports repositories.
 
     Raises:
-        SandboxError: there is none, or it is too old.
+        SandboxError: git is missing or too old.
     """
     return ".".join(map(str, version_on_host()))
 
 
 def build_fixers(
-    settings: Settings, lessons: StoredLessons, minds: Minds | None = None, doors: AgentDoors | None = None
+    settings: Settings,
+    lessons: StoredLessons,
+    minds: Minds | None = None,
+    doors: AgentDoors | None = None,
 ) -> tuple[Fixer, ...]:
-    """Every rung there is.
+    """Return the fixers of every rung.
 
-    Rungs 1 and 2 try mutated code and a model's in the sandbox; on the local backend that is the host itself, so they
-    stay off there unless the host is declared disposable.
+    Rungs 1 and 2 execute candidate code in the sandbox. The local backend is the host itself, so
+    they are off there unless the host is declared disposable.
     """
     if settings.sandbox.backend == "local" and not settings.sandbox.disposable_host:
         return tool_fixers()
     fixers: list[Fixer] = [*tool_fixers(), SearchFixer(lessons)]
-    if minds is not None and Role.FIX in models_of(settings):
+    if minds is not None and Role.FIX in select_models(settings):
         from bot.fixers.rung2_model.fixer import ModelFixer
 
         fixers.append(ModelFixer(minds, SearchTrials(lessons), settings.models, allows=allows))
@@ -87,13 +100,15 @@ def build_fixers(
     return tuple(fixers)
 
 
-def build_line(settings: Settings, open_progress: OpenProgress, database: Database | None = None) -> Line:
-    """Everything a mission needs, for the command line and the service alike.
+def build_line(
+    settings: Settings, open_progress: OpenProgress, database: Database | None = None
+) -> MissionServices:
+    """Build the external dependencies of missions, for the command line and the service.
 
     Args:
         settings: All settings.
-        open_progress: Tells of each mission.
-        database: Ours, when it is open already; closed with the line.
+        open_progress: Opens the progress listener of a mission.
+        database: Our open database, closed with the rest; None opens one.
     """
     database = database or open_database(settings.engine_url, settings.data_dir)
     lessons = StoredLessons(database)
@@ -107,15 +122,38 @@ def build_line(settings: Settings, open_progress: OpenProgress, database: Databa
             await minds.close()
         database.close()
 
-    return Line(
+    return MissionServices(
         open_workspace=sandboxes.open_workspace,
         fixers=build_fixers(settings, lessons, minds, build_doors(settings, clock, database)),
         minds=minds,
         lessons=lessons,
         clock=clock,
         open_progress=open_progress,
-        limits=limits_of(settings),
+        limits=derive_limits(settings),
         app_slug=settings.app_slug,
-        secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
+        secrets=settings.secret_values,
         close=close,
     )
+
+
+@asynccontextmanager
+async def open_line(
+    settings: Settings, build: BuildLine, progress: Progress | None = None
+) -> AsyncIterator[MissionServices]:
+    """Yield the dependencies of missions, and close them at the end.
+
+    Args:
+        settings: All settings.
+        build: Builds them.
+        progress: The progress listener; None for silence.
+    """
+
+    @asynccontextmanager
+    async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
+        yield progress or SilentProgress()
+
+    line = build(settings, listening)
+    try:
+        yield line
+    finally:
+        await line.close()

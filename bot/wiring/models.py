@@ -1,4 +1,4 @@
-"""From settings to the minds of missions; without a configured model nothing of it is loaded."""
+"""Build the models of missions; without a configured model nothing of them is imported."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,31 +12,39 @@ from bot.store.database import Database
 
 
 class OpenMinds(Minds, Protocol):
-    """Minds, and how what they hold is given back."""
+    """Models of missions, with their connections."""
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...
 
 
-def models_of(settings: Settings) -> dict[Role, str]:
-    """Which model each role has, as configured; none for a role without one."""
-    named = {Role.JUDGE: settings.model_judge or settings.model, Role.FIX: settings.model_fix or settings.model}
+def select_models(settings: Settings) -> dict[Role, str]:
+    """Return the configured model of each role."""
+    named = {
+        Role.JUDGE: settings.model_judge or settings.model,
+        Role.FIX: settings.model_fix or settings.model,
+    }
     return {role: text for role, text in named.items() if text}
 
 
-def limits_of(settings: Settings) -> Limits:
-    """Of a mission. A climb has time for one whole answer of whoever mends: an agent's, and a third of that to try it.
+def derive_limits(settings: Settings) -> Limits:
+    """Return the limits of a mission.
 
-    The mission's own limit is above both, and whoever asks for a mission may say less.
+    A search of the ladder has time for one whole answer of the agent, and a third of that to try
+    it. The mission's own limit is above both, and a request may ask for less.
     """
-    answers_late = any(map(is_cli, models_of(settings).get(Role.FIX, "").split(","))) or settings.model_agent
+    # A role may name several models, separated by commas: fallbacks for each other.
+    answers_late = (
+        any(map(is_cli, select_models(settings).get(Role.FIX, "").split(",")))
+        or settings.model_agent
+    )
     least_s = settings.models.cli_timeout_s * 4 / 3 if answers_late else 0.0
     return settings.limits.with_(model_s=max(settings.limits.model_s, least_s))
 
 
 def _options(settings: Settings) -> dict[str, Any]:
-    """What every provider may need to know, as arguments of `ChatOptions`."""
+    """Return the arguments of `ChatOptions`, for every provider."""
     limits, bundle = settings.models, settings.sandbox.ca_bundle
     return {
         "keys": settings.keys,
@@ -50,7 +58,7 @@ def _options(settings: Settings) -> dict[str, Any]:
 
 
 def build_chats(settings: Settings) -> dict[Role, Chat]:
-    """A model for each role; two roles with the same one share it. No server is asked.
+    """Return a model for each role; equal models are shared. No server is asked.
 
     Raises:
         SettingsError: a model is wrongly named, or its key is missing.
@@ -59,18 +67,18 @@ def build_chats(settings: Settings) -> dict[Role, Chat]:
     from bot.llm.providers.options import ChatOptions
 
     options = ChatOptions(**_options(settings))
-    named = models_of(settings)
+    named = select_models(settings)
     chats: Mapping[str, Chat] = {text: build(text, options) for text in set(named.values())}
     return {role: chats[text] for role, text in named.items()}
 
 
 def build_minds(settings: Settings, clock: Clock, database: Database) -> OpenMinds | None:
-    """Gives every mission its mind, which pays from the database; None when no model is configured.
+    """Return the models of missions, billed in the database; None without a configured model.
 
     Raises:
         SettingsError: a model, a key or a price is wrong.
     """
-    if not models_of(settings):
+    if not select_models(settings):
         return None
     from bot.ledger.calls import CallLedger
     from bot.llm.mind import ModelMinds
@@ -82,12 +90,12 @@ def build_minds(settings: Settings, clock: Clock, database: Database) -> OpenMin
         Prices(settings.models.prices),
         settings.models,
         clock=clock,
-        secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
+        secrets=settings.secret_values,
     )
 
 
 def build_doors(settings: Settings, clock: Clock, database: Database) -> AgentDoors | None:
-    """Gives every mission the door of its agent, which pays from the database; None when no agent is configured.
+    """Return the agents' proxies to models, billed in the database; None without an agent.
 
     Raises:
         SettingsError: the agent, a key or a price is wrong.
@@ -95,13 +103,20 @@ def build_doors(settings: Settings, clock: Clock, database: Database) -> AgentDo
     if not settings.model_agent:
         return None
     from bot.ledger.calls import CallLedger
-    from bot.llm.agent_door import AgentDoors as Doors
-    from bot.llm.agent_served import agent_served
+    from bot.llm.agent_proxy import AgentModelProxies as Doors
+    from bot.llm.billing import Billing
+    from bot.llm.configured_agent import agent_served
     from bot.llm.prices import Prices
     from bot.llm.providers.options import ChatOptions
-    from bot.llm.till import Till
 
     limits = settings.models
-    served = agent_served(settings.model_agent, limits.agent_command, ChatOptions(**_options(settings)))
-    secrets = tuple(secret.get_secret_value() for secret in settings.secrets)
-    return Doors(served, Till(CallLedger(database), Prices(limits.prices)), limits, clock=clock, secrets=secrets)
+    served = agent_served(
+        settings.model_agent, limits.agent_command, ChatOptions(**_options(settings))
+    )
+    return Doors(
+        served,
+        Billing(CallLedger(database), Prices(limits.prices)),
+        limits,
+        clock=clock,
+        secrets=settings.secret_values,
+    )

@@ -1,4 +1,4 @@
-"""Large values of a service: results of steps, evidence and logs in one store, and when they go."""
+"""The service's store of large values: step results, evidence and logs."""
 
 import logging
 from datetime import datetime
@@ -14,13 +14,13 @@ from bot.ports import Clock
 from bot.settings import Settings
 
 EARLIER = "evidence"
-"""In the data directory: where earlier versions kept bundles."""
+"""Folder in the data directory where earlier versions stored bundles."""
 
 log = logging.getLogger(__name__)
 
 
 def open_storage(settings: Settings) -> HashedStore:
-    """The store that all processes of a service share; nothing is asked yet.
+    """Return the store that all processes share; nothing is requested yet.
 
     Raises:
         SettingsError: it cannot be used here.
@@ -30,11 +30,11 @@ def open_storage(settings: Settings) -> HashedStore:
 
 
 class Storage:
-    """What a process of a service keeps in the store.
+    """Stored values of a service's process.
 
     Args:
         settings: All settings.
-        clock: Tells how old things are.
+        clock: Measures ages.
 
     Raises:
         SettingsError: the store cannot be used here.
@@ -47,17 +47,19 @@ class Storage:
         self._earlier = settings.data_dir / EARLIER
 
     async def tidy(self, known: Known, before: datetime) -> None:
-        """Take over what an earlier version kept here, and drop what nobody can ask for any more; never raises.
+        """Import values of earlier versions, and delete expired ones; never raises.
 
         Args:
-            known: Tells whether a mission is remembered.
-            before: Steps and logs that are younger stay in any case.
+            known: Returns the status of a mission, None if it is forgotten.
+            before: Younger steps and logs are always kept.
         """
         try:
             await self.evidence.take_over(self._earlier)
-            dropped = await self.evidence.forget() + await forget_missions(self.blobs, known, before)
+            dropped = await self.evidence.forget() + await forget_missions(
+                self.blobs, known, before
+            )
         except (StoreError, QueueError) as error:
-            log.warning("the store is not tidied up: %s", error.message)
+            log.warning("store cleanup failed: %s", error.message)
         else:
             if dropped:
-                log.info("the store is tidied up", extra={"dropped": dropped})
+                log.info("store cleaned up", extra={"dropped": dropped})

@@ -1,12 +1,14 @@
-"""Rung 0: autofixers people already trust; which tool for which failing step."""
+"""Rung 0: established autofixers, chosen by the failing command."""
 
 from bot.fixers.rung0_tools import python_ruff
 from bot.fixers.rung0_tools.tool import Tool, ToolFixer
 
-TOOLS: tuple[Tool, ...] = (Tool(name="ruff", suffixes=python_ruff.SUFFIXES, fixes=python_ruff.fixes),)
-"""Every tool, in the order they are asked."""
+TOOLS: tuple[Tool, ...] = (
+    Tool(name="ruff", suffixes=python_ruff.SUFFIXES, fixes=python_ruff.fixes),
+)
+"""All tools, in the order they run."""
 
 
 def tool_fixers() -> tuple[ToolFixer, ...]:
-    """One fixer per tool."""
+    """Return one fixer for each tool."""
     return tuple(ToolFixer(tool) for tool in TOOLS)

@@ -1,4 +1,4 @@
-"""ruff check --fix and ruff format: which of the two, from the failing command."""
+"""Derive `ruff check --fix` or `ruff format` from the failing command."""
 
 import shlex
 from collections.abc import Mapping
@@ -19,7 +19,8 @@ _FOR_BOTH = {
     "--respect-gitignore": False,
     "--no-respect-gitignore": False,
 }
-"""Options that decide what ruff sees, and whether a value follows: a repair must see the same."""
+"""Options that define which files and rules ruff sees, and whether a value follows. A repair must
+use the same ones."""
 _FOR_CHECK = _FOR_BOTH | {
     "--select": True,
     "--ignore": True,
@@ -35,18 +36,31 @@ _SEPARATORS = frozenset(";&|()\n")
 
 
 def fixes(command: str) -> tuple[ToolFix, ...]:
-    """The safe fixes for a failing shell command line; none when it does not run ruff."""
+    """Return the safe fixes for a failing shell command line; empty if it does not run ruff."""
     repairs = (_fix(launcher, subcommand, words) for launcher, subcommand, words in _runs(command))
     return tuple(dict.fromkeys(repairs))
 
 
 def _fix(launcher: tuple[str, ...], subcommand: str, words: tuple[str, ...]) -> ToolFix:
     version = shlex.join([*launcher, "--version"])
-    tidy = [*launcher, "format", "--no-cache", *_kept(words, _FOR_BOTH), "--"]
+    tidy = [*launcher, "format", "--no-cache", *_select_options(words, _FOR_BOTH), "--"]
     if subcommand == "format":
-        return ToolFix(template="ruff format", command=shlex.join(tidy), version_command=version, format_only=True)
-    # Said explicitly: a repository may have switched unsafe fixes on in its own configuration.
-    fix = [*launcher, "check", "--fix", "--no-unsafe-fixes", "--no-cache", *_kept(words, _FOR_CHECK), "--"]
+        return ToolFix(
+            template="ruff format",
+            command=shlex.join(tidy),
+            version_command=version,
+            format_only=True,
+        )
+    # Explicit, because a repository's configuration may enable unsafe fixes.
+    fix = [
+        *launcher,
+        "check",
+        "--fix",
+        "--no-unsafe-fixes",
+        "--no-cache",
+        *_select_options(words, _FOR_CHECK),
+        "--",
+    ]
     return ToolFix(
         template="ruff check",
         command=shlex.join(fix),
@@ -57,24 +71,29 @@ def _fix(launcher: tuple[str, ...], subcommand: str, words: tuple[str, ...]) -> 
 
 
 def _runs(command: str) -> tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]:
-    """Every run of ruff in a command line: how it is started, which of its commands, and what follows."""
+    """Return the launcher, subcommand and arguments of each ruff run in a command line."""
     found: dict[tuple[tuple[str, ...], str, tuple[str, ...]], None] = {}
     for words in _commands(command):
-        place = next((i for i, word in enumerate(words) if word == "ruff" or word.endswith("/ruff")), None)
+        place = next(
+            (i for i, word in enumerate(words) if word == "ruff" or word.endswith("/ruff")), None
+        )
         if place is None or place + 1 >= len(words) or words[place + 1] not in {"check", "format"}:
             continue
         is_module = words[max(0, place - 2) : place][-1:] == ["-m"] and place >= 2  # noqa: PLR2004 - python -m
         launcher = ("python", "-m", "ruff") if is_module else ("ruff",)
         subcommand = words[place + 1]
         if subcommand == "format" and not {"--check", "--diff"} & set(words):
-            continue  # this run changes files itself: it cannot be what failed for style
+            continue  # without --check it rewrites files and cannot fail for style
         found.setdefault((launcher, subcommand, tuple(words[place + 2 :])))
     return tuple(found)
 
 
 def _commands(line: str) -> list[list[str]]:
-    """The simple commands of a shell line; none when it cannot be split."""
-    lexer = shlex.shlex(line.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
+    """Return the simple commands of a shell line; empty if it cannot be split."""
+    # Split at shell operators; a line break ends a command, too.
+    lexer = shlex.shlex(
+        line.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()"
+    )
     lexer.whitespace_split = True
     commands: list[list[str]] = [[]]
     try:
@@ -88,7 +107,7 @@ def _commands(line: str) -> list[list[str]]:
     return [words for words in commands if words]
 
 
-def _kept(words: tuple[str, ...], options: Mapping[str, bool]) -> tuple[str, ...]:
+def _select_options(words: tuple[str, ...], options: Mapping[str, bool]) -> tuple[str, ...]:
     kept: list[str] = []
     waiting = False
     for word in words:

@@ -1,4 +1,4 @@
-"""ToolFixer: run a trusted autofixer inside the sandbox and hand over what it changed."""
+"""ToolFixer: run an autofixer inside the sandbox and return what it changed."""
 
 import posixpath
 import shlex
@@ -19,33 +19,33 @@ CANDIDATE_SCORE = 0.9
 
 
 class ToolFix(Frozen):
-    """One run of a tool that repairs files."""
+    """One run of a tool that fixes files."""
 
     template: str
-    """`ruff check`"""
+    """Name shown to people, such as `ruff check`."""
     command: str
-    """A shell command line; the files' names are put behind it."""
+    """A shell command line; file names are appended."""
     version_command: str
     format_only: bool = False
-    """It changes how code looks, never what it does; only then may it touch test files."""
+    """True if the tool changes only formatting, not behaviour. Only then may it edit test files."""
     tidy_check: str = ""
-    """Says whether the files' looks are right; asked before."""
+    """Command that checks whether the files are already formatted. It runs before the fix."""
     tidy: str = ""
-    """Puts them right again afterwards, if they were: a fix must not turn another step red."""
+    """Command that restores formatting after the fix, so that a format step does not turn red."""
 
 
 class Tool(Frozen):
-    """An entry of the registry."""
+    """An autofix tool that can be registered."""
 
     name: str
     suffixes: tuple[str, ...]
-    """Of the files it repairs."""
+    """Suffixes of the files it fixes."""
     fixes: Callable[[str], tuple[ToolFix, ...]]
-    """From the failing command to what repairs it; nothing when the command does not run this tool."""
+    """Maps the failing command to fixes; empty if the command does not run this tool."""
 
 
-class Done(Frozen):
-    """One run that ended well."""
+class ToolRun(Frozen):
+    """A tool run that succeeded."""
 
     fix: ToolFix
     version: str
@@ -53,10 +53,12 @@ class Done(Frozen):
 
 
 class ToolFixer:
-    """A fixer on rung 0. Tools run repository code and configuration, so they run in the sandbox like everything else.
+    """A fixer on rung 0.
+
+    Tools run repository code and configuration, so they run in the sandbox.
 
     Args:
-        tool: Which one.
+        tool: The tool to run.
     """
 
     def __init__(self, tool: Tool) -> None:
@@ -64,22 +66,26 @@ class ToolFixer:
 
     @property
     def name(self) -> str:
-        """The tool's name."""
+        """Return the tool's name."""
         return self._tool.name
 
     @property
     def rung(self) -> Rung:
-        """The cheapest one."""
+        """Return the cheapest rung."""
         return Rung.TOOLS
 
     def applies(self, report: TestReport) -> bool:
-        """Return whether findings were read from a command that runs this tool."""
-        return not report.success and report.runner == "diagnostics" and bool(self._tool.fixes(report.target))
+        """Return True if the report has findings of a command that runs this tool."""
+        return (
+            not report.success
+            and report.traits.is_findings
+            and bool(self._tool.fixes(report.target))
+        )
 
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
-        """At most one candidate: what the tool changed in the files the failing step named."""
+        """Yield at most one candidate: the tool's changes to the files the failing step named."""
         recipe = (await workspace.facts()).recipe
         report = context.test_results
         fixes = self._tool.fixes(recipe.command)
@@ -89,7 +95,11 @@ class ToolFixer:
         named = named_files(diagnosis, report, suffixes=self._tool.suffixes)
         started = time.monotonic()
         try:
-            done = [await _run(fix, named, workspace, budget) for fix in fixes if allowed_files(fix, named)]
+            done = [
+                await _run(fix, named, workspace, budget)
+                for fix in fixes
+                if allowed_files(fix, named)
+            ]
             edits = await workspace.changes()
         except _ToolFailedError as error:
             edits, done = (), []
@@ -105,11 +115,16 @@ class ToolFixer:
 
 
 class _ToolFailedError(Exception):
-    """The tool could not run; says why."""
+    """The tool could not run. The message gives the reason."""
 
 
-def named_files(diagnosis: Diagnosis, report: TestReport | None, *, suffixes: tuple[str, ...]) -> tuple[str, ...]:
-    """Every file a finding names: of the failures in full, and of the names of all others (`path:line:rule`)."""
+def named_files(
+    diagnosis: Diagnosis, report: TestReport | None, *, suffixes: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return every file with a finding.
+
+    Detailed failures give the file; all other findings have names like `path:line:rule`.
+    """
     files = {failure.file for failure in diagnosis.failures if failure.file}
     if report is not None:
         files |= {failure.file for failure in report.failures if failure.file}
@@ -118,47 +133,60 @@ def named_files(diagnosis: Diagnosis, report: TestReport | None, *, suffixes: tu
 
 
 def allowed_files(fix: ToolFix, named: Iterable[str]) -> tuple[str, ...]:
-    """The named files that this run may touch: no protected one, but for the looks of a test file."""
+    """Return the named files that this run may edit. Formatting may edit test files."""
     open_to_it = {None, PathClass.TESTS} if fix.format_only else {None}
     return tuple(path for path in named if protected_class(path) in open_to_it)
 
 
-async def _run(fix: ToolFix, named: Iterable[str], workspace: Workspace, budget: FixBudget) -> Done:
+async def _run(
+    fix: ToolFix, named: Iterable[str], workspace: Workspace, budget: FixBudget
+) -> ToolRun:
     paths = allowed_files(fix, named)
     limit = min(COMMAND_S, budget.time_limit_s)
     names = shlex.join(paths)
+    # Format afterwards only if the files were formatted before.
     tidy = fix.tidy != "" and (await workspace.run(f"{fix.tidy_check} {names}", timeout_s=limit)).ok
     result = await workspace.run(f"{fix.command} {names}", timeout_s=limit)
-    # Status 1 says that something is left which the tool may not repair by itself.
+    # Exit status 1 means that findings remain that the tool cannot fix.
     if result.exit_code not in {0, 1} or result.timed_out:
-        said = " ".join(clean(result.stderr or result.stdout, cap=200).split())
-        raise _ToolFailedError(f"{fix.template} could not run: {said or 'no answer'}")
+        output = " ".join(clean(result.stderr or result.stdout, cap=200).split())
+        raise _ToolFailedError(f"{fix.template} could not run: {output or 'no answer'}")
     if tidy:
         await workspace.run(f"{fix.tidy} {names}", timeout_s=limit)
     version = await workspace.run(fix.version_command, timeout_s=limit)
-    return Done(fix=fix, version=" ".join(clean(version.stdout, cap=60).split()), paths=paths)
+    return ToolRun(fix=fix, version=" ".join(clean(version.stdout, cap=60).split()), paths=paths)
 
 
-def _refusal(edits: Sequence[FileEdit], done: Sequence[Done], recipe: Recipe) -> str:
-    """Why what the tool did may not be proposed; empty when it may."""
+def _refusal(edits: Sequence[FileEdit], done: Sequence[ToolRun], recipe: Recipe) -> str:
+    """Return the reason why the edits may not be proposed; empty if they may."""
     if not done:
-        return "the failing step named no file that this tool may repair"
+        return "the failing step named no file that this tool may edit"
     if not edits:
-        return "the tool changed nothing: what is left needs a person or another rung"
+        return "the tool changed nothing: the remaining findings need a person or another rung"
     named = {path for one in done for path in one.paths}
-    # Named relative to the step's directory; edits are relative to the checkout.
-    expected = named | {posixpath.normpath(posixpath.join(recipe.working_directory, path)) for path in named}
+    # Named paths are relative to the step's directory; edits are relative to the checkout.
+    expected = named | {
+        posixpath.normpath(posixpath.join(recipe.working_directory, path)) for path in named
+    }
     for edit in edits:
+        # Configuration of the repository could make a tool edit any file.
         if edit.mode == "deleted" or edit.path not in expected:
-            return f"the tool touched {clean(edit.path, cap=200)}, which it was not asked to"
+            return (
+                f"the tool touched {clean(edit.path, cap=200)}, which the failing step did not name"
+            )
         if not _is_text(edit.content):
             return f"{clean(edit.path, cap=200)} is not UTF-8 text"
     return ""
 
 
-def _candidate(name: str, done: Sequence[Done], edits: Sequence[FileEdit], *, seconds: float) -> Candidate:
+def _candidate(
+    name: str, done: Sequence[ToolRun], edits: Sequence[FileEdit], *, seconds: float
+) -> Candidate:
     templates = " and ".join(dict.fromkeys(one.fix.template for one in done))
-    versions = ", ".join(dict.fromkeys(one.version for one in done if one.version)) or f"{name}, version unknown"
+    versions = (
+        ", ".join(dict.fromkeys(one.version for one in done if one.version))
+        or f"{name}, version unknown"
+    )
     count = f"{len(edits)} file{'s' if len(edits) != 1 else ''}"
     return Candidate(
         id=f"{name}-1",
@@ -168,7 +196,8 @@ def _candidate(name: str, done: Sequence[Done], edits: Sequence[FileEdit], *, se
         title=f"apply {templates} to {edits[0].path if len(edits) == 1 else count}",
         explanation=f"{versions} changed {count}; safe fixes only.",
         changes=tuple(
-            FileChange(action=ChangeAction.REPLACE, path=edit.path, content=edit.content.decode()) for edit in edits
+            FileChange(action=ChangeAction.REPLACE, path=edit.path, content=edit.content.decode())
+            for edit in edits
         ),
         candidates_tried=len(done),
         score=CANDIDATE_SCORE,

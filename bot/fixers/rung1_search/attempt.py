@@ -1,18 +1,18 @@
-"""One search from its request to ranked fixes: for the mission, for `metaagent repair` and for the benchmarks alike."""
+"""Run one search and rank its fixes, for missions, `metaagent repair` and benchmarks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.fixers.rung1_search.changes import changes_of, text_of
+from bot.fixers.rung1_search.changes import edited_files, read_text
 from bot.fixers.rung1_search.rank import Ranked, rank_survivors
 from bot.ports import Workspace
 from sandbox.types import (
-    Compared,
     FileChange,
-    NearMiss,
+    SearchNearMiss,
     SearchRequest,
     SpanEdit,
     Survivor,
+    SurvivorComparison,
     TrialDone,
     TrialEvent,
     TrialStarted,
@@ -20,62 +20,64 @@ from sandbox.types import (
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A fix in its place, as changes of files that the host has read itself."""
+class RankedFix:
+    """A ranked fix, as changes of files that the host has read itself."""
 
     ranked: Ranked
     changes: tuple[FileChange, ...]
 
 
 @dataclass
-class Attempt:
-    """What a search told, and what became of it."""
+class SearchResult:
+    """Events of one search, and its ranked result."""
 
     request: SearchRequest
     started: TrialStarted | None = None
     survivors: list[Survivor] = field(default_factory=list)
-    """As told; a revert and another template may tell of the same edits."""
-    near: list[NearMiss] = field(default_factory=list)
-    compared: Compared | None = None
-    done: TrialDone = field(default_factory=lambda: TrialDone(reason="refused", detail="the search said nothing"))
+    """In the order reported. A revert and a template may report the same edits."""
+    near: list[SearchNearMiss] = field(default_factory=list)
+    compared: SurvivorComparison | None = None
+    done: TrialDone = field(
+        default_factory=lambda: TrialDone(reason="refused", detail="the search reported nothing")
+    )
     originals: dict[str, str] = field(default_factory=dict)
-    """Path to the text of each file that somebody wants to change; the sandbox's word for it is not taken."""
-    shown: tuple[Shown, ...] = ()
-    """Fixes, best first."""
+    """Text of each edited file by path, read by the host. The sandbox's copy is not trusted."""
+    shown: tuple[RankedFix, ...] = ()
+    """Ranked fixes, best first."""
     plain_run: str = ""
-    """What the first of them gave in a plain run of the command; empty when none was made."""
+    """Result of running the command with the first fix; empty if it was not run."""
     refuted: int = 0
-    """How many fixes such a run refuted; they are shown no more."""
+    """Number of fixes that failed the plain run and are no longer shown."""
 
     @property
     def tried(self) -> int:
-        """How many candidates were tried."""
+        """Return the number of candidates tried."""
         return max((self.done.tried, *(survivor.tried for survivor in self.survivors)))
 
     @property
     def why_none(self) -> str:
-        """Why it ended with nothing, in words."""
+        """Return the reason for an empty result, in words."""
         words = {
-            "exhausted": "no single edit of the suspect functions makes the tests pass",
+            "exhausted": "no edit of the suspect functions makes the tests pass",
             "time": "no edit found within the time limit",
             "candidates": "no edit found within the limit of candidates",
             "enough": "the search ended early",
             "refused": "the search could not start",
         }[self.done.reason]
         if self.refuted:
-            words = f"{self.refuted} fixes held in the search and not in a plain run of the command"
+            words = f"{self.refuted} fixes passed in the search but failed a plain run"
         return f"{words}: {self.done.detail}" if self.done.detail else words
 
-    def hear(self, event: TrialEvent) -> None:
-        """Take in what the search tells."""
+    def record(self, event: TrialEvent) -> None:
+        """Record one event of the search."""
         match event:
             case TrialStarted():
                 self.started = event
             case Survivor():
                 self.survivors.append(event)
-            case NearMiss():
+            case SearchNearMiss():
                 self.near.append(event)
-            case Compared():
+            case SurvivorComparison():
                 self.compared = event
             case TrialDone():
                 self.done = event
@@ -83,42 +85,54 @@ class Attempt:
                 pass
 
     def edits(self) -> list[SpanEdit]:
-        """Everything anybody may want to change."""
+        """Return all edits of the survivors, or of the near misses if there are none."""
         whole = [edit for survivor in self.survivors for edit in survivor.edits]
         return whole or [edit for miss in self.near for edit in miss.edits]
 
 
-async def attempt(
-    workspace: Workspace, request: SearchRequest, *, told: Callable[[TrialEvent], None] = lambda _: None
-) -> Attempt:
-    """Search, and rank what was found; the workspace stays as it is.
+async def run_search(
+    workspace: Workspace,
+    request: SearchRequest,
+    *,
+    on_event: Callable[[TrialEvent], None] = lambda _: None,
+) -> SearchResult:
+    """Run a search and rank its survivors; the workspace is left unchanged.
 
     Args:
-        workspace: Where to search.
-        request: What to search.
-        told: Hears every event as it comes.
+        workspace: The tree to search.
+        request: The search request.
+        on_event: Called with every event as it arrives.
     """
-    found = Attempt(request)
+    found = SearchResult(request)
     async for event in workspace.search(request):
-        found.hear(event)
-        told(event)
+        found.record(event)
+        on_event(event)
     paths = sorted({edit.path for edit in found.edits()})
-    found.originals = {path: await text_of(workspace, path) for path in paths}
-    fitting = [s for s in found.survivors if changes_of(s.edits, found.originals)]
-    if len(fitting) < len(found.survivors):  # whoever tells of edits that fit no file is not believed about the others
+    # Read by the host, because the sandbox could report false contents.
+    found.originals = {path: await read_text(workspace, path) for path in paths}
+    fitting = [s for s in found.survivors if edited_files(s.edits, found.originals)]
+    if len(fitting) < len(
+        found.survivors
+    ):  # edits that fit no file come from an untrustworthy sandbox: drop its comparison too
         found.survivors, found.compared = fitting, None
-    found.survivors, found.compared = each_once(found.survivors, found.compared)
+    found.survivors, found.compared = drop_duplicates(found.survivors, found.compared)
     ranked = rank_survivors(found.survivors, found.originals, found.compared)
-    found.shown = tuple(Shown(r, changes_of(r.survivor.edits, found.originals) or ()) for r in ranked)
+    found.shown = tuple(
+        RankedFix(r, edited_files(r.survivor.edits, found.originals) or ()) for r in ranked
+    )
     return found
 
 
-def each_once(survivors: Sequence[Survivor], compared: Compared | None) -> tuple[list[Survivor], Compared | None]:
-    """Every change once, as it was told first, and what was observed of these; nothing where that is of others.
+def drop_duplicates(
+    survivors: Sequence[Survivor], compared: SurvivorComparison | None
+) -> tuple[list[Survivor], SurvivorComparison | None]:
+    """Drop duplicate changes, and map the comparison to the remaining ones.
+
+    Return no comparison if it does not cover these survivors.
 
     Args:
-        survivors: In the order they were told.
-        compared: Counts them in this order.
+        survivors: In the order reported.
+        compared: Refers to survivors by their index.
     """
     places: dict[tuple[SpanEdit, ...], int] = {}
     new = [places.setdefault(survivor.edits, len(places)) for survivor in survivors]
@@ -126,7 +140,7 @@ def each_once(survivors: Sequence[Survivor], compared: Compared | None) -> tuple
     once = [survivors[number] for number in kept]
     if compared is None or len(compared.clusters) != len(survivors):
         return once, None
-    # Profiles that are not of all survivors are of none that could be named.
+    # A list of profiles with another length cannot be matched to survivors.
     profiled = len(compared.profiles) == len(survivors)
     differences = (
         difference.with_(first=new[difference.first], second=new[difference.second])
@@ -136,5 +150,7 @@ def each_once(survivors: Sequence[Survivor], compared: Compared | None) -> tuple
     return once, compared.with_(
         clusters=tuple(compared.clusters[number] for number in kept),
         profiles=tuple(compared.profiles[number] for number in kept) if profiled else (),
-        differences=tuple(difference for difference in differences if difference.first != difference.second),
+        differences=tuple(
+            difference for difference in differences if difference.first != difference.second
+        ),
     )

@@ -1,4 +1,4 @@
-"""Edits of spans made into changes of files that the host has read itself."""
+"""Convert span edits to changes of files that the host has read itself."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -6,37 +6,42 @@ from contextlib import suppress
 
 from bot.ports import Workspace
 from sandbox.errors import ChangeRejected
-from sandbox.types import ChangeAction, FileChange, SpanEdit, by_file, spliced
+from sandbox.types import ChangeAction, FileChange, SpanEdit, apply_spans, group_by_file
 
 
-async def text_of(workspace: Workspace, path: str) -> str:
-    """A file's text, or nothing where there is none or it may not be read (a lock file may be too large)."""
+async def read_text(workspace: Workspace, path: str) -> str:
+    """Return a file's text.
+
+    Return an empty string if the file is missing or may not be read, such as a large lock file.
+    """
     with suppress(ChangeRejected):
         return await workspace.read_file(path) or ""
     return ""
 
 
-def changes_of(edits: Sequence[SpanEdit], originals: Mapping[str, str]) -> tuple[FileChange, ...] | None:
-    """The edited files, or None when an edit does not fit the file it is about.
+def edited_files(
+    edits: Sequence[SpanEdit], originals: Mapping[str, str]
+) -> tuple[FileChange, ...] | None:
+    """Return the edited files, or None if an edit does not fit its file.
 
     Args:
-        edits: From the sandbox, so possibly nonsense.
-        originals: Path to the text of each edited file before.
+        edits: Reported by the sandbox, so possibly invalid.
+        originals: Text of each edited file before, by path.
     """
     changes = []
-    for path, of_file in by_file(edits).items():
+    for path, of_file in group_by_file(edits).items():
         original = originals.get(path)
         if not original:
             return None
         try:
-            content = spliced(original, of_file)
+            content = apply_spans(original, of_file)
         except ValueError:
             return None
         changes.append(FileChange(action=ChangeAction.REPLACE, path=path, content=content))
     return tuple(changes)
 
 
-def identity_of(edits: Sequence[SpanEdit]) -> str:
-    """Names a candidate by what it changes."""
+def hash_edits(edits: Sequence[SpanEdit]) -> str:
+    """Return an id derived from a candidate's edits."""
     text = "\n".join(edit.model_dump_json() for edit in edits)
     return f"search-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

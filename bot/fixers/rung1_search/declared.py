@@ -1,4 +1,4 @@
-"""Which distributions the files of a checkout declare: read as data, never run."""
+"""Read the declared distributions of a checkout from its files, without running code."""
 
 import ast
 import configparser
@@ -11,6 +11,9 @@ from typing import Any
 from sandbox.changes.syntax import parse
 
 MAX_CHARACTERS = 400_000
+MAX_DEPTH = 2
+"""Deeper files belong to vendored projects or examples."""
+# The pattern of names in PEP 508.
 _NAME = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
 _WANTED = re.compile(
     r"(?:.*/)?(?:pyproject\.toml|setup\.cfg|setup\.py|Pipfile(?:\.lock)?|poetry\.lock|uv\.lock|pdm\.lock|pylock.*\.toml"
@@ -20,20 +23,20 @@ LOCKS = ("poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "pylock")
 
 
 def is_declaring(path: str) -> bool:
-    """Whether a file may declare distributions."""
-    return _WANTED.fullmatch(path) is not None and path.count("/") <= 2  # noqa: PLR2004 - deeper ones are not ours
+    """Return True if a file may declare distributions."""
+    return _WANTED.fullmatch(path) is not None and path.count("/") <= MAX_DEPTH
 
 
 def normal(name: str) -> str:
-    """A distribution's name as indexes compare it."""
+    """Return a distribution's name in normalized form (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def declared_in(path: str, text: str) -> dict[str, str]:
-    """Normal names of the distributions a file declares, and the line or specifier they stand with.
+    """Return the line or specifier of each distribution that a file declares, by normalized name.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         text: Its content.
     """
     if len(text) > MAX_CHARACTERS:
@@ -50,6 +53,7 @@ def declared_in(path: str, text: str) -> dict[str, str]:
             return _toml(tomllib.loads(text))
     except (ValueError, RecursionError, configparser.Error):
         return {}
+    # Lines with `-` are pip options, such as `-r other.txt`.
     return _named(line for line in text.splitlines() if not line.lstrip().startswith(("-", "#")))
 
 
@@ -57,15 +61,22 @@ def _named(lines: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in lines:
         match = _NAME.match(line)
+        # `name = value` and `name:` are configuration, not requirements.
         if match and not re.match(r"\s*(?:=(?!=)|:)", line[match.end() :]):
-            found.setdefault(normal(match[1]), line.split("#")[0].split(" --hash")[0].rstrip("\\ ").strip())
+            found.setdefault(
+                normal(match[1]), line.split("#")[0].split(" --hash")[0].rstrip("\\ ").strip()
+            )
     return found
 
 
 def _setup_calls(text: str) -> Iterator[str]:
     tree = parse(text)
     for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.keyword) and node.arg in {"install_requires", "tests_require", "extras_require"}:
+        if isinstance(node, ast.keyword) and node.arg in {
+            "install_requires",
+            "tests_require",
+            "extras_require",
+        }:
             yield from (
                 inner.value
                 for inner in ast.walk(node.value)
@@ -85,7 +96,11 @@ def _ini_lines(text: str) -> Iterator[str]:
 
 def _locked_json(text: str) -> dict[str, str]:
     document = json.loads(text)
-    tables = [document.get(part) for part in ("default", "develop")] if isinstance(document, dict) else []
+    tables = (
+        [document.get(part) for part in ("default", "develop")]
+        if isinstance(document, dict)
+        else []
+    )
     return {normal(name): name for table in tables if isinstance(table, dict) for name in table}
 
 

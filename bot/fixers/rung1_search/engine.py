@@ -1,4 +1,4 @@
-"""SearchFixer: locate, order, search in the sandbox, rank; best first."""
+"""SearchFixer: locate faults, search in the sandbox and rank the results."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -6,26 +6,26 @@ from contextlib import aclosing
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.fixers.rung1_search.attempt import Attempt, attempt
-from bot.fixers.rung1_search.findings import is_about_findings, mend_findings
-from bot.fixers.rung1_search.near import near_misses, suspects_of
+from bot.fixers.rung1_search.attempt import SearchResult, run_search
+from bot.fixers.rung1_search.findings import fix_findings, is_about_findings
+from bot.fixers.rung1_search.near_misses import near_misses, reported_suspects
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
-from bot.fixers.rung1_search.rank_shown import candidate_of
-from bot.fixers.rung1_search.request import held_out_of, holding_out, request_of
+from bot.fixers.rung1_search.presentation import build_candidate
+from bot.fixers.rung1_search.request import build_mission_request, hide_tests, hold_out_tests
 from bot.fixers.rung1_search.requirements import missing_requirement
 from bot.ports import Recall, Workspace
 from sandbox.types import SearchRequest, TestReport
 
 SPARE_S = 1.0
-"""Kept of the budget for starting, reading and ranking."""
+"""Part of the time budget reserved for starting, reading and ranking, in seconds."""
 LEAST_S = 1.0
 
 
 class SearchFixer:
-    """Rung 1.
+    """The search fixer (rung 1).
 
     Args:
-        recall: What worked before, for the order of templates.
+        recall: Past results, for the order of templates.
     """
 
     def __init__(self, recall: Recall) -> None:
@@ -38,44 +38,55 @@ class SearchFixer:
 
     @property
     def rung(self) -> Rung:
-        """The second step of the ladder."""
+        """Return the second rung of the ladder."""
         return Rung.SEARCH
 
     def applies(self, report: TestReport) -> bool:
-        """Return whether failing tests, or findings of a linter or type checker, are known by name."""
-        return bool(report.failing) and (report.knows_tests or is_about_findings(report))
+        """Return True if failing tests or linter findings are known by name."""
+        return bool(report.failing) and bool(report.traits.searched_by)
 
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
-        """Plausible fixes, best first; the workspace stays as it is."""
+        """Yield plausible fixes, best first; the workspace is left unchanged."""
         report = context.test_results
         if report is None or not self.applies(report):
-            yield RungNote(reason="only failing tests of pytest and unittest, and findings, can be searched for")
+            yield RungNote(
+                reason="the search supports failing tests of pytest and unittest, and findings"
+            )
             return
         if is_about_findings(report):
-            async with aclosing(mend_findings(context, report, workspace, budget)) as mended:
+            async with aclosing(fix_findings(context, report, workspace, budget)) as mended:
                 async for proposal in mended:
                     yield proposal
             return
         facts = await workspace.facts()
-        request = _bounded(await request_of(self._recall, context, diagnosis, facts, report), budget)
-        request = holding_out(request, held_out_of(report, context.request.seed))
-        found = await attempt(workspace, request)
+        request = _bounded(
+            await build_mission_request(self._recall, context, diagnosis, facts, report), budget
+        )
+        # Held-out tests detect fixes that overfit the visible tests.
+        request = hide_tests(request, hold_out_tests(report, context.request.seed))
+        found = await run_search(workspace, request)
         if not found.survivors:
             for fixes in partial_fixes(found.near, report.failing):
                 if partial := partial_candidate(fixes, report.failing, found.done, found.originals):
                     yield partial
             yield await _nothing_found(found, context, report, workspace)
             return
-        if suspects := suspects_of(found.started):
+        # Before the fixes: a caller may stop after the first one.
+        if suspects := reported_suspects(found.started):
             yield RungNote(reason="", candidates_tried=found.tried, suspects=suspects)
         for shown in found.shown:
-            yield candidate_of(shown, found)
+            yield build_candidate(shown, found)
 
 
-async def _nothing_found(found: Attempt, context: MissionContext, report: TestReport, workspace: Workspace) -> RungNote:
-    """Why there is no fix; where a declared dependency would be one, the question whether to declare it."""
+async def _nothing_found(
+    found: SearchResult, context: MissionContext, report: TestReport, workspace: Workspace
+) -> RungNote:
+    """Return a note with the reason for no fix.
+
+    If a missing dependency is the cause, the note asks whether to declare it.
+    """
     missing = None
     if context.policy.dependencies == "ask":
         missing = await missing_requirement(report, workspace)
@@ -84,7 +95,7 @@ async def _nothing_found(found: Attempt, context: MissionContext, report: TestRe
         candidates_tried=found.done.tried,
         question=missing.sentence if missing and missing.placed else "",
         near=near_misses(found.near, report.failing, found.originals),
-        suspects=suspects_of(found.started),
+        suspects=reported_suspects(found.started),
     )
 
 

@@ -1,4 +1,4 @@
-"""Findings of linters and type checkers: edits proposed inside the sandbox, each kept only when the check likes it."""
+"""Fix findings of linters and type checkers: keep each proposed edit that reduces them."""
 
 import time
 from collections import Counter
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.fixers.rung1_search.changes import changes_of, identity_of
+from bot.fixers.rung1_search.changes import edited_files, hash_edits
 from bot.ports import Workspace
 from sandbox.changes import protected_class
+from sandbox.languages import is_test_file, is_typed_source
 from sandbox.types import (
     ChangeAction,
     EditProposal,
@@ -19,26 +20,25 @@ from sandbox.types import (
     SpanEdit,
     TestReport,
     ToolFinding,
-    spliced,
+    apply_spans,
 )
 
-SUFFIXES = (".py", ".pyi")
 PER_FINDING = 14
-"""Edits tried for one finding at most."""
+"""Maximum number of edits tried for one finding."""
 MAX_RUNS = 150
 SPARE_S = 2.0
 TEST_COMMAND = "python -m pytest -q"
-"""Tried where no command for the tests is known and there are files that look like tests."""
+"""Used if no test command is configured and there are files that look like tests."""
 _REPORTED = (RunVerdict.PASS, RunVerdict.FAIL)
 
 
 def is_about_findings(report: TestReport) -> bool:
-    """Whether a report is a linter's or type checker's."""
-    return report.runner == "diagnostics" and bool(report.failing)
+    """Return True if a report comes from a linter or type checker."""
+    return report.traits.is_findings and bool(report.failing)
 
 
-def findings_of(report: TestReport) -> tuple[ToolFinding, ...]:
-    """The findings that are told in full, of files that a fix may touch."""
+def detailed_findings(report: TestReport) -> tuple[ToolFinding, ...]:
+    """Return the detailed findings in files that a fix may edit."""
     return tuple(
         ToolFinding(
             path=one.file,
@@ -48,12 +48,15 @@ def findings_of(report: TestReport) -> tuple[ToolFinding, ...]:
             message=(one.error_message or "")[:1000],
         )
         for one in report.failures
-        if one.file and one.file.endswith(SUFFIXES) and protected_class(one.file) is None
+        if one.file and is_typed_source(one.file) and protected_class(one.file) is None
     )
 
 
 def tally(report: TestReport) -> Counter[tuple[str, str]]:
-    """How often each rule is broken in each file: lines move when a file is edited, counts do not."""
+    """Count the violations of each rule in each file.
+
+    Counts are stable under edits; line numbers are not.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for name in report.failing:
         path, _, rest = name.partition(":")
@@ -62,7 +65,7 @@ def tally(report: TestReport) -> Counter[tuple[str, str]]:
 
 
 def is_better(before: TestReport, after: TestReport) -> bool:
-    """Whether something is gone, and nothing is new or more."""
+    """Return True if violations disappeared and none were added."""
     if after.verdict not in _REPORTED or after.runner != before.runner:
         return False
     old, new = tally(before), tally(after)
@@ -70,15 +73,15 @@ def is_better(before: TestReport, after: TestReport) -> bool:
 
 
 @dataclass
-class _Work:
-    """The files as they are meant to be, and what has been spent; lives for one proposal."""
+class _RepairState:
+    """State of one repair: file texts, accepted edits and spending."""
 
     workspace: Workspace
     report: TestReport
     until: float
     originals: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    descriptions: list[str] = field(default_factory=list)
     templates: list[str] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
     runs: int = 0
@@ -88,48 +91,54 @@ class _Work:
         return self.runs < MAX_RUNS and time.monotonic() < self.until
 
 
-async def mend_findings(
+async def fix_findings(
     context: MissionContext, report: TestReport, workspace: Workspace, budget: FixBudget
 ) -> AsyncGenerator[Candidate | RungNote, None]:
-    """At most one candidate: all edits together with which the check finds less, and nothing new.
+    """Yield at most one candidate: all edits that together reduce the findings.
 
     Args:
-        context: What is known; its policy may name the tests.
-        report: The red check.
-        workspace: On the failing tree; left as it was found.
+        context: Known facts; its policy may name the test command.
+        report: The failing check.
+        workspace: On the failing tree; left unchanged.
         budget: Time and candidates.
     """
     started = time.monotonic()
-    work = _Work(workspace, report, started + budget.time_limit_s - SPARE_S)
+    work = _RepairState(workspace, report, started + budget.time_limit_s - SPARE_S)
     try:
-        if not findings_of(report):
+        if not detailed_findings(report):
             yield RungNote(reason="the check names no Python file that a fix may touch")
             return
-        await _work(work, min(budget.max_candidates, MAX_RUNS))
+        await _repair_all(work, min(budget.max_candidates, MAX_RUNS))
         if not work.texts:
             reason = (
-                f"none of {work.runs} edits made the check find less" if work.runs else "no edit is known for these"
+                f"none of {work.runs} edits reduced the findings"
+                if work.runs
+                else "no edit is known for these findings"
             )
             yield RungNote(reason=reason, candidates_tried=work.runs)
             return
         if all(text == work.originals[path] for path, text in work.texts.items()):
             yield RungNote(reason="the edits undo each other", candidates_tried=work.runs)
             return
-        doubts = await _tests_say(context, work)
+        doubts = await _run_tests_for_doubts(context, work)
     finally:
         await workspace.revert()
     if doubts is None:
-        yield RungNote(reason="the edits that please the check break tests", candidates_tried=work.runs)
+        yield RungNote(
+            reason="the edits that satisfy the check break tests", candidates_tried=work.runs
+        )
     else:
         yield _candidate(work, report, doubts, seconds=time.monotonic() - started)
 
 
-async def _work(work: _Work, most: int) -> None:
-    """Go on as long as something gets better."""
+async def _repair_all(work: _RepairState, most: int) -> None:
+    """Repeat steps while the number of findings decreases."""
     tried: set[tuple[str, ...]] = set()
     while work.may_go_on and work.runs < most and work.report.failing:
-        findings = findings_of(work.report)
-        request = ProposalRequest(findings=findings, most=PER_FINDING, time_limit_s=min(30.0, _left(work)))
+        findings = detailed_findings(work.report)
+        request = ProposalRequest(
+            findings=findings, most=PER_FINDING, time_limit_s=min(30.0, _left(work))
+        )
         offered: dict[int, list[EditProposal]] = {}
         for proposal in await work.workspace.proposals(request):
             offered.setdefault(proposal.finding, []).append(proposal)
@@ -137,17 +146,25 @@ async def _work(work: _Work, most: int) -> None:
             return
 
 
-async def _step(work: _Work, offered: list[list[EditProposal]], tried: set[tuple[str, ...]], most: int) -> bool:
-    """The best edit of every finding at once; when that is no good, one after the other."""
-    together = _apart([proposals[0] for proposals in offered])
+async def _step(
+    work: _RepairState, offered: list[list[EditProposal]], tried: set[tuple[str, ...]], most: int
+) -> bool:
+    """Try the best edit of all findings together; if that fails, try edits one at a time."""
+    # Runs of the check are slow, so all first choices share one run.
+    together = _disjoint([proposals[0] for proposals in offered])
     rounds = [together] if len(together) > 1 else []
     deepest = max((len(proposals) for proposals in offered), default=0)
-    rounds += [[proposals[depth]] for depth in range(deepest) for proposals in offered if depth < len(proposals)]
+    rounds += [
+        [proposals[depth]]
+        for depth in range(deepest)
+        for proposals in offered
+        if depth < len(proposals)
+    ]
     for chosen in rounds:
         if not work.may_go_on or work.runs >= most:
             return False
         edits = tuple(edit for proposal in chosen for edit in proposal.edits)
-        key = tuple(sorted(f"{e.path}:{_around(work, e)}" for e in edits))
+        key = tuple(sorted(f"{e.path}:{_edit_key(work, e)}" for e in edits))
         if key in tried:
             continue
         tried.add(key)
@@ -156,8 +173,8 @@ async def _step(work: _Work, offered: list[list[EditProposal]], tried: set[tuple
     return False
 
 
-def _apart(proposals: Sequence[EditProposal]) -> list[EditProposal]:
-    """Those that do not touch the same lines of a file."""
+def _disjoint(proposals: Sequence[EditProposal]) -> list[EditProposal]:
+    """Return proposals that touch disjoint lines."""
     kept: list[EditProposal] = []
     taken: list[tuple[str, int, int]] = []
     for proposal in proposals:
@@ -169,53 +186,65 @@ def _apart(proposals: Sequence[EditProposal]) -> list[EditProposal]:
     return kept
 
 
-def _around(work: _Work, edit: SpanEdit) -> str:
-    """Names an edit by the text it stands in, so that it is known again when lines have moved."""
+def _edit_key(work: _RepairState, edit: SpanEdit) -> str:
+    """Return a key for an edit that includes its surrounding text, as offsets may shift."""
     data = work.texts.get(edit.path, "").encode()
     return f"{data[max(0, edit.start - 40) : edit.end + 40]!r}{len(data)}{edit.start}{edit.text}"
 
 
-async def _try(work: _Work, chosen: Sequence[EditProposal], edits: Sequence[SpanEdit]) -> bool:
-    """Put edits in, run the check, and keep them when it finds less."""
+async def _try(
+    work: _RepairState, chosen: Sequence[EditProposal], edits: Sequence[SpanEdit]
+) -> bool:
+    """Apply edits, run the check and keep them if it finds less."""
     paths = dict.fromkeys(edit.path for edit in edits)
     for path in paths:
         if path not in work.originals:
             work.originals[path] = await work.workspace.read_file(path) or ""
     now = {path: work.texts.get(path, work.originals[path]) for path in paths}
-    changes = changes_of(edits, now)
+    changes = edited_files(edits, now)
     if changes is None:
         return False
     await work.workspace.apply_changes(changes)
     work.runs += 1
     after = await work.workspace.run_tests()
+    # Restore texts instead of reverting: accepted edits must stay.
     if not is_better(work.report, after):
         await work.workspace.apply_changes(_whole(now))
         return False
     work.report = after
     work.texts |= {change.path: change.content or "" for change in changes}
-    work.told += [proposal.description for proposal in chosen]
+    work.descriptions += [proposal.description for proposal in chosen]
     work.templates += [proposal.template for proposal in chosen]
     work.costs += [proposal.cost for proposal in chosen]
     return True
 
 
 def _whole(texts: Mapping[str, str]) -> tuple[FileChange, ...]:
-    return tuple(FileChange(action=ChangeAction.REPLACE, path=path, content=text) for path, text in texts.items())
+    return tuple(
+        FileChange(action=ChangeAction.REPLACE, path=path, content=text)
+        for path, text in texts.items()
+    )
 
 
-async def _tests_say(context: MissionContext, work: _Work) -> tuple[str, ...] | None:
-    """Doubts after running the tests, if there are any to run; None when the edits break one."""
+async def _run_tests_for_doubts(
+    context: MissionContext, work: _RepairState
+) -> tuple[str, ...] | None:
+    """Run the tests, if any.
+
+    Return doubts about the edits, or None if the edits break a test.
+    """
     command = context.policy.test_command
     files = await work.workspace.list_files()
-    if command is None and any(_is_test(path) for path in files):
+    if command is None and any(is_test_file(path) for path in files):
         command = TEST_COMMAND
     if command is None or _left(work) <= 0:
-        return ("no tests were run: the check alone judged this",)
+        return ("no tests were run: only the check validated this",)
     after = await work.workspace.run_tests(command)
     if after.verdict is RunVerdict.PASS and after.knows_tests:
         return ()
     if after.verdict is not RunVerdict.FAIL or not after.knows_tests:
-        return ("the tests could not be run: the check alone judged this",)
+        return ("the tests could not be run: only the check validated this",)
+    # The same tests may fail without the edits, too.
     await work.workspace.revert()
     before = await work.workspace.run_tests(command)
     if before.verdict in _REPORTED and after.failing <= before.failing:
@@ -223,16 +252,13 @@ async def _tests_say(context: MissionContext, work: _Work) -> tuple[str, ...] | 
     return None
 
 
-def _is_test(path: str) -> bool:
-    name = path.rsplit("/", 1)[-1]
-    return name.startswith("test_") and name.endswith(".py")
-
-
-def _left(work: _Work) -> float:
+def _left(work: _RepairState) -> float:
     return max(0.5, work.until - time.monotonic())
 
 
-def _candidate(work: _Work, before: TestReport, doubts: tuple[str, ...], *, seconds: float) -> Candidate:
+def _candidate(
+    work: _RepairState, before: TestReport, doubts: tuple[str, ...], *, seconds: float
+) -> Candidate:
     changed = {path: text for path, text in work.texts.items() if text != work.originals[path]}
     edits = tuple(
         SpanEdit(path=path, start=0, end=len(work.originals[path].encode()), text=text)
@@ -240,22 +266,29 @@ def _candidate(work: _Work, before: TestReport, doubts: tuple[str, ...], *, seco
     )
     gone = len(before.failing) - len(work.report.failing)
     left = len(work.report.failing)
-    told = f"mends {gone} of {len(before.failing)} findings" if left else f"mends all {gone} findings"
-    shown = "; ".join(dict.fromkeys(work.told))
+    result = (
+        f"fixes {gone} of {len(before.failing)} findings" if left else f"fixes all {gone} findings"
+    )
+    shown = "; ".join(dict.fromkeys(work.descriptions))
     cost = sum(work.costs) / max(1, len(work.costs))
     return Candidate(
-        id=identity_of(edits),
+        id=hash_edits(edits),
         rung=Rung.SEARCH,
         fixer="search",
         template="+".join(list(dict.fromkeys(work.templates))[:5]),
         title=f"{min(changed)}: {shown}"[:120],
-        explanation=f"{shown[:1500]}. It {told}; the same check was run after every edit ({work.runs} times).",
+        explanation=f"{shown[:1500]}. It {result}; "
+        f"the same check was run after every edit ({work.runs} times).",
         changes=tuple(
-            FileChange(action=ChangeAction.REPLACE, path=path, content=spliced(work.originals[path], [edit]))
+            FileChange(
+                action=ChangeAction.REPLACE,
+                path=path,
+                content=apply_spans(work.originals[path], [edit]),
+            )
             for path, edit in zip(sorted(changed), edits, strict=True)
         ),
         candidates_tried=work.runs,
-        warnings=(*((told,) if left else ()), *doubts),
+        warnings=(*((result,) if left else ()), *doubts),
         score=round(max(0.3, 0.9 - 0.3 * cost) * (0.6 if left else 1.0), 4),
         seconds=round(seconds, 3),
     )

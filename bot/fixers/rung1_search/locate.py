@@ -1,43 +1,44 @@
-"""Which lines are suspect before anything is traced: the diff that turned the check red, frames, the diagnosis.
+"""Compute suspect lines from the red diff, the tracebacks and the diagnosis.
 
-In this order of weight; what the changed lines reach, and which functions they stand in, is found inside the sandbox,
-which may read the source.
+The sources are listed by weight. Lines reached by a change, and functions that contain it, are
+found inside the sandbox, which may read the source.
 """
 
 from collections.abc import Iterable, Mapping
 
 from bot.domain.diagnosis import Diagnosis
 from sandbox.changes import is_protected, is_safe_path
+from sandbox.languages import is_source
 from sandbox.types import RedHunk, SourceDiff, SuspectLine, TestResult
 
 MAX_SUSPECTS = 400
 MAX_CHANGED = 300
-"""How many of them may be lines that were changed: a huge diff must not hide what a traceback says."""
+"""Maximum number of changed lines among them: a large diff must not hide the traceback."""
 CHANGED = 0.9
-"""A line that was changed since the last green commit."""
+"""Suspiciousness of a line changed since the last green commit."""
 CHANGED_REASON = "changed since the check was green"
-"""The search knows changed lines by this reason."""
+"""The search recognizes changed lines by this reason."""
 DEEPEST_FRAME = 0.8
 OUTER_FRAME = 0.5
-"""Each frame further out counts a little less than this."""
+"""Suspiciousness of outer frames, divided by their distance from the deepest frame."""
 MAX_HUNKS = 80
 
 
 def suspect_lines(
     diagnosis: Diagnosis, failures: Iterable[TestResult], red_diff: SourceDiff
 ) -> tuple[SuspectLine, ...]:
-    """Lines to look at first, the most suspect one in front.
+    """Return suspect lines, most suspicious first.
 
     Args:
-        diagnosis: What is known about the failure.
+        diagnosis: Known suspects and failures.
         failures: The failing tests.
-        red_diff: What changed since the check was green.
+        red_diff: Changes since the check was green.
     """
     found: dict[tuple[str, int], tuple[float, str]] = {}
 
     def note(file: str, line: int, score: float, reason: str) -> None:
         known = found.get((file, line), (0.0, reason))
-        # Independent reasons add up; no single one is certain.
+        # Treat reasons as independent probabilities (noisy or); no single one is certain.
         joined = 1.0 - (1.0 - known[0]) * (1.0 - score)
         found[file, line] = (min(joined, 1.0), reason if score > known[0] else known[1])
 
@@ -48,7 +49,7 @@ def suspect_lines(
             note(file, line, score, f"in the traceback of {failure.name}")
     for suspect in diagnosis.suspects:
         note(suspect.file, suspect.line, suspect.score, suspect.reason)
-    sources = {place: told for place, told in found.items() if _is_source(place[0])}
+    sources = {place: entry for place, entry in found.items() if _is_source(place[0])}
     ranked = sorted(sources.items(), key=lambda item: (-item[1][0], item[0]))[:MAX_SUSPECTS]
     return tuple(
         SuspectLine(file=file, line=line, score=round(score, 4), reason=reason)
@@ -58,32 +59,37 @@ def suspect_lines(
 
 
 def red_hunks(red_diff: SourceDiff) -> tuple[RedHunk, ...]:
-    """The hunks the search may undo, and those of tests without their text: they tell which tests are new.
+    """Return hunks that the search may revert.
+
+    Hunks of test files come without their text; they show which tests are new.
 
     Args:
-        red_diff: What changed since the check was green.
+        red_diff: Changes since the check was green.
     """
     safe = [hunk for hunk in red_diff.hunks if is_safe_path(hunk.path)]
-    return tuple(hunk if _is_source(hunk.path) else hunk.with_(before="") for hunk in safe)[:MAX_HUNKS]
+    return tuple(hunk if _is_source(hunk.path) else hunk.with_(before="") for hunk in safe)[
+        :MAX_HUNKS
+    ]
 
 
 def _changed(red_diff: SourceDiff) -> list[tuple[str, int]]:
-    """Changed lines of source files, of every file some."""
+    """Return changed lines of source files, with an equal share for each file."""
     sources = sorted((file, lines) for file, lines in red_diff.files.items() if _is_source(file))
     share = max(1, MAX_CHANGED // max(1, len(sources)))
     return [(file, line) for file, lines in sources for line in lines[:share]][:MAX_CHANGED]
 
 
 def _is_source(path: str) -> bool:
-    """Whether a search could edit it."""
-    return path.endswith(".py") and is_safe_path(path) and not is_protected(path)
+    """Return True if the search may edit the file."""
+    return is_source(path) and is_safe_path(path) and not is_protected(path)
 
 
 def _frames(failure: TestResult) -> Mapping[tuple[str, int], float]:
-    """Scores of a traceback's frames in source files; once per line, however deep the recursion was."""
+    """Return the score of each traceback line in source files; recursion counts a line once."""
     frames = list(failure.frames)
     if not frames and failure.file and failure.line:
         frames = [(failure.file, failure.line, "")]
+    # Frames are listed outermost first.
     inside = [(file, line) for file, line, _ in reversed(frames) if _is_source(file)]
     scores: dict[tuple[str, int], float] = {}
     for depth, (file, line) in enumerate(inside):

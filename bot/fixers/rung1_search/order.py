@@ -1,22 +1,24 @@
-"""Which kinds of candidate to try first: what a template itself costs is moved by what worked here before."""
+"""Adjust the order of templates by their past results in this repository."""
 
 import math
 from collections.abc import Mapping
 
 WEIGHT = 0.25
 MOST = 0.6
-"""No memory moves a template further than this: what worked there is a hint, not a rule."""
+"""Maximum shift of a template's cost; past results are a hint only."""
 
 
 def template_shifts(record: Mapping[str, tuple[int, int]]) -> dict[str, float]:
-    """What is added to the cost of every template that has a record; less than nothing for what worked.
+    """Return the cost shift of each template with past results; negative if it worked.
 
     Args:
-        record: Per template, how often it won and how often that was rejected later.
+        record: Number of wins, and of wins rejected later, by template.
     """
     gains: dict[str, float] = {}
     for name, (won, rejected) in sorted(record.items()):
+        # Logarithms, because the tenth win says less than the first. Rejections weigh more.
         gain = WEIGHT * (math.log1p(max(0, won)) - 1.5 * math.log1p(max(0, rejected)))
+        # A fix with two edits counts for both templates.
         for part in name.split("+"):
             gains[part] = gains.get(part, 0.0) + gain
     return {name: round(-max(-MOST, min(MOST, gain)), 4) for name, gain in gains.items()}

@@ -1,24 +1,26 @@
-"""Fixes of some of the failing tests: joined over several files, or proposed alone for the loop to build on."""
+"""Fixes for some of the failing tests: joined across files, or proposed alone."""
 
 from collections.abc import Collection, Mapping, Sequence
 
 from bot.domain.patch import Candidate, Rung
-from bot.fixers.rung1_search.changes import changes_of, identity_of
-from sandbox.types import NearMiss, TrialDone
+from bot.fixers.rung1_search.changes import edited_files, hash_edits
+from sandbox.types import SearchNearMiss, TrialDone
 
 MAX_ALONE = 2
 SCORE = 0.3
-"""A part of a fix is believed less than any whole one."""
+"""Score of a partial fix, below that of any complete fix."""
 
 
-def partial_fixes(near: Sequence[NearMiss], failing: Collection[str]) -> tuple[tuple[NearMiss, ...], ...]:
-    """What is worth proposing when nothing mends everything: a set over several files first, then single ones."""
+def partial_fixes(
+    near: Sequence[SearchNearMiss], failing: Collection[str]
+) -> tuple[tuple[SearchNearMiss, ...], ...]:
+    """Return partial fixes worth proposing: a set across files first, then single ones."""
     ranked = sorted(range(len(near)), key=lambda i: (-len(set(near[i].fixed) & set(failing)), i))
     useful = [near[i] for i in ranked if set(near[i].fixed) & set(failing)]
-    joined: list[NearMiss] = []
+    joined: list[SearchNearMiss] = []
     covered: set[str] = set()
     for one in useful:
-        # The sandbox has tried to join edits of one file already; here only other files can help.
+        # The sandbox has already tried to join edits of one file; only other files can add tests.
         if set(one.fixed) - covered and all(one.path != other.path for other in joined):
             joined.append(one)
             covered |= set(one.fixed)
@@ -27,26 +29,30 @@ def partial_fixes(near: Sequence[NearMiss], failing: Collection[str]) -> tuple[t
 
 
 def partial_candidate(
-    fixes: Sequence[NearMiss], failing: Collection[str], done: TrialDone, originals: Mapping[str, str]
+    fixes: Sequence[SearchNearMiss],
+    failing: Collection[str],
+    done: TrialDone,
+    originals: Mapping[str, str],
 ) -> Candidate | None:
-    """Partial fixes, at most one of each file, as one change; None when they do not fit the files."""
+    """Combine partial fixes, at most one per file; return None if one does not fit its file."""
     edits = tuple(edit for fix in fixes for edit in fix.edits)
-    changes = changes_of(edits, originals)
+    changes = edited_files(edits, originals)
     if changes is None:
         return None
     mended = {name for fix in fixes for name in fix.fixed} & set(failing)
-    told = f"makes {len(mended)} of {len(failing)} failing tests pass and breaks none"
+    result = f"makes {len(mended)} of {len(failing)} failing tests pass and breaks none"
     places = ", ".join(f"{fix.path}:{fix.line}" for fix in fixes)
     return Candidate(
-        id=identity_of(edits),
+        id=hash_edits(edits),
         rung=Rung.SEARCH,
         fixer="search",
         template="+".join(fix.template for fix in fixes),
-        title=f"{fixes[0].path}: {told}"[:120],
-        explanation=f"An edit at {places} {told}. {done.tried} candidates tried; no single edit mends all of them.",
+        title=f"{fixes[0].path}: {result}"[:120],
+        explanation=f"An edit at {places} {result}. {done.tried} candidates tried; "
+        f"no single edit fixes all of them.",
         changes=changes,
         candidates_tried=done.tried,
-        warnings=() if len(mended) == len(failing) else (told,),
+        warnings=() if len(mended) == len(failing) else (result,),
         partial=len(mended) < len(failing),
         score=SCORE,
         seconds=done.seconds,

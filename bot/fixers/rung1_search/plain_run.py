@@ -1,26 +1,26 @@
-"""Once more as anybody would run it: files written, a test process of its own; what that refutes is not shown."""
+"""Validate search results with a plain run of the command in a fresh test process."""
 
-from bot.fixers.rung1_search.attempt import Attempt, Shown
+from bot.fixers.rung1_search.attempt import RankedFix, SearchResult
 from bot.ports import Workspace
 from sandbox.types import RunVerdict, TestReport, stands_for
 
 MOST_RUNS = 5
-"""After so many that a plain run refutes, nothing that this search found is believed."""
+"""After this many refuted fixes, all results of the search are dropped."""
 
 
-async def keep_what_holds(workspace: Workspace, found: Attempt) -> None:
-    """Run the command with the first fix written; drop it when it fails, and go on with the next ones.
+async def drop_refuted(workspace: Workspace, found: SearchResult) -> None:
+    """Run the command with the best fix applied; drop it if it fails and try the next.
 
-    A mission does not need this: its verdict runs every candidate in fresh sandboxes. Whoever shows what a search found
-    does.
+    A mission does not need this, because its verification runs every candidate in fresh sandboxes.
+    The `repair` command and the benchmarks do.
 
     Args:
-        workspace: As the search left it; it is put back.
-        found: Its `shown`, `plain_run` and `refuted` are changed.
+        workspace: The workspace after the search; restored.
+        found: Its `shown`, `plain_run` and `refuted` are updated.
     """
     for shown in found.shown[:MOST_RUNS]:
         report = await _run_with(workspace, shown, found.request.command)
-        if _holds(report, found):
+        if _is_confirmed(report, found):
             found.plain_run = report.summary
             return
         found.refuted += 1
@@ -28,7 +28,7 @@ async def keep_what_holds(workspace: Workspace, found: Attempt) -> None:
     found.shown = ()
 
 
-async def _run_with(workspace: Workspace, shown: Shown, command: str) -> TestReport:
+async def _run_with(workspace: Workspace, shown: RankedFix, command: str) -> TestReport:
     await workspace.apply_changes(shown.changes)
     try:
         return await workspace.run_tests(command)
@@ -36,8 +36,8 @@ async def _run_with(workspace: Workspace, shown: Shown, command: str) -> TestRep
         await workspace.revert()
 
 
-def _holds(report: TestReport, found: Attempt) -> bool:
-    """Whether all that has to pass did; tests that failed before, and nobody asked for, may go on failing."""
+def _is_confirmed(report: TestReport, found: SearchResult) -> bool:
+    """Return True if all required tests passed. Other tests that failed before may still fail."""
     if report.verdict is RunVerdict.PASS:
         return True
     wanted = {*found.request.failing, *found.request.passing, *found.request.held_out}

@@ -1,34 +1,41 @@
-"""Order survivors: what is vetoed last, then the behaviour that most speaks for, in it the smallest change."""
+"""Rank survivors by veto, then by likelihood of their behaviour, then by size of the change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.fixers.rung1_search.rank_doubts import vetoes
-from bot.fixers.rung1_search.rank_features import Features, cost_of, edits_text, features_of, own_place
+from bot.fixers.rung1_search.rank_features import (
+    Features,
+    compute_features,
+    edits_text,
+    mean_cost,
+    order_key,
+)
 from bot.fixers.rung1_search.rank_model import is_confident, probabilities
-from sandbox.types import Compared, Difference, Profile, Survivor
+from sandbox.types import Difference, Profile, Survivor, SurvivorComparison
 
 VETOED = 0.2
-"""A vetoed survivor is this much as likely as its numbers say."""
+"""Factor on the probability of a vetoed survivor."""
 SECOND = 0.5
-"""The same for the second and further survivors of one behaviour: they are not the first guess."""
+"""Factor on the probability of further survivors of the same behaviour."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A survivor in its place.
+    """A ranked survivor.
 
     Attributes:
-        survivor: The fix, with the doubts that only the comparison showed.
-        number: Which survivor it is, counted from 0 in the order they were told: its identity, whatever is added to it.
-        agreeing: How many survivors behave as it does, itself included.
-        behaviours: How many different behaviours there are in all.
-        rivals: The best survivor of every other behaviour, likeliest first.
-        score: How likely it is right, from 0 to 1.
-        confident: Whether it is likely and clearly ahead; one that is not is a question to a person.
-        differences: Where it parts from each rival: an empty input when that is not known.
-        profile: What was observed of it beside the tests.
-        inputs: On how many inputs the survivors were compared.
+        survivor: The fix, including the doubts found by the comparison.
+        number: Index of the survivor in the order reported. It identifies the survivor when
+            warnings are added.
+        agreeing: Number of survivors with the same behaviour, itself included.
+        behaviours: Number of distinct behaviours.
+        rivals: Best survivor of every other behaviour, most likely first.
+        score: Probability that it is right, from 0 to 1.
+        confident: True if it is likely and clearly ahead. Otherwise a person is asked.
+        differences: Difference from each rival; its input is empty if unknown.
+        profile: Observations of its behaviour beyond the tests.
+        inputs: Number of inputs on which the survivors were compared.
     """
 
     survivor: Survivor
@@ -45,13 +52,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Survivors that behave alike, the best of them first.
+    """Survivors with the same behaviour, the best of them first.
 
     Attributes:
-        members: Their numbers, in the order they were told.
-        vetoes: Of the first.
-        features: What is known of it.
-        chance: How likely it is right.
+        members: Indexes of the survivors, in the order reported.
+        vetoes: Number of vetoes against the first.
+        features: Its features.
+        chance: Probability that it is right.
     """
 
     members: tuple[int, ...]
@@ -61,24 +68,26 @@ class Behaviour:
 
 
 def rank_survivors(
-    survivors: Sequence[Survivor], originals: Mapping[str, str], compared: Compared | None = None
+    survivors: Sequence[Survivor],
+    originals: Mapping[str, str],
+    compared: SurvivorComparison | None = None,
 ) -> tuple[Ranked, ...]:
-    """Survivors, best first.
+    """Return the survivors, best first.
 
     Args:
-        survivors: In the order they were found.
-        originals: Path to the text of each edited file before.
-        compared: What the search observed of them all, if it came to that.
+        survivors: In the order found.
+        originals: Text of each edited file before, by path.
+        compared: The search's comparison of the survivors, if there was one.
     """
     if not survivors:
         return ()
-    survivors = _warned(survivors, _profiles(survivors, compared))
+    survivors = _with_observed_warnings(survivors, _profiles(survivors, compared))
     ordered = ordered_behaviours(survivors, originals, compared)
     confident = is_confident([b.chance for b in ordered]) and not ordered[0].vetoes
     profiles = _profiles(survivors, compared)
     ranked: list[Ranked] = []
     for place in range(max(len(b.members) for b in ordered)):
-        # One of each behaviour comes before the second of any: the next best guess is a different one.
+        # Show one of each behaviour before the second of any: the next guess should differ.
         for behaviour in ordered:
             if place < len(behaviour.members):
                 number = behaviour.members[place]
@@ -92,7 +101,9 @@ def rank_survivors(
                         rivals=tuple(survivors[rival.members[0]] for rival in rivals),
                         score=round(behaviour.chance * (SECOND if place else 1.0), 4),
                         confident=confident and behaviour is ordered[0],
-                        differences=tuple(_difference(number, behaviour, rival, compared) for rival in rivals),
+                        differences=tuple(
+                            _difference(number, behaviour, rival, compared) for rival in rivals
+                        ),
                         profile=profiles[number],
                         inputs=compared.inputs if compared else 0,
                     )
@@ -101,29 +112,38 @@ def rank_survivors(
 
 
 def ordered_behaviours(
-    survivors: Sequence[Survivor], originals: Mapping[str, str], compared: Compared | None
+    survivors: Sequence[Survivor], originals: Mapping[str, str], compared: SurvivorComparison | None
 ) -> tuple[Behaviour, ...]:
-    """What the survivors do, the likeliest behaviour first."""
+    """Return the distinct behaviours, most likely first."""
     profiles = _profiles(survivors, compared)
     classes: dict[str, list[int]] = {}
     for number, survivor in enumerate(survivors):
-        classes.setdefault(_class_of(number, survivor, compared), []).append(number)
+        classes.setdefault(_behaviour_key(number, survivor, compared), []).append(number)
     found = []
-    cheapest = min(cost_of(survivor) for survivor in survivors)
+    cheapest = min(mean_cost(survivor) for survivor in survivors)
     for members in classes.values():
-        members.sort(key=lambda n: (own_place(survivors[n], profiles[n], originals), edits_text(survivors[n])))
+        members.sort(
+            key=lambda n: (
+                order_key(survivors[n], profiles[n], originals),
+                edits_text(survivors[n]),
+            )
+        )
         first = members[0]
-        features = features_of([survivors[n] for n in members], profiles[first], originals, cheapest=cheapest)
+        features = compute_features(
+            [survivors[n] for n in members], profiles[first], originals, cheapest=cheapest
+        )
         found.append(Behaviour(tuple(members), vetoes(survivors[first].warnings), features))
     chances = probabilities([behaviour.features for behaviour in found], compared)
     weighed = [
-        replace(b, chance=chance * (VETOED if b.vetoes else 1.0)) for b, chance in zip(found, chances, strict=True)
+        replace(b, chance=chance * (VETOED if b.vetoes else 1.0))
+        for b, chance in zip(found, chances, strict=True)
     ]
     return tuple(
         sorted(
             weighed,
             key=lambda b: (
                 min(b.vetoes, 1),
+                # Rounded, so that floating-point noise does not decide.
                 -round(b.chance, 9),
                 survivors[b.members[0]].path,
                 survivors[b.members[0]].line,
@@ -133,31 +153,43 @@ def ordered_behaviours(
     )
 
 
-def _class_of(number: int, survivor: Survivor, compared: Compared | None) -> str:
+def _behaviour_key(number: int, survivor: Survivor, compared: SurvivorComparison | None) -> str:
     if compared is not None and number < len(compared.clusters):
         return f"cluster {compared.clusters[number]}"
-    # Where behaviour could not be computed nothing is known to be equivalent.
+    # Without a computed behaviour, only equal edits count as equivalent.
     return survivor.behaviour or edits_text(survivor)
 
 
-def _profiles(survivors: Sequence[Survivor], compared: Compared | None) -> tuple[Profile, ...]:
+def _profiles(
+    survivors: Sequence[Survivor], compared: SurvivorComparison | None
+) -> tuple[Profile, ...]:
     if compared is not None and len(compared.profiles) == len(survivors):
         return compared.profiles
     return tuple(survivor.profile for survivor in survivors)
 
 
-def _warned(survivors: Sequence[Survivor], profiles: Sequence[Profile]) -> list[Survivor]:
-    """With what showed only while they ran."""
+def _with_observed_warnings(
+    survivors: Sequence[Survivor], profiles: Sequence[Profile]
+) -> list[Survivor]:
+    """Add warnings that were observed while the survivors ran."""
     pairs = zip(survivors, profiles, strict=True)
     return [s.with_(warnings=(*s.warnings, *p.warnings)) if p.warnings else s for s, p in pairs]
 
 
-def _difference(number: int, behaviour: Behaviour, rival: Behaviour, compared: Compared | None) -> Difference:
-    """Where a survivor parts from a rival, told from its side; members of one behaviour part from others alike."""
+def _difference(
+    number: int, behaviour: Behaviour, rival: Behaviour, compared: SurvivorComparison | None
+) -> Difference:
+    """Return the difference from a rival, seen from this survivor.
+
+    Members of one behaviour differ from others in the same way.
+    """
     for known in compared.differences if compared else ():
         if known.first in behaviour.members and known.second in rival.members:
             return known.with_(first=number, second=rival.members[0])
         if known.second in behaviour.members and known.first in rival.members:
+            # The search reported this pair in the other order.
             results = (known.results[1], known.results[0])
-            return Difference(first=number, second=rival.members[0], input=known.input, results=results)
+            return Difference(
+                first=number, second=rival.members[0], input=known.input, results=results
+            )
     return Difference(first=number, second=rival.members[0], input="", results=("", ""))

@@ -1,4 +1,4 @@
-"""What the search says against a survivor, weighed: reasons never to believe it, and reasons to wonder."""
+"""Classify the search's warnings about a survivor: vetoes, symptoms and doubts."""
 
 from collections.abc import Sequence
 
@@ -10,27 +10,28 @@ VETOES = (
     "swallows exceptions",
     "makes code unreachable",
     "uses a literal of the failing test in a comparison",
-    "undoes what the failing tests ask for",
+    "reverts what the failing tests require",
 )
-"""How a warning begins whose survivor comes after every other, and is never shown without asking."""
+"""Prefixes of warnings that rank a survivor last. It is never shown without asking a person."""
 SYMPTOMS = (
-    "catches what was raised",
-    "leaves early with nothing worked out",
-    "asks whether an attribute is there",
+    "catches an exception that was raised",
+    "returns early without a result",
+    "tests for an attribute",
 )
-"""How a warning begins whose survivor keeps out of the way of an error; that may be all that is right about it."""
+"""Prefixes of warnings about survivors that avoid an error instead of computing a result. That may
+be all that is right about them."""
 
 
 def vetoes(warnings: Sequence[str]) -> int:
-    """How many of these are reasons never to believe it."""
+    """Return the number of vetoes."""
     return sum(warning.startswith(VETOES) for warning in warnings)
 
 
 def doubts(warnings: Sequence[str]) -> int:
-    """How many of the others are reasons to wonder."""
+    """Return the number of warnings that are neither vetoes nor symptoms."""
     return len(warnings) - vetoes(warnings) - symptoms(warnings)
 
 
 def symptoms(warnings: Sequence[str]) -> int:
-    """How many of these say that an error is kept out of the way of, not that anything else is worked out."""
+    """Return the number of warnings about avoiding an error instead of computing a result."""
     return sum(warning.startswith(SYMPTOMS) for warning in warnings)

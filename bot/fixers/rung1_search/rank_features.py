@@ -1,4 +1,4 @@
-"""What is known of a behaviour that survivors share, as numbers that mean the same for every repository."""
+"""Features of a behaviour, on scales that are comparable across repositories."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,41 +8,51 @@ from bot.fixers.rung1_search.rank_doubts import doubts, symptoms, vetoes
 from sandbox.types import Profile, SpanEdit, Survivor
 
 MOST_SURPRISE = 2.0
-"""Bits; in a small repository everything new is surprising."""
+"""Limit of the surprise feature, in bits per token. In a small repository all new text is
+surprising."""
 ARITHMETIC = frozenset(
-    {"augmented_assignment", "change_literal", "change_term", "clamp", "off_by_one", "swap_operands", "swap_operator"}
+    {
+        "augmented_assignment",
+        "change_literal",
+        "change_term",
+        "clamp",
+        "off_by_one",
+        "swap_operands",
+        "swap_operator",
+    }
 )
-"""Templates that write one shift of a number in several ways: that they agree is no surprise."""
+"""Templates that express the same change of a number. Their agreement counts once."""
 MOST_READ = 4000
-"""Characters of each side of an edit that are compared."""
+"""Number of characters compared on each side of an edit."""
 MOST_KINDS = 3
-"""Agreement of more kinds than this says nothing more."""
+"""Maximum number of further agreeing kinds that count."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """A behaviour in numbers, each about 0 to 3; the names are those of the weights.
+    """A behaviour in numbers, mostly between 0 and 3. The names match the weights.
 
     Attributes:
-        cost: Of its cheapest survivor, from the templates' priors; of several edits the mean.
-        dearer: How much more that is than what the cheapest behaviour costs.
-        unsuspected: How little its place was suspected.
-        size: Logarithm of the characters changed.
-        agreement: How many further kinds of templates reach it, as a logarithm of base 2.
-        second_edit: Whether it takes more than one edit.
-        changed_passing: Share of the calls of passing tests with another result than before.
-        changed_neighbours: The same near those calls.
+        cost: Cost of its cheapest survivor from the templates' priors; the mean for several edits.
+        dearer: Cost above that of the cheapest behaviour.
+        unsuspected: One minus the suspiciousness of its place.
+        size: Logarithm of the number of characters changed.
+        agreement: Logarithm (base 2) of the number of template kinds that reach it.
+        second_edit: 1 if it takes more than one edit.
+        changed_passing: Share of calls by passing tests whose result changed.
+        changed_neighbours: The same share for inputs near those calls.
         new_errors: Share of inputs on which it newly raises.
-        changed_types: Share of inputs on which it gives another type than ever before.
-        surprise: How unusual its text is in this repository, in bits per token; what people wrote there before is not.
-        donor: Whether its text stands elsewhere in the repository.
-        examples_failed: Share of docstring examples that it breaks and another survivor honours.
-        examples_kept: Whether there are examples and it honours all.
-        held_out_failed: Whether it fails tests that the search did not see.
-        side_effects: Whether it leaves the process otherwise than before.
-        doubts: How many soft doubts there are.
-        symptom: Whether it keeps out of the way of an error: catches it, leaves early, asks for an attribute.
-        undoes: Whether a small part of the diff that turned the check red, undone, does the same.
+        changed_types: Share of inputs on which its result has a type never seen before.
+        surprise: Surprise of its text in this repository, in bits per token. Restored earlier text
+            has none.
+        donor: 1 if its text occurs elsewhere in the repository.
+        examples_failed: Share of docstring examples that it breaks and another survivor satisfies.
+        examples_kept: 1 if there are examples and it satisfies all.
+        held_out_failed: 1 if it fails tests hidden from the search.
+        side_effects: 1 if it changes the process's state otherwise than before.
+        doubts: Number of soft doubts, at most 3.
+        symptom: 1 if it avoids an error: catches it, returns early or checks for an attribute.
+        undoes: 1 if reverting a small part of the red diff has the same effect.
     """
 
     cost: float = 0.0
@@ -66,36 +76,44 @@ class Features:
     undoes: float = 0.0
 
     def named(self) -> dict[str, float]:
-        """By name."""
+        """Return the features by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def features_of(
-    members: Sequence[Survivor], profile: Profile, originals: Mapping[str, str], *, cheapest: float = 1e9
+def compute_features(
+    members: Sequence[Survivor],
+    profile: Profile,
+    originals: Mapping[str, str],
+    *,
+    cheapest: float = 1e9,
 ) -> Features:
-    """Of survivors that behave alike, the best of them first.
+    """Compute the features of survivors with the same behaviour.
 
     Args:
-        members: They behave alike.
-        profile: Of the first.
-        originals: Path to the text of each edited file before.
-        cheapest: What the cheapest behaviour costs.
+        members: Survivors with the same behaviour, best first.
+        profile: Profile of the first.
+        originals: Text of each edited file before, by path.
+        cheapest: Cost of the cheapest behaviour.
     """
     first = members[0]
-    costs = [cost_of(member) for member in members]
+    costs = [mean_cost(member) for member in members]
     undoes = any(m.template == "undo_part" and not doubts(m.warnings) for m in members)
-    kinds = {"arithmetic" if member.template in ARITHMETIC else member.template for member in members}
+    kinds = {
+        "arithmetic" if member.template in ARITHMETIC else member.template for member in members
+    }
     return Features(
         cost=min(costs),
         dearer=max(0.0, min(costs) - cheapest),
         unsuspected=1.0 - max(member.suspicion for member in members),
-        size=math.log1p(min(size_of(member, originals) for member in members)),
+        size=math.log1p(min(changed_size(member, originals) for member in members)),
+        # Agreement of different kinds is evidence; similar templates count once.
         agreement=math.log2(min(len(kinds), 1 + MOST_KINDS)),
         second_edit=float("+" in first.template),
         changed_passing=_share(profile.changed_passing, profile.passing_calls),
         changed_neighbours=_share(profile.changed_neighbours, profile.neighbours),
         new_errors=_share(profile.new_errors, profile.inputs),
         changed_types=_share(profile.changed_types, profile.inputs),
+        # Text that the red diff removed is not penalized as new.
         surprise=min(max(profile.surprise, -MOST_SURPRISE), 0.0 if undoes else MOST_SURPRISE),
         donor=float(profile.donor),
         examples_failed=_share(profile.examples_failed, profile.examples),
@@ -108,8 +126,11 @@ def features_of(
     )
 
 
-def cost_of(survivor: Survivor) -> float:
-    """Of one edit: several that mend different tests are no dearer than one that mends them all."""
+def mean_cost(survivor: Survivor) -> float:
+    """Return the mean cost of an edit.
+
+    Several edits for different tests cost no more than one edit for all of them.
+    """
     return survivor.cost / (1 + survivor.template.count("+"))
 
 
@@ -117,34 +138,40 @@ def _share(part: int, whole: int) -> float:
     return min(1.0, part / whole) if whole > 0 else 0.0
 
 
-def own_place(survivor: Survivor, profile: Profile, originals: Mapping[str, str]) -> tuple[float, ...]:
-    """Among survivors that behave alike the smallest and most natural change comes first."""
+def order_key(
+    survivor: Survivor, profile: Profile, originals: Mapping[str, str]
+) -> tuple[float, ...]:
+    """Return a sort key within one behaviour: the smallest and most natural change first."""
     return (
         vetoes(survivor.warnings),
         profile.examples_failed,
         doubts(survivor.warnings),
         round(survivor.cost + 0.1 * max(-2.0, min(2.0, profile.surprise)), 1),
-        size_of(survivor, originals),
+        changed_size(survivor, originals),
     )
 
 
-def size_of(survivor: Survivor, originals: Mapping[str, str]) -> int:
-    """How many characters a survivor changes."""
-    return sum(changed_characters(_replaced(originals.get(edit.path, ""), edit), edit.text) for edit in survivor.edits)
+def changed_size(survivor: Survivor, originals: Mapping[str, str]) -> int:
+    """Return the number of characters a survivor changes."""
+    return sum(
+        changed_characters(_replaced(originals.get(edit.path, ""), edit), edit.text)
+        for edit in survivor.edits
+    )
 
 
 def _replaced(original: str, edit: SpanEdit) -> str:
-    """What stands where an edit goes; a span that does not fit the file is somebody else's to refuse."""
+    """Return the text an edit replaces. Spans that do not fit the file are rejected elsewhere."""
     return original.encode("utf-8", "replace")[edit.start : edit.end].decode("utf-8", "replace")
 
 
 def edits_text(survivor: Survivor) -> str:
-    """Names a survivor's edits; equal texts, equal edits."""
+    """Return a text that identifies a survivor's edits."""
     return "\n".join(edit.model_dump_json() for edit in survivor.edits)
 
 
 def changed_characters(old: str, new: str) -> int:
-    """How many characters go or come without what both sides share at their ends; of long texts roughly."""
+    """Count the characters between the common prefix and suffix; approximate for long texts."""
+    # Text beyond the limit counts by its length only.
     beyond = abs(max(len(old), MOST_READ) - max(len(new), MOST_READ))
     old, new = old[:MOST_READ], new[:MOST_READ]
     start = _shared(old, new)
@@ -153,6 +180,6 @@ def changed_characters(old: str, new: str) -> int:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -1,10 +1,10 @@
-"""How likely a behaviour is the right one: a small conditional logit over all behaviours and "none of them"."""
+"""Estimate how likely each behaviour is right: a conditional logit with a "none of them" class."""
 
 import math
 from collections.abc import Mapping, Sequence
 
 from bot.fixers.rung1_search.rank_features import Features
-from sandbox.types import Compared
+from sandbox.types import SurvivorComparison
 
 WEIGHTS: Mapping[str, float] = {
     "cost": -0.6,
@@ -27,72 +27,80 @@ WEIGHTS: Mapping[str, float] = {
     "symptom": -1.2,
     "undoes": 1.5,
 }
-"""What one unit of each feature adds to the logarithm of the odds; set by hand, with the signs that
-docs/reference/repair.md explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded. The fit sees
-every search twice: as it was, and as if what is right had not been found, which in a whole repository is common.
-`undoes` is by hand alone: the sets have no diff that turned a check red."""
+"""Log-odds for one unit of each feature.
+
+The signs are explained in docs/reference/repair.md. The values were set by hand, then fitted by
+`benchmarks/rank_fit.py` on development sets and rounded. The fit sees every search twice: as it
+was, and with the right fix removed, because in a whole repository the right fix is often missing.
+`undoes` is set by hand: the sets have no red diff.
+"""
 
 NONE_OF_THEM = -3.0
-"""The same logarithm for "no survivor is right", where failing tests run a few lines only."""
+"""Log-odds that no survivor is right, if failing tests run only a few lines."""
 REACH, FEW_LINES, LINES_UNKNOWN = 0.8, 10, 100
-"""Added to it for every factor of ten of lines that failing tests run: the mistake may be in any of them."""
+"""Log-odds added for each factor of ten of lines run by failing tests: any of them may be
+faulty."""
 UNMEASURED = 0.4
-"""The share that is assumed where no mutant was tried."""
+"""Assumed share of unnoticed mutants if no mutant was tried."""
 UNCOMPARED = 0.8
-"""Added to it when nothing could be observed beside the tests."""
+"""Log-odds added if no behaviour was observed beyond the tests."""
 DEATHS = 0.8
-"""Added to it for each whole share of candidates that passed the screen and then failed held-out tests."""
+"""Log-odds added for the share of candidates that passed the screen but failed held-out tests."""
 IMMUNE = 1.5
-"""Added to it for the share of mutants of the patched lines that no test notices."""
+"""Log-odds added for the share of mutants of the patched lines that no test notices."""
 CONFIDENT = 0.6
-"""A probability from which a fix is shown without asking."""
+"""Probability from which a fix is shown without asking a person."""
 LEAD = 2.0
-"""How many times likelier than the next behaviour it has to be."""
+"""Required ratio to the probability of the next behaviour."""
 
 
 def evidence_for(features: Features) -> float:
-    """How much speaks for a behaviour, as a logarithm of odds."""
+    """Return the log-odds of a behaviour."""
     return sum(WEIGHTS[name] * value for name, value in features.named().items())
 
 
-def probabilities(behaviours: Sequence[Features], compared: Compared | None) -> tuple[float, ...]:
-    """For each behaviour how likely it is the right one; what is missing to 1 is that none is.
+def probabilities(
+    behaviours: Sequence[Features], compared: SurvivorComparison | None
+) -> tuple[float, ...]:
+    """Return the probability of each behaviour; the rest to 1 is that none is right.
 
     Args:
-        behaviours: Every one that survived.
-        compared: What the search observed of them all.
+        behaviours: Features of all surviving behaviours.
+        compared: The search's comparison of the survivors.
     """
     none = none_of_them(compared)
     scores = [evidence_for(features) for features in behaviours]
+    # Subtracting the maximum keeps exp() from overflowing.
     top = max([none, *scores])
     total = math.exp(none - top) + sum(math.exp(score - top) for score in scores)
     return tuple(math.exp(score - top) / total for score in scores)
 
 
-def none_of_them(compared: Compared | None) -> float:
-    """How much speaks for "no survivor is right", as a logarithm of odds."""
+def none_of_them(compared: SurvivorComparison | None) -> float:
+    """Return the log-odds that no survivor is right."""
     if compared is None:
         return NONE_OF_THEM + UNCOMPARED + REACH
     lines = compared.failing_lines or LINES_UNKNOWN
     none = NONE_OF_THEM + REACH * math.log10(max(1.0, lines / FEW_LINES))
     none += IMMUNE * immune_share(compared) + (0.0 if compared.inputs else UNCOMPARED)
+    # If many candidates overfit the visible tests, survivors may overfit, too.
     if compared.passed_screen > 0 and compared.held_out:
         none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
     return none
 
 
-def immune_share(compared: Compared) -> float:
-    """The share of mutants that survive the tests, over all behaviours that were mutated; a half where none was."""
+def immune_share(compared: SurvivorComparison) -> float:
+    """Return the share of mutants that survive the tests, or `UNMEASURED` if none was tried."""
     tried = sum(profile.mutants for profile in compared.profiles)
     killed = sum(profile.mutants_killed for profile in compared.profiles)
     return 1.0 - min(1.0, killed / tried) if tried else UNMEASURED
 
 
 def is_confident(chances: Sequence[float]) -> bool:
-    """Whether the first of these is clearly ahead of the others, and likely enough by itself.
+    """Return True if the first behaviour is likely enough and clearly ahead of the others.
 
     Args:
-        chances: Of the behaviours in their final order.
+        chances: Probabilities of the behaviours in their final order.
     """
     next_best = max(chances[1:], default=0.0)
     return chances[0] >= CONFIDENT and chances[0] >= LEAD * next_best

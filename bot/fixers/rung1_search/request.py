@@ -1,4 +1,4 @@
-"""What the sandbox is asked to search: the failing tests, where to look first, what may not be edited."""
+"""Build the search request: failing tests, suspects and protected files."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -23,50 +23,53 @@ PROTECTED = (
     "setup.py",
     "noxfile.py",
 )
-"""Never edited by a search: what judges the fix, and what configures the judge."""
+"""Files a search never edits: tests, and the configuration of tests and builds."""
 
 
 HOLD_OUT_FROM = 6
-"""Fewer passing tests than this near the failure are all shown to the search."""
+"""Minimum number of nearby passing tests before some are held out."""
 _SHARE = 3
-"""One in so many is held out."""
+"""One in this many nearby tests is held out."""
 
 
-def held_out_of(report: TestReport, seed: int) -> tuple[str, ...]:
+def hold_out_tests(report: TestReport, seed: int) -> tuple[str, ...]:
     """Return a third of the passing tests in the files of failing ones.
 
-    They judge a fix, and the search never sees them.
+    These tests validate a fix and are hidden from the search.
 
     Args:
         report: The red run.
-        seed: Chooses them.
+        seed: Random seed of the choice.
     """
     files = {_file_of(name) for name in report.failing}
     near = [name for name in sorted(report.passing) if _file_of(name) in files]
-    return chosen(near, len(near) // _SHARE, seed) if len(near) >= HOLD_OUT_FROM else ()
+    return sample_tests(near, len(near) // _SHARE, seed) if len(near) >= HOLD_OUT_FROM else ()
 
 
-def chosen(tests: Sequence[str], count: int, seed: int) -> tuple[str, ...]:
-    """Return so many tests by chance, always the same for a seed, in their order."""
+def sample_tests(tests: Sequence[str], count: int, seed: int) -> tuple[str, ...]:
+    """Return a random sample of the tests, fixed by the seed, in their original order."""
 
     def place(test: str) -> str:
         return hashlib.sha256(f"{seed}/{test}".encode()).hexdigest()
 
+    # A hash order is stable across processes and Python versions.
     taken = set(sorted(tests, key=place)[:count])
     return tuple(test for test in tests if test in taken)
 
 
-def holding_out(request: SearchRequest, tests: Sequence[str]) -> SearchRequest:
-    """Return a request whose search does not see these passing tests."""
+def hide_tests(request: SearchRequest, tests: Sequence[str]) -> SearchRequest:
+    """Hide these passing tests from the search."""
     hidden = frozenset(tests)
-    return request.with_(passing=tuple(test for test in request.passing if test not in hidden), held_out=tuple(tests))
+    return request.with_(
+        passing=tuple(test for test in request.passing if test not in hidden), held_out=tuple(tests)
+    )
 
 
 def _file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def request_for(
+def build_request(
     facts: WorkspaceFacts,
     report: TestReport,
     diagnosis: Diagnosis,
@@ -74,14 +77,14 @@ def request_for(
     record: Mapping[str, tuple[int, int]] | None = None,
     seed: int = 0,
 ) -> SearchRequest:
-    """The request for a red run; limits are the caller's to set.
+    """Build the request for a red run; the caller sets the limits.
 
     Args:
-        facts: What the workspace stands on.
+        facts: Facts about the workspace.
         report: The red run.
-        diagnosis: What is known about it.
-        record: Which templates worked before.
-        seed: Of everything random.
+        diagnosis: Suspects and failures.
+        record: Past results of templates.
+        seed: Seed of everything random.
     """
     return SearchRequest(
         command=facts.recipe.command,
@@ -95,18 +98,22 @@ def request_for(
     )
 
 
-async def request_of(  # noqa: PLR0917 - all that is known of a mission's red run
-    recall: Recall, context: MissionContext, diagnosis: Diagnosis, facts: WorkspaceFacts, report: TestReport
+async def build_mission_request(  # noqa: PLR0917 - all known facts of a mission's red run
+    recall: Recall,
+    context: MissionContext,
+    diagnosis: Diagnosis,
+    facts: WorkspaceFacts,
+    report: TestReport,
 ) -> SearchRequest:
-    """The same for a mission, with what worked before in its repository.
+    """Build the request for a mission, with the past results of its repository.
 
     Args:
-        recall: Knows that.
-        context: Whose repository.
-        diagnosis: What is known about the failure.
-        facts: What the workspace stands on.
+        recall: Provides past results.
+        context: The mission's context.
+        diagnosis: Suspects and failures.
+        facts: Facts about the workspace.
         report: The red run.
     """
     error = next((failure.error for failure in report.failures if failure.error), None)
     record = await recall.template_record(repository_id=context.request.memory_key, error=error)
-    return request_for(facts, report, diagnosis, record=record, seed=context.request.seed)
+    return build_request(facts, report, diagnosis, record=record, seed=context.request.seed)

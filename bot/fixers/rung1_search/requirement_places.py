@@ -1,4 +1,4 @@
-"""Where a requirement is declared in a project, and the smallest edit that declares one more."""
+"""Find the place to declare a requirement, and compute the smallest edit that adds it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,31 +7,33 @@ from bot.fixers.rung1_search.declared import declared_in, normal
 from sandbox.types import Frozen
 
 _TOKEN = re.compile(r"(?P<item>\"(?:[^\"\\]|\\.)*\"|'[^']*')|(?P<end>\])|[\s,]+|#[^\n]*")
-"""What may stand in a list of strings."""
+"""Tokens allowed in a list of strings."""
 _TESTS = ("test", "tests", "testing", "dev")
 Edit = Callable[[str, str], tuple[str, str] | None]
-"""From a file's text and a requirement to its new text and what that place is called."""
+"""Maps a file's text and a requirement to the new text and the name of the place."""
 
 
-class Placed(Frozen):
-    """One more requirement in a file."""
+class PlacedRequirement(Frozen):
+    """A requirement added to a file."""
 
     path: str
     where: str
-    """`[project] dependencies`"""
+    """Name of the place, such as `[project] dependencies`."""
     line: str
-    """The requirement as it would stand there."""
+    """The requirement as written there."""
     content: str
-    """The whole new text of the file."""
+    """The file's complete new text."""
 
 
-def place_requirement(texts: Mapping[str, str], requirement: str, *, tests: bool) -> Placed | None:
-    """The file that should declare a requirement, with it; None when no file of the project declares any.
+def place_requirement(
+    texts: Mapping[str, str], requirement: str, *, tests: bool
+) -> PlacedRequirement | None:
+    """Add a requirement to the most fitting file; return None if no file declares any.
 
     Args:
-        texts: Path to text of the files that may declare distributions.
-        requirement: `PyYAML>=6`.
-        tests: Only tests need it.
+        texts: Text of each file that may declare distributions, by path.
+        requirement: A requirement such as `PyYAML>=6`.
+        tests: True if only tests need it.
     """
     names = re.match(r"[\w.-]+", requirement)
     if names is None:
@@ -41,29 +43,53 @@ def place_requirement(texts: Mapping[str, str], requirement: str, *, tests: bool
         if found is not None:
             text, where = found
             added = declared_in(path, text).keys() - declared_in(path, texts[path]).keys()
-            # Read again: an edit that the file's own format does not take for one more requirement is none.
+            # Verify the edit by parsing the result: exactly one more requirement must be declared.
             if added == {normal(names[0])}:
-                return Placed(path=path, where=where, line=requirement, content=text)
+                return PlacedRequirement(path=path, where=where, line=requirement, content=text)
     return None
 
 
 def _order(texts: Mapping[str, str], *, tests: bool) -> list[tuple[str, Edit]]:
-    """Files and how to edit them, the most fitting first; only those at the top of the checkout or one below."""
+    """Return files and their edit functions, most fitting first, at most one folder deep."""
     order: list[tuple[str, Edit]] = []
     if tests:
-        order += [("pyproject.toml", _test_group), ("setup.cfg", _cfg_tests), ("Pipfile", _pipfile("dev-packages"))]
-        order += [(path, _line) for path in sorted(texts) if re.search(r"(?:test|dev)", path) and path.endswith(".in")]
-        order += [(path, _line) for path in sorted(texts) if re.search(r"(?:test|dev)", path) and path.endswith(".txt")]
-    order += [("pyproject.toml", _project), ("pyproject.toml", _poetry), ("setup.cfg", _cfg), ("setup.py", _setup)]
-    order += [("Pipfile", _pipfile("packages")), ("requirements.in", _line), ("requirements.txt", _line)]
+        order += [
+            ("pyproject.toml", _test_group),
+            ("setup.cfg", _cfg_tests),
+            ("Pipfile", _pipfile("dev-packages")),
+        ]
+        order += [
+            (path, _line)
+            # `.in` files come first: `.txt` files are compiled from them.
+            for path in sorted(texts)
+            if re.search(r"(?:test|dev)", path) and path.endswith(".in")
+        ]
+        order += [
+            (path, _line)
+            for path in sorted(texts)
+            if re.search(r"(?:test|dev)", path) and path.endswith(".txt")
+        ]
     order += [
-        (path, _line) for path in sorted(texts) if path.endswith(("requirements/base.txt", "requirements/main.txt"))
+        ("pyproject.toml", _project),
+        ("pyproject.toml", _poetry),
+        ("setup.cfg", _cfg),
+        ("setup.py", _setup),
+    ]
+    order += [
+        ("Pipfile", _pipfile("packages")),
+        ("requirements.in", _line),
+        ("requirements.txt", _line),
+    ]
+    order += [
+        (path, _line)
+        for path in sorted(texts)
+        if path.endswith(("requirements/base.txt", "requirements/main.txt"))
     ]
     return [(path, edit) for path, edit in order if path in texts]
 
 
 def _section(text: str, header: str) -> tuple[int, int] | None:
-    """Where the lines of a section stand, its header left out."""
+    """Return the span of a section's lines, without its header."""
     match = re.search(rf"^\[{re.escape(header)}\][ \t]*(?:#.*)?\r?\n", text, re.MULTILINE)
     if match is None:
         return None
@@ -72,13 +98,13 @@ def _section(text: str, header: str) -> tuple[int, int] | None:
 
 
 def _array(text: str, header: str, key: str, requirement: str) -> str | None:
-    """One more string in the array that a key of a TOML section is."""
+    """Add a string to the array at a key of a TOML section."""
     section = _section(text, header)
     if section is None:
         return None
-    match = re.compile(rf"^(?:{re.escape(key)}|\"{re.escape(key)}\")[ \t]*=[ \t]*\[", re.MULTILINE).search(
-        text, *section
-    )
+    match = re.compile(
+        rf"^(?:{re.escape(key)}|\"{re.escape(key)}\")[ \t]*=[ \t]*\[", re.MULTILINE
+    ).search(text, *section)
     if match is None:
         return None
     found = _items(text, match.end())
@@ -89,7 +115,7 @@ def _array(text: str, header: str, key: str, requirement: str) -> str | None:
 
 
 def _items(text: str, start: int) -> tuple[list[re.Match[str]], int] | None:
-    """The strings of a list and where it closes; None when anything else stands in it."""
+    """Return the strings of a list and the offset of its end; None if it holds anything else."""
     at, items = start, list[re.Match[str]]()
     while token := _TOKEN.match(text, at):
         at = token.end()
@@ -115,15 +141,22 @@ def _with_item(text: str, start: int, end: int, items: list[re.Match[str]], new:
         behind = last.end() + (rest.index(",") + 1 if comma else 0)
         stop = text.find("\n", behind, end)
         stop = stop if stop >= 0 else behind
+        # Insert before the carriage return of a CRLF line.
         stop = stop - 1 if text[stop - 1 : stop] == "\r" else stop
         between = text[behind:stop]
         return text[: last.end()] + "," + between + newline + indent + new + "," + text[stop:]
-    return text[: last.end()] + ", " + new + text[last.end() + (rest.index(",") + 1 if comma else 0) :]
+    return (
+        text[: last.end()] + ", " + new + text[last.end() + (rest.index(",") + 1 if comma else 0) :]
+    )
 
 
 def _project(text: str, requirement: str) -> tuple[str, str] | None:
     edited = _array(text, "project", "dependencies", requirement)
-    if edited is None and (section := _section(text, "project")) and "dynamic" not in text[slice(*section)]:
+    if (
+        edited is None
+        and (section := _section(text, "project"))
+        and "dynamic" not in text[slice(*section)]
+    ):
         body = text[slice(*section)].rstrip()
         at = section[0] + len(body)
         edited = text[:at] + f'\ndependencies = ["{requirement}"]' + text[at:]
@@ -132,7 +165,11 @@ def _project(text: str, requirement: str) -> tuple[str, str] | None:
 
 def _test_group(text: str, requirement: str) -> tuple[str, str] | None:
     for name in _TESTS:
-        for header in ("dependency-groups", "project.optional-dependencies", "tool.pdm.dev-dependencies"):
+        for header in (
+            "dependency-groups",
+            "project.optional-dependencies",
+            "tool.pdm.dev-dependencies",
+        ):
             edited = _array(text, header, name, requirement)
             if edited is not None:
                 return edited, f"[{header}] {name}"
@@ -157,7 +194,7 @@ def _pipfile(section: str) -> Edit:
 
 
 def _entry(text: str, header: str, requirement: str) -> str | None:
-    """`name = "version"` at the end of a TOML table."""
+    """Add `name = "version"` at the end of a TOML table."""
     section = _section(text, header)
     match = re.fullmatch(r"([\w.-]+)\s*((?:[<>=!~].*)?)", requirement)
     if section is None or match is None:
@@ -166,7 +203,12 @@ def _entry(text: str, header: str, requirement: str) -> str | None:
     body = text[slice(*section)].rstrip()
     at = section[0] + len(body)
     name = match[1] if "." not in match[1] else f'"{match[1]}"'
-    return text[:at] + (newline if body else "") + f'{name} = "{match[2] or "*"}"' + (text[at:] or newline)
+    return (
+        text[:at]
+        + (newline if body else "")
+        + f'{name} = "{match[2] or "*"}"'
+        + (text[at:] or newline)
+    )
 
 
 def _cfg(text: str, requirement: str) -> tuple[str, str] | None:
@@ -183,11 +225,13 @@ def _cfg_tests(text: str, requirement: str) -> tuple[str, str] | None:
 
 
 def _ini(text: str, header: str, key: str, requirement: str) -> str | None:
-    """One more line in a list of a setup.cfg."""
+    """Add a line to a list in setup.cfg."""
     section = _section(text, header)
     if section is None:
         return None
-    pattern = re.compile(rf"^{re.escape(key)}[ \t]*=[ \t]*\r?\n((?:[ \t]+\S.*(?:\r?\n|$))+)", re.MULTILINE)
+    pattern = re.compile(
+        rf"^{re.escape(key)}[ \t]*=[ \t]*\r?\n((?:[ \t]+\S.*(?:\r?\n|$))+)", re.MULTILINE
+    )
     match = pattern.search(text, *section)
     if match is None:
         return None
@@ -199,7 +243,7 @@ def _ini(text: str, header: str, key: str, requirement: str) -> str | None:
 
 
 def _setup(text: str, requirement: str) -> tuple[str, str] | None:
-    """One more string in a literal `install_requires=[...]`."""
+    """Add a string to a literal `install_requires=[...]`."""
     match = re.search(r"install_requires\s*=\s*\[", text)
     if match is None:
         return None
@@ -211,9 +255,10 @@ def _setup(text: str, requirement: str) -> tuple[str, str] | None:
 
 
 def _line(text: str, requirement: str) -> tuple[str, str] | None:
-    """A line among the others: where order wants it when they are in order, else at the end."""
+    """Add a line in alphabetical order if the lines are sorted, else at the end."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
+    # pip requires hashes for all requirements of a file or for none.
     if "--hash" in text:
         return None
     named = [(number, line) for number, line in enumerate(lines) if re.match(r"[A-Za-z0-9]", line)]
@@ -223,5 +268,8 @@ def _line(text: str, requirement: str) -> tuple[str, str] | None:
         lines[-1] += newline
     at = len(lines)
     if len(keys) > 1 and keys == sorted(keys):
-        at = next((number for number, line in named if line.lower() > requirement.lower()), named[-1][0] + 1)
+        at = next(
+            (number for number, line in named if line.lower() > requirement.lower()),
+            named[-1][0] + 1,
+        )
     return "".join([*lines[:at], new, *lines[at:]]), "its lines"

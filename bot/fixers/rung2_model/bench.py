@@ -1,4 +1,4 @@
-"""The workbench of one climb: asks within the limits, reads answers, tries each change once, and keeps count."""
+"""Workbench of one model climb: ask within the limits, read answers, try each change once."""
 
 import asyncio
 import time
@@ -10,9 +10,15 @@ from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written,
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.edits import EditFormat, EditRules, EditsRead, SentFile, read_edits
-from bot.fixers.rung2_model.request_more import proposal_in, wanted_in
+from bot.fixers.rung2_model.request_more import parse_proposal, parse_wanted
 from bot.fixers.rung2_model.sources import Source, changed_functions
-from bot.fixers.rung2_model.works import Answer, Work, distance, identity, joined
+from bot.fixers.rung2_model.tried_changes import (
+    ParsedAnswer,
+    TriedChange,
+    distance,
+    hash_changes,
+    merge_changes,
+)
 from bot.fixers.trials import Failure, Proposed, Trials, Tried, best_first
 from bot.llm.protocol.messages import Wanted
 from bot.ports import Mind
@@ -20,32 +26,34 @@ from sandbox.errors import ChangeRejected
 from sandbox.types import FileChange
 
 SPARE_S, SPARE_SHARE = 1.0, 0.03
-"""Kept of the time for reporting what was found, at least: what takes longer than it may must not lose that."""
+"""Minimum part of the time budget reserved for reporting the results, in seconds and as a share."""
 LEAST_S = 1.0
-"""With less than this left nothing more is begun."""
+"""No step starts with less time than this left, in seconds."""
 TRIAL_S = 60.0
 SEARCH_S = 45.0
-"""How long a search from a model's change may take, and never more than half of what is left."""
+"""Maximum time for a search from a model's change, in seconds; at most half of the time left."""
 FORMAT_FAILURES = 2
-"""After so many in a row a model is asked for whole functions."""
+"""After this many in a row, a model is asked for whole functions."""
 _CALLS_PER_SAMPLE = 3
-"""A repair turn and a wish for more are calls, too."""
+"""Repair turns and requests for more files are calls, too."""
 _TITLE = 120
 _EXPLANATION = 2_000
-_ANOTHER_SAMPLE = frozenset({ModelTrouble.REFUSAL, ModelTrouble.BAD_RESPONSE, ModelTrouble.UNREADABLE})
-"""Troubles of one answer: the next one may be better."""
+_ANOTHER_SAMPLE = frozenset(
+    {ModelTrouble.REFUSAL, ModelTrouble.BAD_RESPONSE, ModelTrouble.UNREADABLE}
+)
+"""Errors of a single answer; another sample may succeed."""
 
 
 _FUNCTIONS = frozenset({EditFormat.FUNCTION, EditFormat.WHOLE_FILE})
-"""What says nothing of how well a model writes blocks."""
+"""Formats that say nothing about how well a model writes edit blocks."""
 
 
 class Stopped(Exception):
-    """Nothing more is asked; says why."""
+    """No further requests are possible. The message gives the reason."""
 
 
 class TooLarge(Exception):
-    """The prompt does not fit into the model."""
+    """The prompt does not fit the model's context."""
 
 
 def _anything(_: str) -> bool:
@@ -54,15 +62,15 @@ def _anything(_: str) -> bool:
 
 @dataclass
 class Bench:
-    """One climb.
+    """State and limits of one climb.
 
     Args:
-        mind: Answers.
-        trials: Tries.
-        failure: What is to be mended.
-        budget: Of the climb.
-        limits: Of every climb.
-        format_failures: Per model, in a row; outlives the climb.
+        mind: Answers questions.
+        trials: Tries changes.
+        failure: The failure to fix.
+        budget: Budget of this climb.
+        limits: Limits of every climb.
+        format_failures: Consecutive format failures by model; shared between climbs.
     """
 
     mind: Mind
@@ -72,74 +80,74 @@ class Bench:
     limits: ModelLimits
     format_failures: dict[str, int]
     files: frozenset[str]
-    """Of the checkout."""
+    """Paths of the checkout."""
     layout: bool = False
-    """A change of layout and comments alone is one: a linter is red."""
+    """True if a change of layout and comments alone may help, as for a linter."""
     may_touch: Callable[[str], bool] = _anything
-    """What the repository's policy says of a file."""
+    """Returns True if the repository's policy permits edits of a path."""
     calls: list[ModelCall] = field(default_factory=list)
-    works: dict[str, Work] = field(default_factory=dict)
-    """By the key of the change, in the order they were thought of."""
+    works: dict[str, TriedChange] = field(default_factory=dict)
+    """By the key of the change, in the order proposed."""
     starts: set[str] = field(default_factory=set)
-    """Changes that the search went on from."""
+    """Changes that the search has continued from."""
     refused: int = 0
-    """Answers that came to no change."""
+    """Number of answers without a usable change."""
     started_s: float = field(default_factory=time.monotonic)
 
     @property
     def left_s(self) -> float:
-        """Seconds that may still be spent."""
+        """Return the remaining time in seconds."""
         limit_s = self.budget.time_limit_s
         return limit_s - max(SPARE_S, limit_s * SPARE_SHARE) - (time.monotonic() - self.started_s)
 
     @property
     def tried(self) -> int:
-        """How many different changes were thought of."""
+        """Return the number of distinct changes proposed."""
         return len(self.works)
 
     @property
-    def passing(self) -> tuple[Work, ...]:
-        """Changes with which everything passes, best first."""
+    def passing(self) -> tuple[TriedChange, ...]:
+        """Return the passing changes, best first."""
         ranked = [work.tried for work in self.works.values() if work.passes]
         by_id = {work.proposed.id: work for work in self.works.values()}
         return tuple(by_id[tried.proposed.id] for tried in best_first(ranked))
 
     @property
     def is_done(self) -> bool:
-        """Whether a model's own change passes that a person need not look at first, or a completed one that is sure."""
+        """Return True if an unflagged change passes, confidently if the search completed it."""
         return any(not work.flags and (work.is_sure or not work.searched) for work in self.passing)
 
     @property
-    def best(self) -> Work | None:
-        """Of those that do not pass: what mends most and breaks least, in the fewest lines."""
+    def best(self) -> TriedChange | None:
+        """Return the failing change that fixes most and breaks least, in the fewest lines."""
         failing = [work for work in self.works.values() if not (work.passes or work.untold)]
         return min(failing, key=distance, default=None)
 
     def weak_at_format(self, model: str) -> bool:
-        """Whether a model should be asked for whole functions."""
+        """Return True if a model should be asked for whole functions."""
         return self.format_failures.get(model, 0) >= FORMAT_FAILURES
 
     @property
     def weak_at_format_everywhere(self) -> bool:
-        """Whether every model that ever answered is."""
+        """Return True if every model that has answered should be asked for whole functions."""
         return bool(self.format_failures) and all(map(self.weak_at_format, self.format_failures))
 
     async def ask(self, question: Question) -> Written | None:
-        """An answer; None when this one is of no use and another sample may be.
+        """Ask a model; return None if the answer is unusable but another sample may help.
 
         Args:
-            question: Of the fix role.
+            question: A question of the fix role.
 
         Raises:
-            Stopped: time, money or calls are spent, or no model can be reached.
-            TooLarge: the prompt is.
+            Stopped: Time, money or calls are spent, or no model can be reached.
+            TooLarge: The prompt is too large.
         """
         self._check()
         try:
             async with asyncio.timeout(self.left_s):
                 written = await self.mind.write(question)
         except TimeoutError as error:
-            raise Stopped("the time was spent while a model was asked") from error
+            raise Stopped("time ran out while waiting for a model") from error
         except ModelError as error:
             self.calls += error.calls
             if error.trouble is ModelTrouble.TOO_LARGE:
@@ -151,98 +159,117 @@ class Bench:
         self.calls += (*written.failed, written.call)
         return written
 
-    async def consider(self, written: Written, sent: tuple[SentFile, ...], base: tuple[FileChange, ...] = ()) -> Answer:
-        """Read an answer, and try what it comes to unless that was tried before.
+    async def consider(
+        self, written: Written, sent: tuple[SentFile, ...], base: tuple[FileChange, ...] = ()
+    ) -> ParsedAnswer:
+        """Read an answer, and try its change unless it was tried before.
 
         Args:
             written: The answer.
             sent: The files it may edit.
-            base: Changes of the failing tree that the sent files have in them already.
+            base: Changes of the failing tree that the sent files already include.
         """
         rules = EditRules(files=self.files, layout=self.layout)
-        sent = tuple(file.with_(editable=file.editable and self.may_touch(file.path)) for file in sent)
+        sent = tuple(
+            file.with_(editable=file.editable and self.may_touch(file.path)) for file in sent
+        )
         read = read_edits(written.text, sent, rules, truncated=written.finish is Finish.LENGTH)
         model = written.call.model
         if not read.changes:
             self.refused += 1
-            if read.format_failed and wanted_in(written.text) == Wanted():
+            # A request for more files has no edits, but is no format failure.
+            if read.format_failed and parse_wanted(written.text) == Wanted():
                 self.format_failures[model] = self.format_failures.get(model, 0) + 1
-            return Answer(written.text, read)
+            return ParsedAnswer(written.text, read)
         if read.format not in _FUNCTIONS:
             self.format_failures[model] = 0
-        changes = joined(base, read.changes)
-        key = read.key if len(changes) == len(read.changes) else f"{read.key}+{identity(base)}"
+        changes = merge_changes(base, read.changes)
+        key = read.key if len(changes) == len(read.changes) else f"{read.key}+{hash_changes(base)}"
         known = self.works.get(key)
         if known is not None:
+            # The same program again is a vote, not a new trial.
             proposed = known.proposed.with_(votes=known.proposed.votes + 1)
             self.works[key] = replace(known, proposed=proposed)
-            return Answer(written.text, read, self.works[key])
+            return ParsedAnswer(written.text, read, self.works[key])
         proposed = await self._proposed(written, read, changes)
         tried = await self.try_one(proposed)
-        self.works[key] = Work(proposed, tried, read.flags)
-        return Answer(written.text, read, self.works[key])
+        self.works[key] = TriedChange(proposed, tried, read.flags)
+        return ParsedAnswer(written.text, read, self.works[key])
 
     async def try_one(self, proposed: Proposed) -> Tried:
-        """What a trial of a change shows.
+        """Try a change and return the result.
 
         Args:
-            proposed: Of the failing tree.
+            proposed: A change of the failing tree.
         """
         left_s = self.left_s
         if left_s < LEAST_S:
-            return Tried(proposed=proposed, passes=False, output="there was no time to try it")
+            return Tried(proposed=proposed, passes=False, output="no time left to try it")
         try:
-            (tried,) = await self.trials.try_changes(self.failure, [proposed], time_limit_s=min(TRIAL_S, left_s))
+            (tried,) = await self.trials.try_changes(
+                self.failure, [proposed], time_limit_s=min(TRIAL_S, left_s)
+            )
         except ChangeRejected as error:
             await self.failure.workspace.revert()
             return Tried(proposed=proposed, passes=False, output=error.message)
         return tried
 
-    async def search_from(self, work: Work) -> None:
-        """Let the search go on from a change that does not pass: half of a fix may need another half.
+    async def search_from(self, work: TriedChange) -> None:
+        """Continue with a search from a failing change: half a fix may need another half.
 
         Args:
-            work: The start.
+            work: The start of the search.
         """
         limit = min(SEARCH_S, self.left_s / 2)
         if limit < LEAST_S:
             return
         count = self.budget.max_candidates
         try:
-            found = await self.trials.search_from(self.failure, work.proposed, time_limit_s=limit, max_candidates=count)
+            found = await self.trials.search_from(
+                self.failure, work.proposed, time_limit_s=limit, max_candidates=count
+            )
         except ChangeRejected:
             await self.failure.workspace.revert()
             return
         for one in found:
-            name = f"{work.proposed.id}+{one.proposed.id}" if one.proposed.id == work.proposed.id else one.proposed.id
+            # The search may return its start, whose entry must not be replaced.
+            name = (
+                f"{work.proposed.id}+{one.proposed.id}"
+                if one.proposed.id == work.proposed.id
+                else one.proposed.id
+            )
             proposed = one.proposed.with_(id=name, votes=work.proposed.votes)
-            self.works[name] = Work(proposed, one.with_(proposed=proposed), work.flags, searched=True)
+            self.works[name] = TriedChange(
+                proposed, one.with_(proposed=proposed), work.flags, searched=True
+            )
 
     def _check(self) -> None:
-        """Raises when the limits allow nothing more."""
+        """Raise `Stopped` if the limits allow no further request."""
         if self.left_s < LEAST_S:
-            raise Stopped("the time was spent")
+            raise Stopped("no time left")
         if len(self.calls) >= self.limits.samples * self.limits.rounds * _CALLS_PER_SAMPLE:
-            raise Stopped(f"a model was asked {len(self.calls)} times")
+            raise Stopped(f"the limit of {len(self.calls)} model calls is reached")
         if self.tried >= self.budget.max_candidates:
-            raise Stopped("the candidates were spent")
+            raise Stopped("the limit of candidates is reached")
         if 0.0 < self.budget.money_usd <= total(tuple(self.calls)).cost_usd:
-            raise Stopped("the money for this climb was spent")
+            raise Stopped("the money for this climb is spent")
 
-    async def _proposed(self, written: Written, read: EditsRead, changes: tuple[FileChange, ...]) -> Proposed:
-        """A change of the failing tree, with what its author says about it."""
-        said = proposal_in(written.text)
-        title = (said.title if said else "") or await self._title(changes)
+    async def _proposed(
+        self, written: Written, read: EditsRead, changes: tuple[FileChange, ...]
+    ) -> Proposed:
+        """Build a change of the failing tree, with the model's title and explanation."""
+        proposal = parse_proposal(written.text)
+        title = (proposal.title if proposal else "") or await self._title(changes)
         return Proposed(
             id=f"model-{len(self.works) + 1}-{read.key[:12]}",
             title=" ".join(title.split())[:_TITLE],
-            explanation=said.explanation[:_EXPLANATION] if said else "",
+            explanation=proposal.explanation[:_EXPLANATION] if proposal else "",
             changes=changes,
             changed_lines=read.changed_lines,
         )
 
     async def _title(self, changes: tuple[FileChange, ...]) -> str:
-        """What a change is about, where its author does not say."""
+        """Derive a title from the changed functions."""
         pieces = []
         for change in changes:
             before = Source(change.path, await self.failure.workspace.read_file(change.path) or "")

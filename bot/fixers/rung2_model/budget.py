@@ -1,22 +1,23 @@
-"""How much of a prompt each part may fill, in characters of an estimate that is on the safe side."""
+"""Share of the prompt for each part, in characters by a conservative estimate."""
 
 from enum import StrEnum
 from typing import Self
 
 CHARACTERS_PER_TOKEN = 3.3
-"""Measured as a safe estimate for Python and for the output of tests."""
+"""Conservative measured estimate for Python and test output."""
 TABLE_TOKENS = 12_000
-"""The whole of a prompt that the table of parts was made for; of another size, every part shrinks or grows alike."""
+"""Prompt size that the table of parts assumes; other sizes scale all parts alike."""
 FUNCTION_TOKENS = 480
-"""Nine functions out of ten are smaller; a larger one is shown around the suspect lines only."""
+"""Nine of ten functions are smaller. Larger ones are shown only around the suspect lines."""
 
 _CUT = "\n[... {} characters are not shown ...]\n"
 _HEAD = 0.35
-"""Of a text that is cut in the middle, this share of what stays is its beginning: ends of output say more."""
+"""When a text is cut in the middle, this share of the rest comes from its beginning. The end of
+output says more."""
 
 
-class Part(StrEnum):
-    """What a prompt is made of, besides the instructions (900 tokens)."""
+class PromptPart(StrEnum):
+    """Parts of a prompt besides the instructions (900 tokens)."""
 
     FAILING = "failing"
     TESTS = "tests"
@@ -26,46 +27,46 @@ class Part(StrEnum):
     LESSONS = "lessons"
     ATTEMPTS = "attempts"
     ASKED = "asked"
-    """What the model asked to see; comes on top of the table, as an answer to its question."""
+    """Files the model asked for; added to the table's total."""
     FEEDBACK = "feedback"
-    """What became of an earlier answer; comes on top, in a later round."""
+    """Results of earlier answers; added to the table's total in later rounds."""
 
 
 _TOKENS = {
-    Part.FAILING: 1_800,
-    Part.TESTS: 1_200,
-    Part.SOURCES: 4_500,
-    Part.SKELETON: 600,
-    Part.DIFF: 1_800,
-    Part.LESSONS: 450,
-    Part.ATTEMPTS: 750,
-    Part.ASKED: 2_000,
-    Part.FEEDBACK: 1_200,
+    PromptPart.FAILING: 1_800,
+    PromptPart.TESTS: 1_200,
+    PromptPart.SOURCES: 4_500,
+    PromptPart.SKELETON: 600,
+    PromptPart.DIFF: 1_800,
+    PromptPart.LESSONS: 450,
+    PromptPart.ATTEMPTS: 750,
+    PromptPart.ASKED: 2_000,
+    PromptPart.FEEDBACK: 1_200,
 }
 
 
-class Room:
-    """What is left of a part.
+class PromptSpace:
+    """Remaining space of a prompt part.
 
     Args:
-        characters: That may be written.
+        characters: Its size.
     """
 
     def __init__(self, characters: int) -> None:
         self.left = characters
 
     @classmethod
-    def of(cls, part: Part, context_tokens: int) -> Self:
-        """The room of a part in a prompt of this size.
+    def of(cls, part: PromptPart, context_tokens: int) -> Self:
+        """Return the space of a part in a prompt of this size.
 
         Args:
-            part: Which.
-            context_tokens: What a whole prompt may hold.
+            part: The part.
+            context_tokens: Size limit of the whole prompt.
         """
         return cls(characters(_TOKENS[part] * context_tokens / TABLE_TOKENS))
 
     def take(self, size: int) -> bool:
-        """Whether so many characters fit; they are taken when they do.
+        """Reserve space; return False if there is not enough.
 
         Args:
             size: In characters.
@@ -76,11 +77,11 @@ class Room:
         return True
 
     def cut(self, text: str, *, parts: int = 1) -> str:
-        """A text, cut in its middle to an even share of what is left, and taken.
+        """Shorten a text to an even share of the space left, and reserve it.
 
         Args:
-            text: Of any size.
-            parts: How many texts share what is left, this one included.
+            text: Text of any size.
+            parts: Number of texts that share the space, this one included.
         """
         shown = shortened(text, self.left // max(1, parts))
         self.left -= len(shown)
@@ -88,19 +89,20 @@ class Room:
 
 
 def characters(tokens: float) -> int:
-    """How many characters are safely within so many tokens."""
+    """Return a conservative number of characters for this many tokens."""
     return int(tokens * CHARACTERS_PER_TOKEN)
 
 
 def shortened(text: str, size: int) -> str:
-    """A text cut in its middle, saying how much is missing.
+    """Cut a text in its middle and state how much is missing.
 
     Args:
-        text: Of any size.
-        size: In characters, at most.
+        text: Text of any size.
+        size: Maximum size in characters.
     """
     if len(text) <= size:
         return text
+    # The notice counts towards the size.
     kept = size - len(_CUT) - len(str(len(text)))
     if kept <= 0:
         return ""

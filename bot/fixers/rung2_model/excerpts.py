@@ -1,50 +1,51 @@
-"""What is shown of the files, place by place, until the room is full; what is left out is named."""
+"""Choose excerpts of files up to a size limit; omissions are listed by name."""
 
 from itertools import accumulate
 
 from bot.domain.model import Passage
-from bot.fixers.rung2_model.budget import FUNCTION_TOKENS, Room, characters
+from bot.fixers.rung2_model.budget import FUNCTION_TOKENS, PromptSpace, characters
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.sources import Excerpt, Files, Source, Span
 from sandbox.changes import PathClass, is_protected, is_safe_path, protected_class
 
 FUNCTION = characters(FUNCTION_TOKENS)
 _MARKS = 120
-"""What a passage costs besides its text."""
+"""Cost of a passage besides its text, in characters."""
 
 
 class Excerpts:
-    """Parts of files, within a room of their own.
+    """Excerpts of files within one size limit.
 
     Args:
-        files: The checkout's.
-        room: For all of them.
-        label: What they are.
+        files: Files of the checkout.
+        room: Space for all excerpts.
+        label: Label of the passages.
     """
 
-    def __init__(self, files: Files, room: Room, label: str) -> None:
+    def __init__(self, files: Files, room: PromptSpace, label: str) -> None:
         self._files = files
         self._room = room
         self._label = label
         self._of: dict[str, Excerpt] = {}
         self.cut: list[str] = []
-        """What did not fit, by name."""
+        """Names of omitted parts."""
 
     @property
     def shown(self) -> tuple[Excerpt, ...]:
-        """Every file of which something is shown."""
+        """Return every file of which something is shown."""
         return tuple(excerpt for excerpt in self._of.values() if excerpt.chosen)
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """For the prompt, one per file."""
+        """Return one passage per file."""
         return tuple(
-            Passage(label=self._label, text=excerpt.text, origin=excerpt.source.path) for excerpt in self.shown
+            Passage(label=self._label, text=excerpt.text, origin=excerpt.source.path)
+            for excerpt in self.shown
         )
 
     @property
     def sent(self) -> tuple[SentFile, ...]:
-        """The same for whoever reads the answer."""
+        """Return the shown files for the edit parser."""
         return tuple(
             SentFile(
                 path=excerpt.source.path,
@@ -56,11 +57,11 @@ class Excerpts:
         )
 
     async def add_line(self, path: str, line: int) -> None:
-        """The code at a line: a small file whole, else its function, else the lines around it.
+        """Add the code at a line: a small file whole, else its function, else surrounding lines.
 
         Args:
-            path: In the checkout; nothing happens when it is not there or may not be shown.
-            line: From 1.
+            path: Path in the checkout; ignored if it is missing or may not be shown.
+            line: Line number, from 1.
         """
         source = await self._source(path)
         if source is None:
@@ -75,14 +76,14 @@ class Excerpts:
             self.cut.append(f"{path}: {whole.name} (lines {whole.first}-{whole.last} in all)")
 
     async def add_name(self, path: str, name: str) -> bool:
-        """A definition by its name, whole where it fits.
+        """Add a definition by name.
 
         Args:
-            path: In the checkout.
-            name: `Cart.total`, or its last part.
+            path: Path in the checkout.
+            name: A name such as `Cart.total`, or its last part.
 
         Returns:
-            Whether there is one.
+            True if there is one.
         """
         source = await self._source(path)
         found = source.named(name) if source is not None else None
@@ -92,18 +93,19 @@ class Excerpts:
         return True
 
     async def add_file(self, path: str) -> bool:
-        """A file from its beginning, as far as it fits.
+        """Add the beginning of a file, as far as it fits.
 
         Args:
-            path: In the checkout.
+            path: Path in the checkout.
 
         Returns:
-            Whether anything of it is shown now.
+            True if any of it is shown.
         """
         source = await self._source(path)
         if source is None:
             return False
         sizes = accumulate(len(line) + 1 for line in source.lines)
+        # Sizes are cumulative, so this counts the lines that fit.
         last = sum(size + _MARKS <= self._room.left for size in sizes)
         self._add(source, (1, last), "its beginning")
         if last < len(source.lines):
@@ -130,9 +132,9 @@ class Excerpts:
 
 
 def may_be_shown(path: str) -> bool:
-    """Whether a file of the checkout may go to a model at all.
+    """Return True if a model may see a file of the checkout.
 
     Args:
-        path: In the checkout.
+        path: Path in the checkout.
     """
     return is_safe_path(path) and protected_class(path) is not PathClass.SECRETS

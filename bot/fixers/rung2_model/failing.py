@@ -1,10 +1,10 @@
-"""What fails: messages and tracebacks for the prompt, and the source of the tests with the fixtures they use."""
+"""Collect messages, tracebacks and test sources of the failing tests."""
 
 from pathlib import PurePosixPath
 
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
-from bot.fixers.rung2_model.budget import Room
+from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import Excerpts
 from bot.fixers.rung2_model.sources import Definition, Files, Source
 from sandbox.types import TestReport, TestResult
@@ -13,61 +13,74 @@ TESTS_SHOWN = 3
 _MESSAGE = 600
 
 
-def first_failures(report: TestReport, wanted: frozenset[str] = frozenset()) -> tuple[TestResult, ...]:
-    """The failures to show: of a parametrized test only the first.
+def first_failures(
+    report: TestReport, wanted: frozenset[str] = frozenset()
+) -> tuple[TestResult, ...]:
+    """Return the failures to show; of a parametrized test only the first.
 
     Args:
         report: The red run.
-        wanted: Only these; all of them when there are none.
+        wanted: Names of failures to show; empty for all.
     """
     first: dict[str, TestResult] = {}
     for failure in report.failures:
         if not wanted or failure.name in wanted:
+            # Parameters of one test usually fail for the same reason.
             first.setdefault(failure.name.partition("[")[0], failure)
     return tuple(first.values())[:TESTS_SHOWN]
 
 
-def failing_passages(context: MissionContext, report: TestReport, room: Room) -> tuple[Passage, ...]:
-    """What the red run says.
+def failing_passages(
+    context: MissionContext, report: TestReport, room: PromptSpace
+) -> tuple[Passage, ...]:
+    """Return the messages of the red run.
 
     Args:
-        context: With what CI's own log says, for a run that names no test.
+        context: Has CI's own log, for a run without test names.
         report: The red run.
-        room: For all of it.
+        room: Space for all passages.
     """
-    if report.runner == "diagnostics" and report.failures:
-        told = "\n".join(f"{failure.name}: {failure.error_message or ''}" for failure in report.failures)
-        return (Passage(label="findings", text=room.cut(told), origin=report.target),)
+    if report.traits.is_findings and report.failures:
+        findings = "\n".join(
+            f"{failure.name}: {failure.error_message or ''}" for failure in report.failures
+        )
+        return (Passage(label="findings", text=room.cut(findings), origin=report.target),)
     failures = first_failures(report)
     if failures:
         left = len(failures)
-        return tuple(failure_passage(f, room, parts=left - number) for number, f in enumerate(failures))
+        return tuple(
+            failure_passage(f, room, parts=left - number) for number, f in enumerate(failures)
+        )
     log = report.raw_output or (context.ci_log.excerpt if context.ci_log else "")
-    return (Passage(label="output of the failing command", text=room.cut(log), origin=report.target),)
+    return (
+        Passage(label="output of the failing command", text=room.cut(log), origin=report.target),
+    )
 
 
-def failure_passage(failure: TestResult, room: Room, *, parts: int = 1) -> Passage:
-    """One failing test: its message, where it went through the checkout, and what the runner printed.
+def failure_passage(failure: TestResult, room: PromptSpace, *, parts: int = 1) -> Passage:
+    """Return a failing test's message, frames and output.
 
     Args:
-        failure: Of the red run.
-        room: Shared with others.
-        parts: How many share it.
+        failure: A failure of the red run.
+        room: Space shared with other passages.
+        parts: Number of passages that share it.
     """
     message = f"{failure.error or 'failed'}: {(failure.error_message or '')[:_MESSAGE]}"
     frames = [f"  {file}, line {line}, in {function}" for file, line, function in failure.frames]
     pieces = [failure.name, message, *(["frames, outermost first:", *frames] if frames else [])]
     pieces += [failure.traceback or failure.output]
-    return Passage(label="failing test", text=room.cut("\n".join(pieces), parts=parts), origin=failure.name)
+    return Passage(
+        label="failing test", text=room.cut("\n".join(pieces), parts=parts), origin=failure.name
+    )
 
 
 async def add_test_sources(failures: tuple[TestResult, ...], files: Files, shown: Excerpts) -> None:
-    """Show the failing test functions, and the fixtures and helpers they use.
+    """Add the failing test functions, and the fixtures and helpers they use.
 
     Args:
-        failures: Those that are shown.
-        files: The checkout's.
-        shown: Grows.
+        failures: The shown failures.
+        files: Files of the checkout.
+        shown: Excerpts to extend.
     """
     for failure in failures:
         source, function = await test_function(failure, files)
@@ -81,14 +94,20 @@ async def add_test_sources(failures: tuple[TestResult, ...], files: Files, shown
             await _add_fixture(fixture, source, files, shown)
 
 
-async def test_function(failure: TestResult, files: Files) -> tuple[Source | None, Definition | None]:
-    """Where a failing test is written.
+async def test_function(
+    failure: TestResult, files: Files
+) -> tuple[Source | None, Definition | None]:
+    """Return the source file and the definition of a failing test.
 
     Args:
-        failure: Of the red run.
-        files: The checkout's.
+        failure: A failure of the red run.
+        files: Files of the checkout.
     """
-    places = [failure.name.partition("::")[0], *(frame[0] for frame in failure.frames[:1]), failure.file or ""]
+    places = [
+        failure.name.partition("::")[0],
+        *(frame[0] for frame in failure.frames[:1]),
+        failure.file or "",
+    ]
     name = (failure.test or failure.name.rpartition("::")[2]).partition("[")[0]
     for path in dict.fromkeys(places):
         source = await files.source(path) if path in await files.paths() else None
@@ -98,7 +117,7 @@ async def test_function(failure: TestResult, files: Files) -> tuple[Source | Non
 
 
 async def _add_fixture(name: str, source: Source, files: Files, shown: Excerpts) -> None:
-    """Show a fixture, from the test's own file or the nearest `conftest.py`."""
+    """Add a fixture from the test's own file or the nearest `conftest.py`."""
     if source.named(name):
         await shown.add_name(source.path, name)
         return

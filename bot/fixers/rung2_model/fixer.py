@@ -1,4 +1,4 @@
-"""ModelFixer: show a model what fails and where, read its edits, try them like the search's own; best first."""
+"""ModelFixer: ask a model for edits and try them like candidates of the search."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import islice
@@ -10,8 +10,8 @@ from bot.domain.model import Role, total
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.domain.policy import RepositoryPolicy
 from bot.fixers.rung2_model.bench import Bench, Stopped, TooLarge
-from bot.fixers.rung2_model.candidates import candidates_of
-from bot.fixers.rung2_model.context import Brief, brief_of
+from bot.fixers.rung2_model.candidates import select_candidates
+from bot.fixers.rung2_model.context import Brief, build_brief
 from bot.fixers.rung2_model.function_rounds import FunctionRounds
 from bot.fixers.rung2_model.rounds import BlockRounds
 from bot.fixers.trials import Failure, Trials
@@ -19,28 +19,35 @@ from bot.ports import Minds, Workspace
 from sandbox.types import TestReport
 
 _LEAST_TOKENS = 500
-"""A prompt is not made smaller than this."""
+"""Minimum size of a prompt, in tokens."""
 
 
 Allows = Callable[[RepositoryPolicy, Iterable[str]], bool]
 
 
-def everything(policy: RepositoryPolicy, paths: Iterable[str]) -> bool:  # noqa: ARG001 - whatever the policy
-    """Every file may be touched."""
+def allow_everything(policy: RepositoryPolicy, paths: Iterable[str]) -> bool:  # noqa: ARG001 - any policy
+    """Permit edits of every file."""
     return True
 
 
 class ModelFixer:
-    """Rung 2.
+    """The model fixer (rung 2).
 
     Args:
-        minds: Models, per mission.
+        minds: Models by mission.
         trials: Tries changes in the sandbox.
-        limits: Of context, answers, samples and rounds.
-        allows: Whether a repository's policy lets us touch these files.
+        limits: Limits of context, answers, samples and rounds.
+        allows: Decides whether the repository's policy permits edits of these files.
     """
 
-    def __init__(self, minds: Minds, trials: Trials, limits: ModelLimits, *, allows: Allows = everything) -> None:
+    def __init__(
+        self,
+        minds: Minds,
+        trials: Trials,
+        limits: ModelLimits,
+        *,
+        allows: Allows = allow_everything,
+    ) -> None:
         self._minds = minds
         self._trials = trials
         self._limits = limits
@@ -54,54 +61,64 @@ class ModelFixer:
 
     @property
     def rung(self) -> Rung:
-        """The third step of the ladder."""
+        """Return the third rung of the ladder."""
         return Rung.MODEL
 
     def applies(self, report: TestReport) -> bool:
-        """Return whether there is a failure to show; a model reads every runner's output."""
+        """Return True if the run failed; a model reads every runner's output."""
         return not report.success
 
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
-        """Changes, best first. The note comes ahead of them: it carries what was paid, whoever stops listening."""
+        """Yield a note with the cost, then the changes, best first.
+
+        The note comes first, so that the cost is recorded even if the caller stops early.
+        """
         mind = self._minds.of(context.request, context.policy)
         report = context.test_results
         if mind is None or not mind.has(Role.FIX):
-            yield RungNote(reason="no model is configured, or the policy gives it no money")
+            yield RungNote(reason="no model is configured, or the policy allows it no spending")
             return
         if report is None or not self.applies(report):
-            yield RungNote(reason="there is no red run to mend")
+            yield RungNote(reason="there is no red run to fix")
             return
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
         files = frozenset(await workspace.list_files())
-        bench = Bench(mind, self._trials, failure, budget, self._limits, self._format_failures, files)
+        bench = Bench(
+            mind, self._trials, failure, budget, self._limits, self._format_failures, files
+        )
         bench.may_touch = lambda path: self._allows(context.policy, [path])
-        bench.layout = report.runner == "diagnostics"
+        bench.layout = report.traits.is_findings
         why = await self._work(bench, report)
         calls = tuple(bench.calls)
-        yield RungNote(reason=why, candidates_tried=bench.tried, cost_usd=total(calls).cost_usd, calls=calls)
-        candidates = candidates_of(bench, calls[-1].model if calls else "", knows_tests=report.knows_tests)
+        yield RungNote(
+            reason=why, candidates_tried=bench.tried, cost_usd=total(calls).cost_usd, calls=calls
+        )
+        candidates = select_candidates(
+            bench, calls[-1].model if calls else "", knows_tests=report.knows_tests
+        )
         for candidate in islice(candidates, budget.max_survivors):
             yield candidate
 
     async def _work(self, bench: Bench, report: TestReport) -> str:
-        """Ask and try until something passes or a limit is reached; says why it ended."""
+        """Ask and try until a change passes or a limit is reached; return the reason."""
         tokens = self._limits.context_tokens
         while tokens >= _LEAST_TOKENS:
-            brief = await brief_of(bench.failure, report, tokens)
+            brief = await build_brief(bench.failure, report, tokens)
             try:
                 await self._ask(bench, brief, report)
             except TooLarge:
+                # Our token estimate was too low for this model.
                 tokens //= 2
                 continue
             except Stopped as stopped:
-                return f"{_told(bench)}: {stopped}"
-            return _told(bench)
-        return f"{_told(bench)}: even a small prompt is too large for the model"
+                return f"{_summarize(bench)}: {stopped}"
+            return _summarize(bench)
+        return f"{_summarize(bench)}: even a small prompt is too large for the model"
 
     async def _ask(self, bench: Bench, brief: Brief, report: TestReport) -> None:
-        """In blocks, and function by function where the model is weak at those."""
+        """Ask for edit blocks, then for whole functions if the model fails at blocks."""
         weak = self._limits.edit_format == "auto" and bench.weak_at_format_everywhere
         if self._limits.edit_format != "function" and not weak:
             blocks = BlockRounds(bench, brief)
@@ -111,8 +128,8 @@ class ModelFixer:
         await FunctionRounds(bench, brief, report).run()
 
 
-def _told(bench: Bench) -> str:
-    """What came of it, in words."""
+def _summarize(bench: Bench) -> str:
+    """Summarize the climb in words."""
     answers = len(bench.calls)
     asked = f"{answers} {'answer' if answers == 1 else 'answers'}"
     if bench.passing:

@@ -1,4 +1,4 @@
-"""Ask for whole functions, as weak models can: all suspects at once, then one by one; what helps is built on."""
+"""Ask for whole functions: all suspects at once, then one at a time; improvements accumulate."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from bot.domain.model import Finish, Passage, Written
 from bot.fixers.rung2_model import feedback
 from bot.fixers.rung2_model.bench import Bench
-from bot.fixers.rung2_model.budget import Part, Room
+from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.failing import first_failures, test_function
-from bot.fixers.rung2_model.rounds import asked, originals_of, samples_in, search_on
+from bot.fixers.rung2_model.rounds import (
+    build_question,
+    continue_search,
+    read_originals,
+    samples_in,
+)
 from bot.fixers.rung2_model.sources import Source
-from bot.fixers.rung2_model.works import Work
+from bot.fixers.rung2_model.tried_changes import TriedChange
 from sandbox.types import FileChange, TestReport, TestResult
 
 PROMPT = "fix_function"
@@ -26,23 +31,23 @@ _NAME = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Target:
-    """A function that may hold the cause."""
+    """A function that may contain the fault."""
 
     path: str
     name: str
 
     @property
     def last_name(self) -> str:
-        """`total` of `Cart.total`."""
+        """Return the last part of the name: `total` for `Cart.total`."""
         return self.name.rpartition(".")[2]
 
 
 class FunctionRounds:
-    """Whole functions.
+    """Rounds that ask for whole functions.
 
     Args:
         bench: Asks, reads and tries.
-        brief: Where the cause may be.
+        brief: Context with the suspect places.
         report: The red run.
     """
 
@@ -50,33 +55,34 @@ class FunctionRounds:
         self._bench = bench
         self._brief = brief
         self._report = report
-        self._base: Work | None = None
-        """A change that mends a part: the next ones are made on top of it."""
+        self._base: TriedChange | None = None
+        """A partial fix that later changes are based on."""
 
     async def run(self) -> None:
-        """Until a change passes, or rounds, time or money are spent.
+        """Run rounds until a change passes or a limit is reached.
 
         Raises:
-            Stopped: a limit was reached.
-            TooLarge: the prompt has to become smaller.
+            Stopped: A limit was reached.
+            TooLarge: The prompt must become smaller.
         """
         for number in range(self._bench.limits.rounds):
-            if await self._builds(number):
+            if await self._keep_improving(number):
                 return
-            await search_on(self._bench)
+            await continue_search(self._bench)
             if self._bench.is_done:
                 return
 
-    async def _builds(self, number: int) -> bool:
-        """Go on while answers mend more and more; whether that is all."""
-        while await self._improves(number):
+    async def _keep_improving(self, number: int) -> bool:
+        """Continue while answers fix more tests; return True if the climb is done."""
+        while await self._improve(number):
             if self._bench.is_done:
                 return True
         return False
 
-    async def _improves(self, number: int) -> bool:
-        """Ask for what is still suspect; whether an answer mends more than what it stands on, or ends the matter."""
+    async def _improve(self, number: int) -> bool:
+        """Ask for the suspects; return True if an answer improves on the base or ends the climb."""
         targets = await self._targets()
+        # In the first round, also one at a time: easier for weak models.
         groups = [targets, *((target,) for target in targets if len(targets) > 1 and not number)]
         for group in groups:
             if group and await self._ask_for(group, number):
@@ -86,24 +92,37 @@ class FunctionRounds:
     async def _ask_for(self, targets: tuple[Target, ...], number: int) -> bool:
         """Ask for some functions until an answer helps."""
         sent, code = await self._shown(targets)
-        told = await self._told() if number else ()
-        if number and not told:
+        earlier = await self._feedback() if number else ()
+        if number and not earlier:
             return False
-        gaps: Gaps = {"failing": await self._failing(targets), "code": code, Part.FEEDBACK.value: told or ""}
+        gaps: Gaps = {
+            "failing": await self._failing(targets),
+            "code": code,
+            PromptPart.FEEDBACK.value: earlier or "",
+        }
         for sample in range(samples_in(number, self._bench.limits.samples)):
-            written = await self._bench.ask(asked(PROMPT, gaps, sample, self._bench.limits.answer_tokens))
-            work = await self._work_of(written, sent, targets) if written is not None else None
+            written = await self._bench.ask(
+                build_question(PROMPT, gaps, sample, self._bench.limits.answer_tokens)
+            )
+            work = await self._read_answer(written, sent, targets) if written is not None else None
             if self._bench.is_done:
                 return True
-            if work is not None and self._mends_more(work):
+            if work is not None and self._fixes_more(work):
                 self._base = work
                 return True
         return False
 
-    async def _work_of(self, written: Written, sent: tuple[SentFile, ...], targets: tuple[Target, ...]) -> Work | None:
-        """The answer as a change; of one that goes on and on, the functions that were asked for."""
+    async def _read_answer(
+        self, written: Written, sent: tuple[SentFile, ...], targets: tuple[Target, ...]
+    ) -> TriedChange | None:
+        """Read an answer as a change.
+
+        If it has no usable change, keep only the first versions of the functions asked for.
+        """
         answer = await self._bench.consider(written, sent, self._changes)
-        pruned = only_asked_for(written, {part for target in targets for part in target.name.split(".")})
+        pruned = keep_requested(
+            written, {part for target in targets for part in target.name.split(".")}
+        )
         if answer.work is not None or pruned is None:
             return answer.work
         return (await self._bench.consider(pruned, sent, self._changes)).work
@@ -114,17 +133,20 @@ class FunctionRounds:
 
     @property
     def _left(self) -> tuple[TestResult, ...]:
-        """What still fails."""
+        """Return the tests that still fail."""
         names = self._base.tried.still_failing if self._base else ()
         return first_failures(self._report, frozenset(names)) or first_failures(self._report)
 
-    def _mends_more(self, work: Work) -> bool:
-        """Whether a change helps, and more than what it stands on."""
+    def _fixes_more(self, work: TriedChange) -> bool:
+        """Return True if a change fixes more tests than its base."""
         so_far = self._base.tried.mended if self._base else ()
         return work.helps and len(work.tried.mended) > len(so_far)
 
     async def _targets(self) -> tuple[Target, ...]:
-        """The functions at the suspect places, named ones first; only those once a part is mended."""
+        """Return the functions at suspect places, those that failing tests name first.
+
+        With a base, only the named ones.
+        """
         found: dict[Target, None] = {}
         for place in self._brief.places:
             source = await self._brief.files.source(place.file)
@@ -137,17 +159,22 @@ class FunctionRounds:
         return tuple([*named, *others][:_TARGETS])
 
     async def _names_in(self, failure: TestResult) -> frozenset[str]:
-        """What a failing test makes use of."""
+        """Return the names that a failing test uses."""
         _, test = await test_function(failure, self._brief.files)
         return test.names if test is not None else frozenset()
 
-    async def _shown(self, targets: tuple[Target, ...]) -> tuple[tuple[SentFile, ...], tuple[Passage, ...]]:
-        """Functions as they stand now, by file, as far as they fit."""
-        room = Room.of(Part.SOURCES, self._brief.tokens)
+    async def _shown(
+        self, targets: tuple[Target, ...]
+    ) -> tuple[tuple[SentFile, ...], tuple[Passage, ...]]:
+        """Return the current functions by file, as far as they fit."""
+        room = PromptSpace.of(PromptPart.SOURCES, self._brief.tokens)
         sent, passages = [], []
         for path in dict.fromkeys(target.path for target in targets):
             there = await self._brief.files.source(path)
-            text = next((c.content for c in self._changes if c.path == path), there.text if there else None)
+            # Answers build on the base, so the model sees its version.
+            text = next(
+                (c.content for c in self._changes if c.path == path), there.text if there else None
+            )
             source, spans, pieces = Source(path, text or ""), [], []
             for target in targets:
                 function = source.named(target.name) if target.path == path else None
@@ -155,39 +182,47 @@ class FunctionRounds:
                 if function is None or not room.take(source.size(span)):
                     continue
                 spans.append(span)
-                pieces.append("\n".join([*_head(source, target), *source.lines[span[0] - 1 : span[1]]]))
+                pieces.append(
+                    "\n".join([*_head(source, target), *source.lines[span[0] - 1 : span[1]]])
+                )
             if spans:
                 sent.append(SentFile(path=path, text=source.text, regions=tuple(spans)))
-                passages.append(Passage(label="Python code", text="\n\n\n".join(pieces), origin=path))
+                passages.append(
+                    Passage(label="Python code", text="\n\n\n".join(pieces), origin=path)
+                )
         return tuple(sent), tuple(passages)
 
     async def _failing(self, targets: tuple[Target, ...]) -> tuple[Passage, ...]:
-        """The failing tests that use one of the functions; any of those that still fail where none does."""
+        """Return the failing tests that use one of the functions, else any failing tests."""
         names = {target.last_name for target in targets}
         using = [failure for failure in self._left if names & await self._names_in(failure)]
         chosen = (using or list(self._left))[:_FAILURES]
-        room = Room.of(Part.FAILING, self._brief.tokens)
+        room = PromptSpace.of(PromptPart.FAILING, self._brief.tokens)
         texts = [f"{f.name}\n{f.traceback or f.error_message or f.output}" for f in chosen]
         shares = range(len(texts), 0, -1)
-        told = "\n\n".join(room.cut(text, parts=left) for text, left in zip(texts, shares, strict=True))
-        return (Passage(label="failing tests", text=told),)
+        tracebacks = "\n\n".join(
+            room.cut(text, parts=left) for text, left in zip(texts, shares, strict=True)
+        )
+        return (Passage(label="failing tests", text=tracebacks),)
 
-    async def _told(self) -> tuple[Passage, ...]:
-        """What still fails with the best change, unless that is what is shown."""
+    async def _feedback(self) -> tuple[Passage, ...]:
+        """Return the failures with the best change, unless it is the base."""
         best = self._bench.best
         if best is None or best is self._base:
             return ()
-        return feedback.failed(best.tried, await originals_of([best], self._brief), self._brief.tokens)
+        return feedback.failed(
+            best.tried, await read_originals([best], self._brief), self._brief.tokens
+        )
 
 
-def only_asked_for(written: Written, names: Collection[str]) -> Written | None:
-    """The first version of each function that was asked for, out of an answer's first block; None when there is none.
+def keep_requested(written: Written, names: Collection[str]) -> Written | None:
+    """Keep the first version of each function asked for in the first block; None if there is none.
 
-    A weak model writes on until it is cut off: other functions, and the same again.
+    A weak model may write until it is cut off: other functions, and repetitions.
 
     Args:
         written: The answer.
-        names: Of the functions.
+        names: Names of the functions.
     """
     block = _BLOCK.search(written.text)
     pieces = _TOP.split(block[1]) if block is not None else []
@@ -208,7 +243,7 @@ def only_asked_for(written: Written, names: Collection[str]) -> Written | None:
 
 
 def _head(source: Source, target: Target) -> Iterator[str]:
-    """The head of the class a method stands in."""
+    """Yield the header of a method's class."""
     owner = source.named(target.name.rpartition(".")[0]) if "." in target.name else None
     if owner is not None:
         yield source.header(owner)

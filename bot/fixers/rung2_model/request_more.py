@@ -1,23 +1,24 @@
-"""What a model asks to see: files and symbols of the repository, within a room, so often and no more."""
+"""Grant a model's requests for files and symbols, within limits on size and number."""
 
 from collections.abc import Iterable
 
-from bot.fixers.rung2_model.budget import Part, Room
+from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.excerpts import Excerpts, may_be_shown
 from bot.llm.protocol.extract import extract
 from bot.llm.protocol.messages import NextStep, ProposeFix, Wanted
 from sandbox.changes import is_protected
+from sandbox.languages import is_source
 
 GRANTED = 2
-"""Times in one climb."""
+"""Maximum number of granted requests in one climb."""
 _ENTRIES = 10
-"""Files, and symbols, of one wish."""
+"""Maximum number of files, and of symbols, in one request."""
 _FILES_SEARCHED = 60
 
 
-def proposal_in(text: str) -> ProposeFix | None:
-    """What an answer says about its change.
+def parse_proposal(text: str) -> ProposeFix | None:
+    """Return an answer's description of its change.
 
     Args:
         text: The answer.
@@ -26,8 +27,8 @@ def proposal_in(text: str) -> ProposeFix | None:
     return found if found is not None and not _is_placeholder(found.title) else None
 
 
-def wanted_in(text: str) -> Wanted:
-    """What an answer asks to see; nothing when it asks for nothing.
+def parse_wanted(text: str) -> Wanted:
+    """Return the files and symbols an answer asks for; empty if there are none.
 
     Args:
         text: The answer.
@@ -38,15 +39,16 @@ def wanted_in(text: str) -> Wanted:
     return Wanted()
 
 
-async def granted(wanted: Wanted, brief: Brief) -> Brief | None:
-    """The brief with what was asked for; None when the repository has nothing of it that may be shown.
+async def grant_request(wanted: Wanted, brief: Brief) -> Brief | None:
+    """Return the brief with the requested excerpts; None if nothing of them may be shown.
 
     Args:
-        wanted: From a model: names of whatever it likes.
-        brief: What it was shown.
+        wanted: Names from a model; untrusted.
+        brief: The current brief.
     """
+    # A model may ask for any path, but secrets are never shown.
     there = frozenset(path for path in await brief.files.paths() if may_be_shown(path))
-    shown = Excerpts(brief.files, Room.of(Part.ASKED, brief.tokens), "asked for")
+    shown = Excerpts(brief.files, PromptSpace.of(PromptPart.ASKED, brief.tokens), "asked for")
     for symbol in wanted.symbols[:_ENTRIES]:
         await _add_symbol(symbol.strip(), brief, there, shown)
     for path in wanted.files[:_ENTRIES]:
@@ -57,7 +59,7 @@ async def granted(wanted: Wanted, brief: Brief) -> Brief | None:
 
 
 async def _add_symbol(symbol: str, brief: Brief, there: frozenset[str], shown: Excerpts) -> None:
-    """Show a definition, from the files that are nearest to what was shown."""
+    """Add a definition, from the files nearest to the shown ones."""
     path, _, inside = symbol.rpartition("::") if "::" in symbol else symbol.rpartition(":")
     name = inside.strip().removesuffix("()")
     if path in there and await shown.add_name(path, name):
@@ -68,11 +70,13 @@ async def _add_symbol(symbol: str, brief: Brief, there: frozenset[str], shown: E
 
 
 def _nearest(there: Iterable[str], sent: list[str]) -> list[str]:
-    """Python files, those that were shown first, then sources near the top of the checkout, then the rest."""
-    python = [path for path in there if path.endswith(".py")]
-    return sorted(python, key=lambda path: (path not in sent, is_protected(path), path.count("/"), path))
+    """Sort source files: shown ones first, then sources near the top of the checkout."""
+    sources = [path for path in there if is_source(path)]
+    return sorted(
+        sources, key=lambda path: (path not in sent, is_protected(path), path.count("/"), path)
+    )
 
 
 def _is_placeholder(title: str) -> bool:
-    """Whether it is the example of the prompt."""
+    """Return True if it is the example of the prompt."""
     return title.startswith("<") and title.endswith(">")

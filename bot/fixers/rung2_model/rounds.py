@@ -1,4 +1,7 @@
-"""Ask for edits in rounds: one greedy answer, then varied ones; a later round sees what the best change still fails."""
+"""Ask for edit blocks in rounds: one greedy answer, then varied ones.
+
+Later rounds see the failures that remain with the best change.
+"""
 
 from collections.abc import Iterable
 
@@ -6,22 +9,22 @@ from bot.domain.model import Passage, Question, Role
 from bot.fixers.rung2_model import feedback
 from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.context import Brief, Gaps
-from bot.fixers.rung2_model.request_more import GRANTED, granted, wanted_in
-from bot.fixers.rung2_model.works import Work
+from bot.fixers.rung2_model.request_more import GRANTED, grant_request, parse_wanted
+from bot.fixers.rung2_model.tried_changes import TriedChange
 
 STAGE = "fix"
 VARIED = 0.8
-"""The temperature of every sample but the first."""
+"""Temperature of every sample but the first."""
 _TURNS = 4
-"""Of one sample: wishes for more, and one repair of an answer that could not be applied."""
+"""Turns of one sample: requests for more files, and one repair of a rejected answer."""
 
 
 class BlockRounds:
-    """Edits as search and replace blocks.
+    """Rounds that ask for SEARCH/REPLACE blocks.
 
     Args:
         bench: Asks, reads and tries.
-        brief: What the model is shown.
+        brief: Context shown to the model.
     """
 
     def __init__(self, bench: Bench, brief: Brief) -> None:
@@ -32,38 +35,41 @@ class BlockRounds:
 
     @property
     def failed_at_format(self) -> bool:
-        """Whether the model should be asked for whole functions instead."""
+        """Return True if the model should be asked for whole functions instead."""
         return self._bench.limits.edit_format == "auto" and self._bench.weak_at_format(self._model)
 
     async def run(self) -> None:
-        """Until a change passes, or rounds, time or money are spent.
+        """Run rounds until a change passes or a limit is reached.
 
         Raises:
-            Stopped: a limit was reached.
-            TooLarge: the prompt has to become smaller.
+            Stopped: A limit was reached.
+            TooLarge: The prompt must become smaller.
         """
         for number in range(self._bench.limits.rounds):
-            told = await still_fails(self._bench, self._brief) if number else ()
-            if number and not told:
+            earlier = await failure_feedback(self._bench, self._brief) if number else ()
+            # Without feedback, a later round would repeat the first one.
+            if number and not earlier:
                 return
-            await self._round(number, told)
+            await self._round(number, earlier)
             if self._bench.passing or self.failed_at_format:
                 return
-            await search_on(self._bench)
+            await continue_search(self._bench)
             if self._bench.is_done:
                 return
 
-    async def _round(self, number: int, told: tuple[Passage, ...]) -> None:
+    async def _round(self, number: int, earlier: tuple[Passage, ...]) -> None:
         for sample in range(samples_in(number, self._bench.limits.samples)):
-            await self._sample(sample, told)
+            await self._sample(sample, earlier)
             if self._bench.is_done or self.failed_at_format:
                 return
 
-    async def _sample(self, sample: int, told: tuple[Passage, ...]) -> None:
-        """One answer, after what it asks to see, and after one repair of what could not be applied."""
+    async def _sample(self, sample: int, earlier: tuple[Passage, ...]) -> None:
+        """Get one answer, after its requests for files and after one repair if it was rejected."""
         bench, repair = self._bench, tuple[Passage, ...]()
         for _ in range(_TURNS):
-            question = asked("fix", self._brief.gaps((*told, *repair)), sample, bench.limits.answer_tokens)
+            question = build_question(
+                "fix", self._brief.gaps((*earlier, *repair)), sample, bench.limits.answer_tokens
+            )
             written = await bench.ask(question)
             if written is None:
                 return
@@ -78,10 +84,10 @@ class BlockRounds:
             repair = feedback.rejected(answer.read.rejections, self._brief.tokens)
 
     async def _grant(self, text: str) -> bool:
-        """Whether the model asked for something that is shown from now on."""
+        """Return True if a request for more context was granted."""
         if self._granted >= GRANTED:
             return False
-        wider = await granted(wanted_in(text), self._brief)
+        wider = await grant_request(parse_wanted(text), self._brief)
         if wider is None:
             return False
         self._granted += 1
@@ -89,14 +95,14 @@ class BlockRounds:
         return True
 
 
-def asked(prompt: str, gaps: Gaps, sample: int, answer_tokens: int) -> Question:
-    """A question of the fix role.
+def build_question(prompt: str, gaps: Gaps, sample: int, answer_tokens: int) -> Question:
+    """Build a question of the fix role.
 
     Args:
         prompt: Name of the prompt file.
-        gaps: Fill it.
+        gaps: Values of its gaps.
         sample: From 0; the first is greedy.
-        answer_tokens: At most.
+        answer_tokens: Maximum length of the answer.
     """
     temperature = VARIED if sample else 0.0
     return Question(
@@ -111,41 +117,41 @@ def asked(prompt: str, gaps: Gaps, sample: int, answer_tokens: int) -> Question:
 
 
 def samples_in(number: int, samples: int) -> int:
-    """How many answers a round asks for: a greedy one and others; later rounds, which build on feedback, one less.
+    """Return the number of answers in a round; later rounds use feedback and need one less.
 
     Args:
-        number: Of the round, from 0.
-        samples: Of the first one.
+        number: Number of the round, from 0.
+        samples: Number of answers in the first round.
     """
     return max(1, samples - 1) if number else samples
 
 
-async def still_fails(bench: Bench, brief: Brief) -> tuple[Passage, ...]:
-    """What is told about the best change so far; nothing when there is none.
+async def failure_feedback(bench: Bench, brief: Brief) -> tuple[Passage, ...]:
+    """Return feedback on the best failing change; empty if there is none.
 
     Args:
-        bench: Knows it.
-        brief: What the model is shown.
+        bench: State of the climb.
+        brief: Context shown to the model.
     """
     best = bench.best
     if best is None:
         return ()
-    originals = await originals_of([best], brief)
+    originals = await read_originals([best], brief)
     return feedback.failed(best.tried, originals, brief.tokens)
 
 
-async def originals_of(works: Iterable[Work], brief: Brief) -> dict[str, str]:
-    """Path to text before, of every file some changes touch."""
+async def read_originals(works: Iterable[TriedChange], brief: Brief) -> dict[str, str]:
+    """Return the original text of every file that the changes edit, by path."""
     paths = {change.path for work in works for change in work.proposed.changes}
     sources = {path: await brief.files.source(path) for path in sorted(paths)}
     return {path: source.text for path, source in sources.items() if source is not None}
 
 
-async def search_on(bench: Bench) -> None:
-    """Let the search go on from the best change, once from each.
+async def continue_search(bench: Bench) -> None:
+    """Continue with a search from the best failing change, once for each change.
 
     Args:
-        bench: Knows it, and remembers what was begun.
+        bench: State of the climb; records the searches.
     """
     best = bench.best
     if best is not None and best.proposed.id not in bench.starts:

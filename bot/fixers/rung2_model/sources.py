@@ -1,4 +1,4 @@
-"""Source files as a prompt shows them: the lines that matter of each, found by its syntax tree where it has one."""
+"""Source files as shown in a prompt: the relevant lines, found by the syntax tree if possible."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -12,51 +12,54 @@ from sandbox.changes.syntax import is_python, parse
 from sandbox.errors import ChangeRejected
 
 AROUND = 25
-"""Lines on either side of a suspect line that stands in no function small enough to be shown."""
+"""Lines shown on either side of a suspect line if its function is too large or missing."""
 _GAP = "[... lines {}-{} are not shown ...]"
 _BRIDGED = 2
-"""A gap so small is shown instead of being announced."""
+"""Gaps up to this many lines are shown instead of marked."""
 _CONSTANT_LINES = 12
 _HEADER = 200
 _IMPORTS = 60
 _STATEMENTS = 3_000
 _PARSED = 400_000
-"""Characters of all files that are parsed for one prompt: a hostile checkout must not take minutes."""
+"""Total size of files parsed for one prompt, in characters. It bounds the time on a hostile
+checkout."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Span = tuple[int, int]
-"""First and last line, counted from 1."""
+"""First and last line, from 1."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A function, a method or a class."""
+    """A function, method or class."""
 
     name: str
-    """`Cart.total`."""
+    """Qualified name, such as `Cart.total`."""
     node: Function | ast.ClassDef
     first: int
-    """With decorators."""
+    """Includes decorators."""
     last: int
     body: int
-    """The first line of what it does."""
+    """First line of its body."""
 
     @property
     def is_class(self) -> bool:
-        """Whether it is none that can be called by a test as it is."""
+        """Return True for a class."""
         return isinstance(self.node, ast.ClassDef)
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of its parameters; of a class, none."""
+        """Return the names of its parameters; empty for a class."""
         if isinstance(self.node, ast.ClassDef):
             return ()
         given = self.node.args
-        return tuple(argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+        return tuple(
+            argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)
+        )
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every name that is read in it, attributes included."""
+        """Return every name read in it, attributes included."""
         found = set()
         for node in ast.walk(self.node):
             if isinstance(node, ast.Name):
@@ -67,12 +70,12 @@ class Definition:
 
 
 class Source:
-    """One file.
+    """A source file.
 
     Args:
-        path: In the checkout.
-        text: What stands in it.
-        parsed: Whether it may be parsed, if it is Python.
+        path: Path in the checkout.
+        text: Its content.
+        parsed: True if it may be parsed when it is Python.
     """
 
     def __init__(self, path: str, text: str, *, parsed: bool = True) -> None:
@@ -83,18 +86,22 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module | None:
-        """The syntax tree of a Python file that has one and is safe to parse."""
+        """Return the syntax tree; None if there is none or parsing is not permitted."""
         return parse(self.text) if self._parsed else None
 
     @cached_property
     def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
-        """The first imports at the top of the module."""
+        """Return the first imports of the module."""
         body = self.tree.body if self.tree else []
-        return tuple(islice((node for node in body if isinstance(node, ast.Import | ast.ImportFrom)), _IMPORTS))
+        return tuple(
+            islice(
+                (node for node in body if isinstance(node, ast.Import | ast.ImportFrom)), _IMPORTS
+            )
+        )
 
     @cached_property
     def constants(self) -> dict[str, Span]:
-        """Where the module binds names to something short."""
+        """Return the lines of short module constants, by name."""
         found: dict[str, Span] = {}
         for node in self.tree.body[:_STATEMENTS] if self.tree else []:
             last = node.end_lineno or node.lineno
@@ -104,25 +111,27 @@ class Source:
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """Functions, classes and their methods, in order; what is defined inside a function belongs to it."""
+        """Return functions, classes and methods in order, except those inside functions."""
         return tuple(_definitions(self.tree.body, "")) if self.tree else ()
 
     @property
     def functions(self) -> tuple[Definition, ...]:
-        """Those that are no classes."""
+        """Return the functions and methods."""
         return tuple(one for one in self.definitions if not one.is_class)
 
     def at(self, line: int) -> Definition | None:
-        """The function or method a line stands in."""
+        """Return the function or method that contains a line."""
         return next((one for one in self.functions if one.first <= line <= one.last), None)
 
     def named(self, name: str) -> Definition | None:
-        """A definition by its qualified name, or the first by its last name."""
+        """Return a definition by its qualified name, or the first with this last name."""
         exact = (one for one in self.definitions if one.name == name)
-        return next(exact, None) or next((o for o in self.definitions if o.name.rpartition(".")[2] == name), None)
+        return next(exact, None) or next(
+            (o for o in self.definitions if o.name.rpartition(".")[2] == name), None
+        )
 
     def shown(self, spans: Iterable[Span]) -> str:
-        """The lines of some spans in order, with a note where lines are left out."""
+        """Return the lines of some spans, with a note for each gap."""
         pieces, at = list[str](), 1
         for first, last in spans:
             if first > at:
@@ -134,29 +143,31 @@ class Source:
         return "\n".join(pieces)
 
     def size(self, span: Span) -> int:
-        """The characters of some lines."""
+        """Return the number of characters of some lines."""
         return sum(len(line) + 1 for line in self.lines[span[0] - 1 : span[1]])
 
     def header(self, definition: Definition) -> str:
-        """Its signature in one line: `def add(a, b):`."""
+        """Return a definition's signature in one line: `def add(a, b):`."""
         start = definition.node.lineno
-        text = " ".join(line.strip() for line in self.lines[start - 1 : max(start, definition.body - 1)])
+        text = " ".join(
+            line.strip() for line in self.lines[start - 1 : max(start, definition.body - 1)]
+        )
         return text[:_HEADER]
 
     def window(self, line: int) -> Span:
-        """The lines around one."""
+        """Return the lines around a line."""
         line = min(max(1, line), max(1, len(self.lines)))
         return max(1, line - AROUND), min(len(self.lines), line + AROUND)
 
     def region(self, line: int, most: int) -> tuple[str, Span]:
-        """What to show of the code at a line: its whole function when that is small enough, else the lines around it.
+        """Return the code to show at a line: its small function, else the lines around it.
 
         Args:
-            line: The suspect one.
-            most: Characters of a function that is shown whole.
+            line: The suspect line.
+            most: Maximum size of a function shown whole, in characters.
 
         Returns:
-            What it is called, and its lines.
+            Its name and its lines.
         """
         function = self.at(line)
         if function is None:
@@ -169,7 +180,7 @@ class Source:
         return function.name, (max(first, function.first), min(last, function.last))
 
     def around(self, span: Span) -> Iterator[Span]:
-        """What helps to read some lines: imports, module constants they use, and the heads of what they stand in."""
+        """Yield spans for context: imports, module constants in use, enclosing headers."""
         inside = [one for one in self.definitions if one.first <= span[1] and span[0] <= one.last]
         used = frozenset[str]().union(*(one.names for one in inside if not one.is_class))
         for node in self.imports:
@@ -182,14 +193,14 @@ class Source:
 
 @dataclass
 class Excerpt:
-    """What is shown of one file; grows line by line."""
+    """The shown lines of one file."""
 
     source: Source
     chosen: set[int] = field(default_factory=set)
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The lines that are shown, as spans."""
+        """Return the shown lines as spans."""
         spans = list[Span]()
         for line in sorted(self.chosen):
             if spans and line - spans[-1][1] <= _BRIDGED + 1:
@@ -200,16 +211,16 @@ class Excerpt:
 
     @property
     def text(self) -> str:
-        """As it is shown."""
+        """Return the shown text."""
         return self.source.shown(self.spans)
 
     def missing(self, span: Span) -> int:
-        """How many characters a span would add."""
+        """Return the number of characters a span would add."""
         lines = self.source.lines
         return sum(len(lines[n - 1]) + 1 for n in _within(span, lines) if n not in self.chosen)
 
     def add(self, span: Span) -> None:
-        """Show these lines, too."""
+        """Show these lines as well."""
         self.chosen.update(_within(span, self.source.lines))
 
 
@@ -217,7 +228,7 @@ class Files:
     """The checkout's text files, each read once.
 
     Args:
-        workspace: Where they lie.
+        workspace: The checkout.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -227,13 +238,13 @@ class Files:
         self._left = _PARSED
 
     async def paths(self) -> frozenset[str]:
-        """Every file of the checkout."""
+        """Return every path of the checkout."""
         if self._paths is None:
             self._paths = frozenset(await self._workspace.list_files())
         return self._paths
 
     async def source(self, path: str) -> Source | None:
-        """A file, or None when there is none that may be read as text."""
+        """Return a file, or None if it is missing or not text."""
         if path not in self._read:
             text = None
             with suppress(ChangeRejected):
@@ -249,18 +260,22 @@ class Files:
 
 
 def changed_functions(before: Source, after: Source) -> tuple[str, ...]:
-    """The functions that are new or read differently.
+    """Return the names of functions that are new or changed.
 
     Args:
         before: A file.
-        after: The same file, changed.
+        after: The same file after the change.
     """
     known = {one.name: before.lines[one.first - 1 : one.last] for one in before.functions}
-    return tuple(one.name for one in after.functions if known.get(one.name) != after.lines[one.first - 1 : one.last])
+    return tuple(
+        one.name
+        for one in after.functions
+        if known.get(one.name) != after.lines[one.first - 1 : one.last]
+    )
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """Lines as the syntax tree counts them: only line ends end one."""
+    """Split text as the syntax tree counts lines; only newlines end one."""
     lines = text.replace("\r\n", "\n").split("\n")
     return tuple(lines[:-1] if lines[-1] == "" else lines)
 
@@ -281,6 +296,14 @@ def _definitions(body: Iterable[ast.stmt], inside: str) -> Iterator[Definition]:
 
 
 def _assigned(node: ast.stmt) -> set[str]:
-    """The names a statement at the top of a module binds."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    """Return the names that a module statement binds."""
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return {
+        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+    }

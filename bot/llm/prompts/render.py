@@ -1,4 +1,4 @@
-"""Prompts are Markdown files: the first line holds name and version, `{gap}` is filled, and none may be left over."""
+"""Load and fill prompt files: Markdown with a name, a version and `{gap}` placeholders."""
 
 import re
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Final
 
 from bot.domain.model import Passage, Prompt, Question, Role
 from bot.errors import MetaAgentError
-from bot.llm.spans import Washer, nonce_of, spans
+from bot.llm.spans import Sanitizer, compute_nonce, render_passages
 from sandbox.types import Frozen
 
 SYSTEM: Final = "common"
-"""The prompt file that goes ahead of every question, unless `NAME_system` stands beside the prompt `NAME`."""
+"""Prompt file in front of every question, unless the prompt `NAME` has its own `NAME_system`."""
 REPAIR: Final = "repair"
 FOLDER: Final = "bot.llm.prompts"
 OURS_CAP = 262_144
@@ -23,11 +23,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class PromptError(MetaAgentError):
-    """A prompt file and what it is filled with do not fit: a mistake of ours."""
+    """A prompt file does not match its gaps: a bug in MetaAgent."""
 
 
 class PromptFile(Frozen):
-    """One Markdown file."""
+    """A Markdown prompt."""
 
     name: str
     version: int
@@ -35,43 +35,46 @@ class PromptFile(Frozen):
 
     @property
     def title(self) -> str:
-        """`plan_task@3`."""
+        """Return name and version, such as `plan_task@3`."""
         return f"{self.name}@{self.version}"
 
     @property
     def gaps(self) -> frozenset[str]:
-        """What has to be filled."""
+        """Return the names of the gaps."""
         return frozenset(_GAP.findall(self.text))
 
     def filled(self, gaps: Mapping[str, str]) -> str:
-        """The text with every gap filled; what fills one is not looked at again.
+        """Fill every gap; filled text is not searched for gaps.
 
         Args:
             gaps: A text for each gap, and nothing else.
 
         Raises:
-            PromptError: a gap is left over, or something fills none.
+            PromptError: A gap has no text, or a text has no gap.
         """
         if wrong := sorted(self.gaps ^ set(gaps)):
-            left = [f"{{{name}}} is left over" if name in self.gaps else f"{name} fills no gap" for name in wrong]
+            left = [
+                f"{{{name}}} has no text" if name in self.gaps else f"{name} is not a gap"
+                for name in wrong
+            ]
             raise PromptError(f"prompt {self.title}: {', '.join(left)}")
         return _GAP.sub(lambda found: gaps[found[1]], self.text)
 
 
 def prompt_names() -> tuple[str, ...]:
-    """Every prompt file there is."""
+    """Return the names of all prompt files."""
     found = (entry.name for entry in files(FOLDER).iterdir())
     return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
 
 
 def prompt_file(name: str) -> PromptFile:
-    """A prompt file by its name.
+    """Load a prompt file.
 
     Args:
-        name: `plan_task`.
+        name: Name such as `plan_task`.
 
     Raises:
-        PromptError: there is none of this name, or its first line is not what it has to be.
+        PromptError: There is no such file, or its first line is invalid.
     """
     file = files(FOLDER) / f"{name}.md"
     if not _NAME.fullmatch(name) or not file.is_file():
@@ -83,21 +86,23 @@ def prompt_file(name: str) -> PromptFile:
     return PromptFile(name=name, version=int(found[2]), text=text.strip() + "\n")
 
 
-def rendered(question: Question, washer: Washer | None = None) -> Prompt:
-    """A question as a provider takes it: cleaned, redacted, foreign text between marks.
+def render_question(question: Question, washer: Sanitizer | None = None) -> Prompt:
+    """Render a question for a provider: sanitized, redacted, untrusted text between marks.
 
     Args:
-        question: Which prompt, and what fills its gaps.
-        washer: Takes out what must not leave.
+        question: The prompt's name and gaps.
+        washer: Removes secrets.
 
     Raises:
-        PromptError: prompt and gaps do not fit.
+        PromptError: The prompt does not match its gaps.
     """
     file, own = prompt_file(question.prompt), f"{question.prompt}_system"
     system = prompt_file(own if (files(FOLDER) / f"{own}.md").is_file() else SYSTEM)
     return Prompt(
         system=system.filled({}),
-        user=file.filled(_texts(question.gaps, nonce_of(passages_of(question)), washer or Washer())),
+        user=file.filled(
+            _texts(question.gaps, compute_nonce(list_passages(question)), washer or Sanitizer())
+        ),
         max_tokens=question.max_tokens,
         temperature=question.temperature,
         seed=question.sample,
@@ -106,39 +111,53 @@ def rendered(question: Question, washer: Washer | None = None) -> Prompt:
     )
 
 
-def asked_again(
-    question: Question, prompt: Prompt, washer: Washer | None = None, *, answer: str, problem: str, kind: str
+def render_repair(
+    question: Question,
+    prompt: Prompt,
+    washer: Sanitizer | None = None,
+    *,
+    answer: str,
+    problem: str,
+    kind: str,
 ) -> Prompt:
-    """A prompt once more, with the answer that was of no use and what is wrong with it.
+    """Append an unusable answer and its problem to a prompt.
 
     Args:
-        question: What was asked.
-        prompt: As it was sent.
-        washer: Takes out what must not leave.
-        answer: Hostile.
-        problem: Why it is of no use.
-        kind: The type of message asked for.
+        question: The question.
+        prompt: The prompt as sent.
+        washer: Removes secrets.
+        answer: The unusable answer; untrusted.
+        problem: Description of the problem.
+        kind: The message type asked for.
     """
-    nonce = nonce_of(passages_of(question))
-    said = Passage(label="your answer", text=answer[-ANSWER_CAP:])
-    # A validator's words may hold a model's: they stand between marks too.
+    nonce = compute_nonce(list_passages(question))
+    previous = Passage(label="your answer", text=answer[-ANSWER_CAP:])
+    # A validator's message may quote the model, so it is put between marks, too.
     wrong = Passage(label="what is wrong", text=problem[:PROBLEM_CAP])
-    texts = _texts({"answer": said, "problem": wrong, "type": kind}, nonce, washer or Washer())
+    texts = _texts(
+        {"answer": previous, "problem": wrong, "type": kind}, nonce, washer or Sanitizer()
+    )
     return prompt.with_(user=f"{prompt.user}\n{prompt_file(REPAIR).filled(texts)}")
 
 
-def passages_of(question: Question) -> tuple[Passage, ...]:
-    """Everything in a question that is not a bare string of ours."""
-    return tuple(one for gap in question.gaps.values() if not isinstance(gap, str) for one in _listed(gap))
+def list_passages(question: Question) -> tuple[Passage, ...]:
+    """Return all passages of a question: everything but trusted strings."""
+    return tuple(
+        one for gap in question.gaps.values() if not isinstance(gap, str) for one in _listed(gap)
+    )
 
 
 def _listed(gap: Passage | tuple[Passage, ...]) -> tuple[Passage, ...]:
     return (gap,) if isinstance(gap, Passage) else gap
 
 
-def _texts(gaps: Mapping[str, str | Passage | tuple[Passage, ...]], nonce: str, washer: Washer) -> dict[str, str]:
-    """What stands in the gaps; our own words are redacted too, since they may quote."""
+def _texts(
+    gaps: Mapping[str, str | Passage | tuple[Passage, ...]], nonce: str, washer: Sanitizer
+) -> dict[str, str]:
+    """Return the text of each gap; trusted text is redacted, too, because it may quote."""
     return {
-        name: washer.washed(gap, OURS_CAP) if isinstance(gap, str) else spans(_listed(gap), nonce, washer)
+        name: washer.washed(gap, OURS_CAP)
+        if isinstance(gap, str)
+        else render_passages(_listed(gap), nonce, washer)
         for name, gap in gaps.items()
     }

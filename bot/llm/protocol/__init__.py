@@ -1,1 +1,1 @@
-"""The wire format between us and a model: type, version, payload; code stays outside of it."""
+"""Message format between MetaAgent and models: type, version, payload. Code is sent separately."""

@@ -1,4 +1,4 @@
-"""The envelope around a message: `type`, `version` and `payload`."""
+"""Envelope of a message: `type`, `version` and `payload`."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -15,12 +15,12 @@ _VERSIONS = frozenset({None, "", "1", "1.0", "v1", "v1.0"})
 _SHOWN = 8
 
 
-class NoMessage(ValueError):
-    """A value is no message of the type asked for.
+class NotAMessage(ValueError):
+    """A value is not a message of the requested type.
 
     Args:
-        problem: Why, for the model.
-        near: It is of this type all the same.
+        problem: The reason, for the model.
+        near: True if it has the requested type nevertheless.
     """
 
     def __init__(self, problem: str, *, near: bool) -> None:
@@ -29,31 +29,31 @@ class NoMessage(ValueError):
         self.near = near
 
 
-def opened(value: object, returns: type[M]) -> M:
-    """The message in an envelope.
+def open_envelope(value: object, returns: type[M]) -> M:
+    """Parse the message in an envelope.
 
     Args:
         value: Strings, lists and mappings.
-        returns: The type asked for.
+        returns: The requested type.
 
     Raises:
-        NoMessage: it is of another type or version, or the payload does not fit.
+        NotAMessage: The type or version differs, or the payload is invalid.
     """
-    problem, near = "it is no mapping with a type", False
+    problem, near = "it is not a mapping with a type", False
     for fields in _mappings(value):
-        said = snake(str(fields.get("type", "")))
-        if said not in {returns.type, *returns.types_too}:
-            problem = problem if near else f"its type is {said!r}"
+        kind = snake(str(fields.get("type", "")))
+        if kind not in {returns.type, *returns.types_too}:
+            problem = problem if near else f"its type is {kind!r}"
             continue
         try:
             return _validated(fields, returns)
-        except NoMessage as error:
+        except NotAMessage as error:
             problem, near = error.problem, True
-    raise NoMessage(problem, near=near)
+    raise NotAMessage(problem, near=near)
 
 
 def _mappings(value: object) -> Iterator[dict[str, object]]:
-    """The mapping itself, and what stands alone in a list or under a single key."""
+    """Yield the mapping itself, and a mapping that is the only entry of a list or mapping."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, Mapping):
@@ -68,19 +68,25 @@ def _mappings(value: object) -> Iterator[dict[str, object]]:
 def _validated(fields: dict[str, object], returns: type[M]) -> M:
     version = fields.get("version")
     if (version if version is None else str(version).strip().lower()) not in _VERSIONS:
-        raise NoMessage(f"its version is not {VERSION}", near=True)
-    outside = {key: entry for key, entry in fields.items() if key not in {"type", "version", "payload"}}
+        raise NotAMessage(f"its version is not {VERSION}", near=True)
+    outside = {
+        key: entry for key, entry in fields.items() if key not in {"type", "version", "payload"}
+    }
+    # Some models put the fields beside `type` instead of into `payload`.
     payload = fields.get("payload", outside)
     if not isinstance(payload, Mapping):
-        raise NoMessage("its payload is no mapping", near=True)
+        raise NotAMessage("its payload is not a mapping", near=True)
     try:
         return returns.model_validate(payload)
     except ValidationError as error:
-        raise NoMessage(_words(error), near=True) from error
+        raise NotAMessage(_words(error), near=True) from error
 
 
 def _words(error: ValidationError) -> str:
-    """What the validator says, without what was written."""
+    """Return the validator's messages, without the model's input."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    parts = (f"{'.'.join(str(part) for part in one['loc']) or 'payload'}: {one['msg']}" for one in found[:_SHOWN])
+    parts = (
+        f"{'.'.join(str(part) for part in one['loc']) or 'payload'}: {one['msg']}"
+        for one in found[:_SHOWN]
+    )
     return "; ".join(parts)

@@ -1,8 +1,8 @@
-"""A message found in whatever a model wrote: every candidate is looked at, the last valid one of the best class wins.
+"""Find a message in a model's text: the last valid candidate of the best class wins.
 
-Classes, best first: YAML blocks, other blocks, the whole text without stray backticks, what follows a line that begins
-with `type:`, a JSON object. Command-line agents print banners and repeat the question, so what stands in the question
-itself is no answer.
+Classes, best first: YAML blocks, other blocks, the whole text without stray backticks, text after a
+line with `type:`, a JSON object. Command-line agents print banners and repeat the question, so a
+message from the question is no answer.
 """
 
 import re
@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from bot.llm.protocol.envelope import NoMessage, opened
+from bot.llm.protocol.envelope import NotAMessage, open_envelope
 from bot.llm.protocol.messages import Message
-from bot.llm.protocol.strings import TEXT_CAP, StringsError, of_json, read
+from bot.llm.protocol.strings import TEXT_CAP, StringsError, parse_json, read
 from sandbox.gate.strip import HIDDEN, strip
 
 M = TypeVar("M", bound=Message)
 
 CAP = 262_144
-"""Characters of an answer that are looked at: a quarter at its head, the rest at its end."""
+"""Maximum number of characters examined: a quarter at the beginning, the rest at the end."""
 CANDIDATES = 16
-"""Of each class, counted from the end."""
+"""Maximum number of candidates of each class, counted from the end."""
 FENCES = 200
-"""Lines that begin or end a block, counted from the end."""
+"""Maximum number of fence lines, counted from the end."""
 PARSED = 24_576
-"""Characters that are parsed for one answer."""
+"""Maximum number of characters parsed for one answer."""
 _THOUGHTS = re.compile(r"<(/?)(?:think|thinking|reasoning)>")
 _FENCE = re.compile(r"^([ \t]*+)(`{3,}+|~{3,}+)[ \t]*+([\w+-]*+)[^`\n]*+$", re.MULTILINE)
 _YAML = frozenset({"yaml", "yml"})
@@ -36,13 +36,13 @@ _INDENT = re.compile(r"^[ \t\u00a0\u3000]+", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Extracted(Generic[M]):
-    """What was found."""
+    """Result of the extraction."""
 
     message: M | None
     problem: str = ""
-    """Why there is none, for the model."""
+    """Reason for a missing message, for the model."""
     closed: bool = True
-    """Something says that the message ends where it ends: an answer that was cut off has none of that."""
+    """True if the end of the message is marked, so that the answer was not cut off."""
 
 
 @dataclass(frozen=True)
@@ -53,24 +53,25 @@ class _Candidate:
 
 
 def extract(text: str, returns: type[M], *, echoed: str = "") -> Extracted[M]:
-    """The message in an answer.
+    """Extract the message from an answer.
 
     Args:
-        text: The answer; hostile.
-        returns: The type asked for.
-        echoed: The question: a message that stands in it is no answer.
+        text: The answer; untrusted.
+        returns: The requested type.
+        echoed: The question; a message that it contains is no answer.
     """
     problem, near = f"it holds no YAML block with `type: {returns.type}`", False
     repeated: list[M] | None = None
     for candidate, found in _read(text):
         try:
-            message = opened(found, returns)
-        except NoMessage as error:
+            message = open_envelope(found, returns)
+        except NotAMessage as error:
             if error.near and not near:
                 problem, near = error.problem, True
             continue
         if repeated is None:
             repeated = list(_messages(echoed, returns)) if echoed else []
+        # Command-line agents echo the prompt, whose examples are valid messages.
         if message not in repeated:
             return Extracted(message, closed=candidate.closed)
         problem, near = "it repeats a message of the question", True
@@ -78,7 +79,7 @@ def extract(text: str, returns: type[M], *, echoed: str = "") -> Extracted[M]:
 
 
 def prepared(text: str) -> list[str]:
-    """The parts of an answer that are looked at, without thoughts, escapes and hidden characters.
+    """Return the examined parts of an answer, without thoughts, escapes and hidden characters.
 
     Args:
         text: The answer.
@@ -88,16 +89,16 @@ def prepared(text: str) -> list[str]:
 
 
 def _messages(text: str, returns: type[M]) -> Iterator[M]:
-    """Every message of a type in a text."""
+    """Yield every message of a type in a text."""
     for _, found in _read(text):
         try:
-            yield opened(found, returns)
-        except NoMessage:
+            yield open_envelope(found, returns)
+        except NotAMessage:
             continue
 
 
 def _read(text: str) -> Iterator[tuple[_Candidate, object]]:
-    """Every candidate that can be read, the best first."""
+    """Yield every parsed candidate, the best first."""
     budget = PARSED
     for candidates in _classes(prepared(text)):
         for candidate in reversed(candidates[-CANDIDATES:]):
@@ -114,11 +115,15 @@ def _read(text: str) -> Iterator[tuple[_Candidate, object]]:
 
 
 def _classes(parts: list[str]) -> Iterator[list[_Candidate]]:
-    """The candidates of each class, in the order in which they stand."""
+    """Yield the candidates of each class, in text order."""
     blocks = [block for part in parts for block in _blocks(part)]
     yield [candidate for info, candidate in blocks if info in _YAML]
     yield [candidate for info, candidate in blocks if info not in _YAML]
-    yield [_Candidate(_without_ticks(part), part.rstrip().endswith("}")) for part in parts if len(part) < 2 * TEXT_CAP]
+    yield [
+        _Candidate(_without_ticks(part), part.rstrip().endswith("}"))
+        for part in parts
+        if len(part) < 2 * TEXT_CAP
+    ]
     yield [candidate for part in parts for candidate in _from_type_lines(part)]
     yield [
         _Candidate(part[found.start() : found.start() + TEXT_CAP], closed=True, read=_json)
@@ -135,7 +140,7 @@ def _visible(text: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """The text without what a model thought aloud; a thought that was never ended is one to the end."""
+    """Remove a model's thoughts; an unclosed thought extends to the end."""
     kept: list[str] = []
     at = depth = 0
     for mark in _THOUGHTS.finditer(text):
@@ -144,7 +149,7 @@ def _without_thoughts(text: str) -> str:
                 kept.append(text[at : mark.start()])
             depth += 1
         elif depth == 0:
-            kept.clear()  # some servers leave out the opening mark
+            kept.clear()  # some servers omit the opening mark
         else:
             depth -= 1
         at = mark.end()
@@ -152,17 +157,21 @@ def _without_thoughts(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Indentation in spaces."""
-    return _INDENT.sub(lambda found: found[0].replace("\t", "  ").replace("\u00a0", " ").replace("\u3000", " "), text)
+    """Convert indentation to spaces."""
+    return _INDENT.sub(
+        lambda found: found[0].replace("\t", "  ").replace("\u00a0", " ").replace("\u3000", " "),
+        text,
+    )
 
 
 def _blocks(text: str) -> list[tuple[str, _Candidate]]:
-    """Every block between fences; a fence with a word after it begins a new one, wherever it stands."""
+    """Return all fenced blocks; a fence with a language always begins a new block."""
     found: list[tuple[str, _Candidate]] = []
     opening: re.Match[str] | None = None
     for fence in list(_FENCE.finditer(text))[-FENCES:]:
         if opening is not None:
             closes = not fence[3] and fence[2].startswith(opening[2])
+            # A fence with more indentation is content of the block.
             if len(fence[1]) > len(opening[1]) or not (closes or fence[3]):
                 continue
             found.append(_block(text, opening, fence.start(), closed=closes))
@@ -176,33 +185,41 @@ def _blocks(text: str) -> list[tuple[str, _Candidate]]:
 
 def _block(text: str, opening: re.Match[str], end: int, *, closed: bool) -> tuple[str, _Candidate]:
     body = text[opening.end() + 1 : min(end, opening.end() + 2 + TEXT_CAP)]
-    return opening[3].lower(), _Candidate(_dedented(body.split("\n"), len(opening[1])), closed=closed)
+    return opening[3].lower(), _Candidate(
+        _dedented(body.split("\n"), len(opening[1])), closed=closed
+    )
 
 
 def _dedented(lines: list[str], indent: int) -> str:
-    """Lines of a block that is itself indented."""
+    """Remove the indentation of a block."""
     return "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines)
 
 
 def _from_type_lines(text: str) -> Iterator[_Candidate]:
-    """From each such line to the next one, or to a line that stands further out."""
+    """Yield the text from each `type:` line to the next one, or to a line with less indentation."""
     starts = list(_TYPE_LINE.finditer(text))[-CANDIDATES:]
     ends = [found.start() for found in starts[1:]] + [len(text)]
     for found, end in zip(starts, ends, strict=False):
         indent = len(found[1])
         lines = text[found.start() : min(end, found.start() + TEXT_CAP)].split("\n")
         inside = next(
-            (number for number, line in enumerate(lines) if number and line.strip() and line[:indent].strip()),
+            (
+                number
+                for number, line in enumerate(lines)
+                if number and line.strip() and line[:indent].strip()
+            ),
             len(lines),
         )
         yield _Candidate(_without_ticks(_dedented(lines[:inside], indent)))
 
 
 def _without_ticks(text: str) -> str:
-    """Lines without the backticks they begin or end with."""
+    """Remove backticks at the beginning and end of lines."""
     if "`" not in text:
         return text.strip("\n")
-    return "\n".join(_line_without_ticks(line) if "`" in line else line for line in text.split("\n")).strip("\n")
+    return "\n".join(
+        _line_without_ticks(line) if "`" in line else line for line in text.split("\n")
+    ).strip("\n")
 
 
 def _line_without_ticks(line: str) -> str:
@@ -215,4 +232,4 @@ def _line_without_ticks(line: str) -> str:
 
 
 def _json(text: str) -> list[object]:
-    return [of_json(text)]
+    return [parse_json(text)]

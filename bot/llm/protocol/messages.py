@@ -1,7 +1,7 @@
-"""The messages of the protocol: what a model's answer to each kind of question holds.
+"""Messages of the protocol: a model's answer to each kind of question.
 
-A message is not the mission's own value: a missing score stays None (unknown), and nothing in it has been weighed
-against the rules. The stages make their values of it.
+A message is not a domain value: a missing score is None (unknown), and nothing has been validated
+against the rules. The stages convert messages to domain values.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from bot.domain.decision import Action, Decision, WorkerCall
 from bot.domain.lesson import Insight, SuggestedImprovement
 from bot.domain.plan import AcceptanceCriterion, CriterionType, PlanStep
 from bot.domain.verdict import MAX_THOUGHT_PASSES, CritiqueIssue, Recommendation
-from bot.llm.protocol.tidy import first_integer, score, snake, tidied
+from bot.llm.protocol.tidy import first_integer, normalize, score, snake
 from sandbox.types import Frozen
 
 
@@ -28,33 +28,38 @@ def _passes(value: object) -> object:
 
 
 Score = Annotated[float | None, BeforeValidator(score)]
-"""Between 0 and 1; None is unknown, and 0.0 is a score."""
+"""Between 0 and 1; None means unknown, 0.0 is a score."""
 Adjustment = Annotated[float | None, BeforeValidator(_adjustment)]
-"""Between -1 and 1; None is unknown."""
+"""Between -1 and 1; None means unknown."""
 Passes = Annotated[int | None, BeforeValidator(_passes)]
-"""Of thinking; None is unknown."""
+"""Number of thinking passes; None means unknown."""
 _NO = frozenset({False, "false", "no", "n", "off", "0", "f"})
-"""How a model writes that something does not hold."""
+"""Values that models use for false."""
 Line = Annotated[int, BeforeValidator(first_integer), Field(ge=1)]
 
 
 def _numbered(entries: object) -> list[tuple[int, dict[str, Any]]]:
-    """Entries that are mappings, each with its place."""
+    """Return the entries that are mappings, with their positions from 1."""
     listed = entries if isinstance(entries, list) else []
-    return [(number, entry) for number, entry in enumerate(listed, start=1) if isinstance(entry, dict)]
+    return [
+        (number, entry) for number, entry in enumerate(listed, start=1) if isinstance(entry, dict)
+    ]
 
 
 class Message(BaseModel):
-    """A payload. Names may be in camel case, unknown fields are dropped, lists and texts are capped."""
+    """Base of payloads.
+
+    Names may be in camel case, unknown fields are dropped, and lists and texts are capped.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     type: ClassVar[str]
-    """As the envelope says it."""
+    """Name of the type in the envelope."""
     types_too: ClassVar[tuple[str, ...]] = ()
     """Other names of the type."""
     opened: ClassVar[tuple[str, ...]] = ()
-    """Mappings whose entries may as well stand one level deeper."""
+    """Fields whose mapping is merged into the payload."""
     renamed: ClassVar[Mapping[str, str]] = {}
     """Other names of fields."""
 
@@ -67,42 +72,46 @@ class Message(BaseModel):
         for key in [key for key in value if snake(str(key)) in cls.opened]:
             inner = flat.pop(key)
             flat = {**inner, **flat} if isinstance(inner, Mapping) else flat
-        return cls._completed(tidied(cls, flat, cls.renamed), flat)
+        return cls._completed(normalize(cls, flat, cls.renamed), flat)
 
     @classmethod
-    def _completed(cls, found: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields with what may be left out or stand elsewhere in `said`."""
-        _ = said
+    def _completed(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Fill in fields that may be missing, or elsewhere in `payload`."""
+        _ = payload
         return found
 
 
 class Wanted(Frozen):
-    """What a model asks to be shown before it goes on."""
+    """Files and symbols that a model asks to see."""
 
     files: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
-    """`Cart.total`, `parse`."""
+    """Names such as `Cart.total` or `parse`."""
 
 
 class PlanTask(Message):
-    """`plan_task`: what is to be done, and when it is done."""
+    """`plan_task`: a goal, steps and acceptance criteria."""
 
     type = "plan_task"
     types_too = ("decompose",)
     opened = ("task", "plan")
-    renamed: ClassVar[Mapping[str, str]] = {"id": "task_id", "criteria": "acceptance_criteria", "title": "goal"}
+    renamed: ClassVar[Mapping[str, str]] = {
+        "id": "task_id",
+        "criteria": "acceptance_criteria",
+        "title": "goal",
+    }
 
     task_id: str = ""
     goal: str = ""
-    """Empty where the model leaves it to us."""
+    """Empty if the model leaves it to us."""
     steps: tuple[PlanStep, ...] = ()
     confidence: Score = None
     acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
-    """None of them passed: nothing has been tried yet."""
+    """None of them passed, because nothing has been tried yet."""
 
     @override
     @classmethod
-    def _completed(cls, found: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    def _completed(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
         for number, step in _numbered(found.get("steps")):
             step.setdefault("id", f"S-{number}")
             step.setdefault("order", number)
@@ -121,14 +130,14 @@ class PlanTask(Message):
 
 
 class CriterionUpdate(Frozen):
-    """What a model thinks of a criterion, or one it would add."""
+    """A model's opinion on a criterion, or a new criterion."""
 
     id: str = ""
     description: str = ""
     type: CriterionType | None = None
     critical: bool | None = None
     passed: bool | None = None
-    """An opinion: of what runs decide it changes nothing."""
+    """An opinion. It has no effect on criteria decided by runs."""
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:
@@ -149,27 +158,27 @@ class NextStep(Message):
 
     decision: Decision
     worker_call: WorkerCall | None = None
-    """Only with run_worker; None also where the model named no worker."""
+    """Set only with run_worker; None also if the model named no worker."""
     updated_acceptance_criteria: tuple[CriterionUpdate, ...] = ()
     context: Wanted = Wanted()
-    """With retry_with_context."""
+    """Set with retry_with_context."""
 
     @override
     @classmethod
-    def _completed(cls, found: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-        decision = found.get("decision", said.get("action"))
+    def _completed(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+        decision = found.get("decision", payload.get("action"))
         if isinstance(decision, str):
-            decision = tidied(Decision, {"action": decision, "reason": said.get("reason")})
+            decision = normalize(Decision, {"action": decision, "reason": payload.get("reason")})
         if isinstance(decision, dict):
             decision.setdefault("reason", "")
-            # Whoever is held to a schema names a worker in any case: it counts with run_worker only.
+            # With a strict schema, a model always names a worker; it counts only with run_worker.
             if decision.get("action") != Action.RUN_WORKER:
                 found.pop("worker_call", None)
         return found if decision is None else {**found, "decision": decision}
 
 
 class SuspectNamed(Frozen):
-    """A place a model suspects."""
+    """A place that a model suspects."""
 
     file: str = Field(min_length=1)
     line: Line
@@ -178,7 +187,7 @@ class SuspectNamed(Frozen):
 
 
 class AnalyzeFailure(Message):
-    """`analyze_failure`: what is broken and where."""
+    """`analyze_failure`: cause and suspects of a failure."""
 
     type = "analyze_failure"
     opened = ("analysis", "diagnosis")
@@ -192,7 +201,7 @@ class AnalyzeFailure(Message):
 
 
 class ProposeFix(Message):
-    """`propose_fix`: about a change; the change itself stands outside, in edit blocks."""
+    """`propose_fix`: description of a change. The change is sent separately, in edit blocks."""
 
     type = "propose_fix"
     types_too = ("fix",)
@@ -202,7 +211,7 @@ class ProposeFix(Message):
     explanation: str = ""
     confidence: Score = None
     context: Wanted = Wanted()
-    """What it would have to see to do better."""
+    """Context that would help the model to do better."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -212,13 +221,14 @@ class ProposeFix(Message):
 
 
 class CritiquePlan(Message):
-    """`critique_plan`: a plan, scored."""
+    """`critique_plan`: scores of a plan."""
 
     type = "critique_plan"
     types_too = ("critique",)
     opened = ("critique", "scores")
     renamed: ClassVar[Mapping[str, str]] = {
-        f"{aspect}_score": aspect for aspect in ("overall", "feasibility", "correctness", "efficiency", "safety")
+        f"{aspect}_score": aspect
+        for aspect in ("overall", "feasibility", "correctness", "efficiency", "safety")
     }
 
     overall: Score = None
@@ -240,7 +250,7 @@ class CritiquePlan(Message):
 
 
 class CritiqueChange(Message):
-    """`critique_change`: a change, scored before it is handed over."""
+    """`critique_change`: score of a change before it is delivered."""
 
     type = "critique_change"
     opened = ("critique",)
@@ -255,11 +265,11 @@ class CritiqueChange(Message):
     justification: str = Field(min_length=1)
     issues: tuple[str, ...] = ()
     updated_acceptance_criteria: tuple[CriterionUpdate, ...] = ()
-    """Of the criteria that the model added itself: whether they hold."""
+    """Status of the criteria that the model added itself."""
 
 
 class AssessLive(Message):
-    """`assess_live`: a thought, judged just after it was thought."""
+    """`assess_live`: assessment of a thought immediately after it."""
 
     type = "assess_live"
     types_too = ("live_assessment",)
@@ -273,12 +283,15 @@ class AssessLive(Message):
 
 
 class EvaluateReasoning(Message):
-    """`evaluate_reasoning`: the way from failure to plan, questioned."""
+    """`evaluate_reasoning`: assessment of the reasoning from failure to plan."""
 
     type = "evaluate_reasoning"
     types_too = ("meta_evaluation",)
     opened = ("evaluation", "meta_evaluation")
-    renamed: ClassVar[Mapping[str, str]] = {"confidence": "confidence_in_reasoning", "quality": "reasoning_quality"}
+    renamed: ClassVar[Mapping[str, str]] = {
+        "confidence": "confidence_in_reasoning",
+        "quality": "reasoning_quality",
+    }
 
     reasoning_quality: Score = None
     confidence_in_reasoning: Score = None
@@ -290,14 +303,19 @@ class EvaluateReasoning(Message):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        said = (self.reasoning_quality, self.confidence_in_reasoning, self.should_replan, self.should_think_deeper)
-        if all(one is None for one in said):
+        answers = (
+            self.reasoning_quality,
+            self.confidence_in_reasoning,
+            self.should_replan,
+            self.should_think_deeper,
+        )
+        if all(one is None for one in answers):
             raise ValueError("an evaluation has a score, should_replan or should_think_deeper")
         return self
 
 
 class Reflect(Message):
-    """`reflect`: a finished mission, looked back at."""
+    """`reflect`: review of a finished mission."""
 
     type = "reflect"
     types_too = ("reflection",)
@@ -316,6 +334,37 @@ class Reflect(Message):
         return self
 
 
+class AnalyzeTarget(Message):
+    """`analyze_target`: one concrete improvement of a file that is not red."""
+
+    type = "analyze_target"
+    opened = ("analysis", "improvement")
+    renamed: ClassVar[Mapping[str, str]] = {"reason": "problem", "impact": "expected_impact"}
+
+    title: str = Field(min_length=1)
+    problem: str = ""
+    change: str = ""
+    expected_impact: str = ""
+    confidence: Score = None
+
+
+class ImplementImprovement(Message):
+    """`implement_improvement`: description of a change, which is sent in edit blocks."""
+
+    type = "implement_improvement"
+    opened = ("improvement",)
+
+    title: str = ""
+    explanation: str = ""
+    confidence: Score = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.title or self.explanation):
+            raise ValueError("an improvement has a title or an explanation")
+        return self
+
+
 MESSAGES: tuple[type[Message], ...] = (
     PlanTask,
     NextStep,
@@ -326,5 +375,7 @@ MESSAGES: tuple[type[Message], ...] = (
     AssessLive,
     EvaluateReasoning,
     Reflect,
+    AnalyzeTarget,
+    ImplementImprovement,
 )
-"""Every message there is."""
+"""All message types."""

@@ -1,4 +1,4 @@
-"""The JSON schema of a message in its envelope, for servers that hold a model to one."""
+"""JSON schema of a message with its envelope, for servers with structured output."""
 
 from typing import Any
 
@@ -7,16 +7,19 @@ from bot.llm.protocol.messages import Message
 _KEPT = frozenset({"type", "enum", "const", "items", "anyOf", "minimum", "maximum"})
 
 
-def schema_of(returns: type[Message]) -> dict[str, Any]:
-    """Strict: no other properties, all of them required, nothing refers to anything else.
+def build_schema(returns: type[Message]) -> dict[str, Any]:
+    """Return a strict schema: closed objects, all properties required, no references.
 
     Args:
-        returns: The type asked for.
+        returns: The message type.
     """
     schema = returns.model_json_schema()
     payload = _plain(schema, schema.get("$defs", {}))
     return _object(
-        {"type": {"type": "string", "enum": [returns.type]}, "version": {"type": "integer", "enum": [1]}}
+        {
+            "type": {"type": "string", "enum": [returns.type]},
+            "version": {"type": "integer", "enum": [1]},
+        }
         | {"payload": payload}
     )
 
@@ -31,11 +34,18 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """A schema without references, titles and defaults. A mapping of anything has no place in a strict schema."""
+    """Return a schema without references, titles and defaults.
+
+    Free-form mappings are omitted, because strict schemas do not support them.
+    """
     if "$ref" in schema:
         return _plain(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "properties" in schema:
-        named = {name: _plain(one, definitions) for name, one in schema["properties"].items() if not _is_free(one)}
+        named = {
+            name: _plain(one, definitions)
+            for name, one in schema["properties"].items()
+            if not _is_free(one)
+        }
         return _object(named)
     plain = {name: value for name, value in schema.items() if name in _KEPT}
     if "items" in plain:

@@ -1,4 +1,4 @@
-"""YAML and JSON as strings, lists and mappings: every scalar stays what was written, and nothing refers to another."""
+"""Parse YAML and JSON as strings, lists and mappings, without type conversion or references."""
 
 import json
 import re
@@ -19,11 +19,11 @@ _KEY = re.compile(r"""["']?\w[\w -]{0,60}["']?:(?:\s|$)|[-{}\[\]]|---|\.\.\.|#""
 
 
 class StringsError(MetaAgentError):
-    """A text is no YAML that we take.
+    """A text is not valid YAML, or exceeds a limit.
 
     Args:
-        message: What is wrong.
-        line: Where, counted from 0.
+        message: The problem.
+        line: Its line, from 0.
     """
 
     fault = Fault.PROVIDER
@@ -34,24 +34,25 @@ class StringsError(MetaAgentError):
 
 
 def read(text: str) -> list[object]:
-    """The documents in a text that somebody wrote by hand.
+    """Parse the documents of a handwritten text.
 
-    A value that YAML would take for markup is quoted, and prose that follows the last document is left out. Inside a
-    document nothing is left out.
+    Values that YAML would read as markup are quoted, and prose after the last document is dropped.
+    Nothing inside a document is dropped.
 
-    Args:
+    text: YAML or JSON.
         text: YAML or JSON.
 
-    Raises:
+    StringsError: It is neither, or exceeds a limit.
         StringsError: it is neither, or beyond a cap.
     """
     if text.lstrip().startswith("{"):
         try:
-            return [of_json(text)]
+            return [parse_json(text)]
         except StringsError:
-            pass  # it may still be YAML, whose mappings begin so too
+            pass  # it may still be YAML with a flow mapping
     lines = text.split("\n")
     mended: set[int] = set()
+    # Each repair parses the text again; this bounds the total work.
     left = len(text) + 6 * _STEP
     while left > 0:
         try:
@@ -60,57 +61,64 @@ def read(text: str) -> list[object]:
             left -= _STEP + sum(len(line) for line in lines[: error.line + 1])
             if not _repaired(lines, error.line, mended):
                 raise
-    raise StringsError("there are too many mistakes in it")
+    raise StringsError("it has too many errors")
 
 
 def documents(text: str) -> list[object]:
-    """The documents of a YAML stream; scalars are strings, and what is empty or `null` is None.
+    """Parse the documents of a YAML stream; empty values and `null` become None.
 
-    Args:
+    text: YAML.
         text: YAML.
 
-    Raises:
-        StringsError: it is none, it is too long or too deep, or it holds an anchor, an alias or a tag.
+    StringsError: It is invalid, too long or too deep, or has an anchor, alias or tag.
+        StringsError: It is invalid, too long or too deep, or has an anchor, alias or tag.
     """
     if len(text) > TEXT_CAP:
         raise StringsError(f"it is longer than {TEXT_CAP} characters")
+    # The C parser cannot encode lone surrogates.
     plain = text.encode("utf-8", "replace").decode()
     builder = _Builder()
     try:
         for event in yaml.parse(plain, Loader=_LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        scanning = (error.context or "").startswith("while scanning") and error.context_mark is not None
+        # A scan error is caused where the scan began, not where it stopped.
+        scanning = (error.context or "").startswith(
+            "while scanning"
+        ) and error.context_mark is not None
         mark = error.context_mark if scanning else error.problem_mark
-        raise StringsError(str(error.problem or "it is no YAML"), mark.line if mark else 0) from error
+        raise StringsError(
+            str(error.problem or "it is not YAML"), mark.line if mark else 0
+        ) from error
     except yaml.YAMLError as error:
-        raise StringsError("it is no YAML") from error
+        raise StringsError("it is not YAML") from error
     return builder.found
 
 
-def of_json(text: str) -> object:
-    """The JSON value a text begins with, in the same form; what follows it is left out.
+def parse_json(text: str) -> object:
+    """Parse the JSON value at the beginning of a text; the rest is dropped.
 
-    Args:
+    text: JSON.
         text: JSON.
 
-    Raises:
+    StringsError: It is invalid, or exceeds a limit.
         StringsError: it is none, or beyond a cap.
     """
+    # Numbers stay text, as in YAML; the validator converts them.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
     try:
         value, _ = decoder.raw_decode(text[:TEXT_CAP].lstrip())
     except (ValueError, RecursionError) as error:
-        raise StringsError("it is no JSON") from error
+        raise StringsError("it is not JSON") from error
     left = [NODE_CAP]
     return _plain(value, DEPTH_CAP, left)
 
 
 def _plain(value: Any, depth: int, left: list[int]) -> object:
-    """A decoded value without anything but strings; checked against the caps."""
+    """Convert the scalars of a decoded value to strings, within the limits."""
     left[0] -= 1
     if depth < 0 or left[0] < 0:
-        raise StringsError("it is nested too deeply or holds too much")
+        raise StringsError("it is nested too deeply or has too many values")
     if isinstance(value, dict):
         return {str(key): _plain(entry, depth - 1, left) for key, entry in value.items()}
     if isinstance(value, list):
@@ -121,7 +129,7 @@ def _plain(value: Any, depth: int, left: list[int]) -> object:
 
 
 class _Builder:
-    """Makes values of events, without recursion; the caps end a hostile text at once."""
+    """Builds values from YAML events without recursion; the limits stop hostile input early."""
 
     def __init__(self) -> None:
         self.found: list[object] = []
@@ -130,10 +138,14 @@ class _Builder:
         self._nodes = 0
 
     def take(self, event: Any) -> None:
-        """One more event."""
+        """Process an event."""
         line = event.start_mark.line if event.start_mark is not None else 0
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None):
-            raise StringsError("anchors, aliases and tags are not taken", line)
+        if (
+            isinstance(event, yaml.AliasEvent)
+            or getattr(event, "anchor", None)
+            or getattr(event, "tag", None)
+        ):
+            raise StringsError("anchors, aliases and tags are not supported", line)
         if isinstance(event, yaml.ScalarEvent):
             plain = event.implicit[0]
             self._add(None if plain and event.value in _NULLS else event.value, line)
@@ -155,7 +167,7 @@ class _Builder:
     def _add(self, value: object, line: int) -> None:
         self._nodes += 1
         if self._nodes > NODE_CAP:
-            raise StringsError("it holds too much", line)
+            raise StringsError("it has too many values", line)
         if not self._open:
             self.found.append(value)
             return
@@ -164,7 +176,7 @@ class _Builder:
             inside.append(value)
         elif self._keys[-1] is None:
             if value is not None and not isinstance(value, str):
-                raise StringsError("a key is a word", line)
+                raise StringsError("a key must be a string", line)
             self._keys[-1] = value or ""
         else:
             inside[self._keys[-1]] = value
@@ -172,11 +184,12 @@ class _Builder:
 
 
 def _repaired(lines: list[str], line: int, mended: set[int]) -> bool:
-    """Change the lines so that the mistake is gone: the prose after the document, or a value that needs quotes."""
+    """Repair an error: drop prose after the document, or quote a value."""
     line = min(line, len(lines) - 1)
     if (cut := _prose(lines, line)) is not None:
         del lines[cut:]
         return True
+    # Each line is quoted only once; another error in it is final.
     if line in mended or (found := _VALUE.match(lines[line])) is None:
         return False
     mended.add(line)
@@ -186,7 +199,7 @@ def _repaired(lines: list[str], line: int, mended: set[int]) -> bool:
 
 
 def _prose(lines: list[str], line: int) -> int | None:
-    """Where prose begins that the mistake is in: at the margin, after a document, with no key in front."""
+    """Return the line at which unindented prose begins, if the error is in it."""
     while line > 0 and (not lines[line] or lines[line][0].isspace()):
         line -= 1
     return line if line > 0 and not _KEY.match(lines[line]) else None

@@ -1,4 +1,4 @@
-"""What a model wrote, brought into the shape a type asks for: its names, its lists, its words; nothing is invented."""
+"""Normalize a model's values for a type: names, lists and words. No value is invented."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,32 +11,34 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 TEXT_CAP = 4_000
-"""Characters of one text; the rest is dropped."""
+"""Maximum length of a text, in characters; the rest is dropped."""
 LIST_CAP = 50
-"""Entries of one list; the rest is dropped."""
+"""Maximum number of list entries; the rest is dropped."""
 
-_UNKNOWN = frozenset({"", "-", "?", "~", "null", "none", "nil", "n/a", "na", "unknown", "nan", "tbd"})
+_UNKNOWN = frozenset(
+    {"", "-", "?", "~", "null", "none", "nil", "n/a", "na", "unknown", "nan", "tbd"}
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s_-]+")
 _PLACE = re.compile(r"<[^<>\n]{1,200}>")
-"""A place of an example that was not filled."""
+"""An unfilled placeholder of an example."""
 _INTEGER = re.compile(r"\d{1,9}")
 
 
-def tidied(
+def normalize(
     kind: type[BaseModel], value: Mapping[Any, Any], renamed: Mapping[str, str] | None = None
 ) -> dict[str, object]:
-    """A mapping with the fields of a type only, their names in snake case, their values in its shapes.
+    """Normalize a mapping: fields of the type only, snake-case names, converted values.
 
     Args:
-        kind: The type that is to be validated next.
-        value: Of strings, lists and mappings.
+        kind: The type that validates it next.
+        value: Strings, lists and mappings.
         renamed: Other names of fields.
     """
     found: dict[str, object] = {}
     for key, entry in value.items():
-        said = snake(str(key))
-        name = (renamed or {}).get(said, said)
+        snake_key = snake(str(key))
+        name = (renamed or {}).get(snake_key, snake_key)
         field = kind.model_fields.get(name)
         if field is not None and name not in found and not _is_missing(entry):
             found[name] = _fitted(field.annotation, entry)
@@ -44,17 +46,17 @@ def tidied(
 
 
 def snake(name: str) -> str:
-    """`shouldContinue`, `Should continue` and `should-continue` are `should_continue`."""
+    """Convert `shouldContinue`, `Should continue` and `should-continue` to `should_continue`."""
     return _SEPARATORS.sub("_", _CAMEL.sub("_", name[:100].strip())).lower()
 
 
 def score(value: object, *, low: float = 0.0, high: float = 1.0) -> object:
-    """A score between the bounds; what says that it is not known is None, and 0.0 is a score.
+    """Parse a score and clamp it; words for unknown become None, 0.0 is a score.
 
     Args:
-        value: `0.8`, `80%`, `8/10`; anything else is left for the validator to refuse.
-        low: Least value.
-        high: Greatest value.
+        value: `0.8`, `80%` or `8/10`; other values are left for the validator to reject.
+        low: Minimum.
+        high: Maximum.
     """
     if value is None or isinstance(value, int | float):
         number = value
@@ -72,18 +74,18 @@ def score(value: object, *, low: float = 0.0, high: float = 1.0) -> object:
 
 
 def first_integer(value: object) -> object:
-    """The first whole number in a text: `12-15` is line 12."""
+    """Return the first integer in a text: 12 for `12-15`."""
     found = _INTEGER.search(value) if isinstance(value, str) else None
     return int(found.group()) if found else value
 
 
-def text_of(value: object) -> str:
-    """A text, whatever was written for one; capped."""
+def to_text(value: object) -> str:
+    """Convert any value to a bounded text."""
     if isinstance(value, Mapping):
-        parts = (f"{key}: {text_of(entry)}" for key, entry in islice(value.items(), LIST_CAP))
+        parts = (f"{key}: {to_text(entry)}" for key, entry in islice(value.items(), LIST_CAP))
         return "\n".join(parts)[:TEXT_CAP]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return "\n".join(text_of(entry) for entry in value[:LIST_CAP])[:TEXT_CAP]
+        return "\n".join(to_text(entry) for entry in value[:LIST_CAP])[:TEXT_CAP]
     return "" if value is None else str(value).strip()[:TEXT_CAP]
 
 
@@ -95,7 +97,7 @@ def _number(text: str) -> float:
 
 
 def _fitted(annotation: Any, value: object) -> object:
-    """A value in the shape of an annotation, where it can be read so."""
+    """Convert a value to the shape of an annotation, if possible."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
@@ -106,35 +108,39 @@ def _fitted(annotation: Any, value: object) -> object:
         return [_fitted(get_args(annotation)[0], entry) for entry in _entries(value)]
     if origin is dict:
         entries = islice(value.items(), LIST_CAP) if isinstance(value, Mapping) else ()
-        return {str(key)[:100]: text_of(entry) for key, entry in entries}
+        return {str(key)[:100]: to_text(entry) for key, entry in entries}
     return _plain(annotation, value)
 
 
 def _plain(annotation: Any, value: object) -> object:
     if annotation is str:
-        return text_of(value)
+        return to_text(value)
     if annotation is bool and isinstance(value, str):
         return value.strip().lower()
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return tidied(annotation, value) if isinstance(value, Mapping) else value
+        return normalize(annotation, value) if isinstance(value, Mapping) else value
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return _chosen([str(choice.value) for choice in annotation], value)
     return value
 
 
 def _chosen(choices: Sequence[str], value: object) -> object:
-    """The choice that is meant: in other letters, with other separators."""
+    """Return the matching choice, ignoring case and separators."""
     meant = snake(str(value))
     return next((choice for choice in choices if snake(choice) == meant), value)
 
 
 def _entries(value: object) -> Sequence[object]:
-    """A list, where one entry or none may be written without being one."""
+    """Convert a value to a list; a single entry becomes a list of one."""
     if isinstance(value, str):
         return () if value.strip().lower() in _UNKNOWN else (value,)
     if isinstance(value, Mapping):
         return (value,)
-    return [entry for entry in value if not _is_missing(entry)][:LIST_CAP] if isinstance(value, Sequence) else ()
+    return (
+        [entry for entry in value if not _is_missing(entry)][:LIST_CAP]
+        if isinstance(value, Sequence)
+        else ()
+    )
 
 
 def _is_missing(value: object) -> bool:

@@ -1,1 +1,1 @@
-"""The providers by kind: openai-chat, anthropic, command-line agents, and those that need no model."""
+"""Model providers: openai-chat, anthropic, command-line agents, and some without a model."""

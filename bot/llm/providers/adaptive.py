@@ -1,22 +1,23 @@
-"""What servers do not take, learnt from their refusals: one request too many for each server, model and parameter."""
+"""Learn unsupported parameters from a server's errors, at the cost of one request for each."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 _REFUSING = re.compile(
-    r"n[o']t (support|allow|permit|available|accept|recogni)|unsupported|unrecogni[sz]ed|unknown|unexpected|deprecated"
-    r"|extra (inputs|fields)|invalid|incompatible|require|only the default|may only|must be",
+    r"n[o']t (support|allow|permit|available|accept|recogni)|unsupported|unrecogni[sz]ed"
+    r"|unknown|unexpected|deprecated|extra (inputs|fields)|invalid|incompatible|require"
+    r"|only the default|may only|must be",
     re.IGNORECASE,
 )
 
 
 class Adaptive:
-    """What one server has refused to take for one model; kept as long as the process.
+    """Parameters that one server has rejected for one model, for the lifetime of the process.
 
     Args:
-        optional: Parameters that we can do without, each with those that make no sense without it.
-        renames: Parameters that some servers know by another name.
+        optional: Parameters that may be dropped, each with those that depend on it.
+        renames: Parameters with another name on some servers.
     """
 
     def __init__(self, optional: Mapping[str, tuple[str, ...]], renames: Mapping[str, str]) -> None:
@@ -26,35 +27,37 @@ class Adaptive:
         self._renamed: dict[str, str] = {}
 
     def takes(self, parameter: str) -> bool:
-        """Whether it has not been refused."""
+        """Return True if the server has not rejected the parameter."""
         return parameter not in self._dropped
 
     def fit(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request as this server takes it.
+        """Adapt a request to the server.
 
         Args:
-            body: With every parameter under its usual name.
+            body: All parameters under their usual names.
         """
-        return {self._renamed.get(name, name): value for name, value in body.items() if self.takes(name)}
+        return {
+            self._renamed.get(name, name): value for name, value in body.items() if self.takes(name)
+        }
 
-    def hear(self, said: str) -> None:
-        """Learn from a refusal; a request that `fit` then makes otherwise is worth sending again.
+    def learn(self, error_text: str) -> None:
+        """Learn from an error. If `fit` then changes the request, it is worth sending again.
 
         Args:
-            said: The server's words: hostile, but all they can cost is a parameter we can do without.
+            error_text: The server's error; untrusted, but it can only drop optional parameters.
         """
-        if not _REFUSING.search(said):
+        if not _REFUSING.search(error_text):
             return
         for name, other in self._renames.items():
-            if _names(said, name) and other in said:
+            if _names(error_text, name) and other in error_text:
                 self._renamed[name] = other
         for name, along in self._optional.items():
-            if _names(said, name):
+            if _names(error_text, name):
                 self._dropped.update((name, *along))
 
 
-def _names(said: str, parameter: str) -> bool:
-    """Whether it is spoken of as a parameter: in quotes, or where its name begins a statement."""
+def _names(error_text: str, parameter: str) -> bool:
+    """Return True if a text names a parameter: quoted, or at the beginning of a statement."""
     quoted = rf"['\"`.]{parameter}[\\'\"`]"
     stated = rf"\b{parameter}\s*(:|param|is |are |was |may |must |can|require|does |do |only )"
-    return re.search(f"{quoted}|{stated}", said) is not None
+    return re.search(f"{quoted}|{stated}", error_text) is not None

@@ -1,4 +1,4 @@
-"""Where a model is served, and which key is sent there: a provider's own goes to that provider only."""
+"""Parse a model's address and choose its key; a provider's key is sent to that provider only."""
 
 import ipaddress
 import re
@@ -14,35 +14,42 @@ _ADDRESS = re.compile(r"@(?=https?:)")
 _KEY = re.compile(r"[!-~]+")
 
 
-def addressed(kind: str, rest: str, options: ChatOptions, *, usual: str = "") -> tuple[str, str, SecretStr | None]:
-    """The model, its address where one is named, and the key that is sent there: a provider's own goes nowhere else.
+def addressed(
+    kind: str, rest: str, options: ChatOptions, *, usual: str = ""
+) -> tuple[str, str, SecretStr | None]:
+    """Return a model, its address and the key for that address.
 
     Args:
-        kind: Of model.
+        kind: Kind of model.
         rest: `MODEL[@URL]`.
         options: Keys.
         usual: The provider's own address.
 
     Raises:
-        SettingsError: the address is none, or the key is none or would be sent in the clear.
+        SettingsError: The address or key is invalid, or the key would be sent unencrypted.
     """
     model, *addresses = _ADDRESS.split(rest, maxsplit=1)
     address = _checked(kind, addresses[0]) if addresses else ""
     host = urlsplit(address or usual).hostname or ""
-    key = options.keys.get(host) or (None if address else options.keys.get(kind)) or options.keys.get(ANY_HOST)
+    key = (
+        # A key by kind is sent only to the provider's own address.
+        options.keys.get(host)
+        or (None if address else options.keys.get(kind))
+        or options.keys.get(ANY_HOST)
+    )
     if key is not None:
         _check_key(key, kind)
         if address.startswith("http:") and not (options.allow_plain_http or is_loopback(host)):
-            message = f"the key of {kind}:{model} would be sent in the clear"
+            message = f"the key of {kind}:{model} would be sent unencrypted"
             raise SettingsError(message, "use an https address, or allow plain HTTP for models")
     return model, address, key
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine.
+    """Return True if a host is this machine.
 
     Args:
-        host: A name or an address.
+        host: A name or address.
     """
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -51,19 +58,23 @@ def is_loopback(host: str) -> bool:
 
 
 def _checked(kind: str, text: str) -> str:
-    """`https://host[:port][/path]`, without a slash at its end."""
+    """Validate `https://host[:port][/path]` and remove a trailing slash."""
     advice = "write https://host[:port][/path], without user, query or fragment"
     try:
         parts = urlsplit(text)
-        sound = parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0)
+        sound = parts.hostname and not (
+            parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0
+        )
     except ValueError:
         sound = False
     if not sound or not text.isascii() or not text.isprintable() or " " in text:
-        raise SettingsError(f"the address of {kind} is not one", advice)
+        raise SettingsError(f"the address of {kind} is invalid", advice)
     return text.rstrip("/")
 
 
 def _check_key(key: SecretStr, kind: str) -> None:
-    """A line break at its end would be refused by the HTTP library, in a message that shows it."""
+    """Reject a newline and the like: the HTTP library's error would show the key."""
     if not _KEY.fullmatch(key.get_secret_value()):
-        raise SettingsError(f"the key of {kind} is empty, or has characters that no key has", "copy it once more")
+        raise SettingsError(
+            f"the key of {kind} is empty or has invalid characters", "copy it again"
+        )

@@ -1,4 +1,4 @@
-"""Anthropic's messages: Claude, and whoever speaks the same (llama.cpp does)."""
+"""Anthropic's Messages API, for Claude and compatible servers such as llama.cpp."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from bot.llm.providers.replies import count
 BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 TOOL = "answer"
-"""No tool: the one form that every model of theirs can be held to."""
+"""Name of a pseudo tool. A forced tool call gives structured output with every Anthropic model."""
 
 _FINISHES = {
     "end_turn": Finish.STOP,
@@ -26,7 +26,7 @@ _FINISHES = {
 
 
 class AnthropicMessages(HttpChat):
-    """Asks by `POST {base}/v1/messages`."""
+    """Calls `POST {base}/v1/messages`."""
 
     kind = "anthropic"
     path = "/v1/messages"
@@ -49,39 +49,47 @@ class AnthropicMessages(HttpChat):
         body: dict[str, Any] = {
             "model": self._model,
             "max_tokens": prompt.max_tokens,
-            "system": _kept(prompt.system) if keep else prompt.system,
-            "messages": [{"role": "user", "content": _kept(prompt.user) if keep else prompt.user}],
+            "system": _cached_block(prompt.system) if keep else prompt.system,
+            "messages": [
+                {"role": "user", "content": _cached_block(prompt.user) if keep else prompt.user}
+            ],
+            # 1.0 is the maximum of the API.
             "temperature": None if prompt.temperature is None else min(prompt.temperature, 1.0),
             "stop_sequences": list(prompt.stop) or None,
         }
         if prompt.json_schema is not None:
-            body["tools"] = [{"name": TOOL, "description": "The answer.", "input_schema": prompt.json_schema}]
+            body["tools"] = [
+                {"name": TOOL, "description": "The answer.", "input_schema": prompt.json_schema}
+            ]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
         return {name: value for name, value in body.items() if value is not None}
 
     @override
-    def _answer(self, told: Any) -> Completion:
-        usage = told.get("usage") or {}
-        read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
+    def _answer(self, data: Any) -> Completion:
+        usage = data.get("usage") or {}
+        read, written = (
+            count(usage.get("cache_read_input_tokens")),
+            count(usage.get("cache_creation_input_tokens")),
+        )
         return Completion(
-            text="".join(map(_text, told["content"])),
-            finish=_FINISHES.get(told.get("stop_reason") or "", Finish.OTHER),
+            text="".join(map(_text, data["content"])),
+            finish=_FINISHES.get(data.get("stop_reason") or "", Finish.OTHER),
             usage=Usage(
                 input_tokens=count(usage.get("input_tokens")) + read + written,
                 output_tokens=count(usage.get("output_tokens")),
                 cache_read_tokens=read,
                 cache_write_tokens=written,
             ),
-            model=str(told.get("model") or ""),
+            model=str(data.get("model") or ""),
         )
 
 
-def _kept(text: str) -> list[dict[str, Any]]:
+def _cached_block(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
 def _text(block: Mapping[str, Any]) -> str:
-    """Of a block; thoughts are no answer."""
+    """Return the text of a block; thoughts are omitted."""
     if block["type"] == "tool_use":
         return json.dumps(block["input"], ensure_ascii=False)
     return str(block["text"]) if block["type"] == "text" else ""

@@ -1,18 +1,25 @@
-"""The agent `claude`: one JSON object, which says success even where there was none."""
+"""The agent `claude`: prints one JSON object, whose subtype may say success despite an error."""
 
 import json
 from typing import Any
 
 from bot.domain.model import Completion, Finish, Usage
 from bot.llm.providers.cli_process import CliOutput
-from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, last_object, part
+from bot.llm.providers.cli_tool import (
+    AgentPrompt,
+    Complaint,
+    Invocation,
+    complaint,
+    last_object,
+    part,
+)
 from bot.llm.providers.replies import amount, count
 
 _ARGUMENT_BYTES = 100_000
-"""The kernel takes somewhat more in one argument."""
+"""Maximum size of an argument, in bytes; the kernel's limit is slightly higher."""
 _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # it would go on for minutes, also where the key is refused
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # it would retry for minutes, even with a rejected key
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
@@ -21,19 +28,29 @@ _FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 
 
 class Claude:
-    """`claude -p --bare`: no tools, and nothing of the folder or the user is read."""
+    """`claude -p --bare`: without tools, and without reading settings or files."""
 
     program = "claude"
     key_variable = "ANTHROPIC_API_KEY"
     takes_schema = True
     reads_host = False
 
-    def way(self, asked: Asked) -> Way:
-        """How it is called; the prompt comes by standard input."""
+    def way(self, asked: AgentPrompt) -> Invocation:
+        """Return the command; the prompt is passed by standard input."""
         prompt = asked.prompt
-        argv = [self.program, "-p", "--bare", "--output-format", "json", "--tools", "", "--no-session-persistence"]
+        argv = [
+            self.program,
+            "-p",
+            "--bare",
+            "--output-format",
+            "json",
+            "--tools",
+            "",
+            "--no-session-persistence",
+        ]
         argv += ["--model", asked.model] if asked.model else []
         user = prompt.user
+        # A longer system prompt becomes part of the user prompt.
         if len(prompt.system.encode()) <= _ARGUMENT_BYTES:
             argv += ["--system-prompt", prompt.system]
         else:
@@ -44,34 +61,39 @@ class Claude:
         variables = {**_QUIET, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(prompt.max_tokens)}
         if asked.base_url is not None:
             variables["ANTHROPIC_BASE_URL"] = asked.base_url
-        return Way(tuple(argv), user, variables)
+        return Invocation(tuple(argv), user, variables)
 
     def is_hopeless(self, stdout: bytes) -> bool:
-        """It gives up by itself."""
+        """Return False: the tool gives up by itself."""
         del stdout
         return False
 
-    def read(self, output: CliOutput, asked: Asked) -> Completion | Complaint:
-        """Status and error flag both count: `subtype` says success in spite of an error."""
-        said = last_object(output.stdout.decode("utf-8", "replace"))
-        text = said.get("result")
-        if output.status != 0 or said.get("is_error") is not False or not isinstance(text, str):
-            errors = said.get("errors")
-            return complaint(text or (json.dumps(errors) if errors else said.get("subtype")), output.stderr)
-        structured = said.get("structured_output")
-        models = part(said, "modelUsage")
+    def read(self, output: CliOutput, asked: AgentPrompt) -> Completion | Complaint:
+        """Parse the result; both status and error flag count, because `subtype` may be wrong."""
+        result = last_object(output.stdout.decode("utf-8", "replace"))
+        text = result.get("result")
+        if output.status != 0 or result.get("is_error") is not False or not isinstance(text, str):
+            errors = result.get("errors")
+            return complaint(
+                text or (json.dumps(errors) if errors else result.get("subtype")), output.stderr
+            )
+        structured = result.get("structured_output")
+        models = part(result, "modelUsage")
         return Completion(
             text=json.dumps(structured) if isinstance(structured, dict) else text,
-            finish=_FINISHES.get(str(said.get("stop_reason")), Finish.STOP),
-            usage=_usage(part(said, "usage")),
+            finish=_FINISHES.get(str(result.get("stop_reason")), Finish.STOP),
+            usage=_usage(part(result, "usage")),
             model=next(iter(models), asked.model)[:200],
-            request_id=str(said.get("session_id", ""))[:200],
-            cost_usd=amount(said.get("total_cost_usd")),
+            request_id=str(result.get("session_id", ""))[:200],
+            cost_usd=amount(result.get("total_cost_usd")),
         )
 
 
 def _usage(values: dict[str, Any]) -> Usage:
-    read, written = count(values.get("cache_read_input_tokens")), count(values.get("cache_creation_input_tokens"))
+    read, written = (
+        count(values.get("cache_read_input_tokens")),
+        count(values.get("cache_creation_input_tokens")),
+    )
     return Usage(
         input_tokens=count(values.get("input_tokens")) + read + written,
         output_tokens=count(values.get("output_tokens")),

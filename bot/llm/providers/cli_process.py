@@ -1,4 +1,4 @@
-"""Runs one command-line agent: own session, own folder, given variables only, a hard deadline, bounded output."""
+"""Run a command-line agent in its own session, with a deadline and bounded output."""
 
 import asyncio
 import contextlib
@@ -13,15 +13,16 @@ from typing_extensions import override
 
 STDOUT_BYTES = 4 << 20
 STDERR_BYTES = 64 << 10
-"""Its end is kept: errors come last."""
+"""The end is kept, because errors come last."""
 GRACE_S = 2.0
-"""Between asking it to end and killing it."""
+"""Time between SIGTERM and SIGKILL, in seconds."""
 DRAIN_S = 1.0
-"""For what is still in its pipes; children that left its group may hold them open for ever."""
+"""Timeout for the rest of the output, in seconds. Children outside the process group may hold pipes
+open."""
 
 
-class Ended(Enum):
-    """Why it runs no more."""
+class ProcessEnd(Enum):
+    """Reason for the end of a process."""
 
     ITSELF = "itself"
     DEADLINE = "deadline"
@@ -31,40 +32,44 @@ class Ended(Enum):
 
 @dataclass(frozen=True)
 class CliCommand:
-    """What is run. No shell has a part in it."""
+    """A command that runs without a shell."""
 
     argv: tuple[str, ...]
     stdin: bytes = field(repr=False)
     environment: Mapping[str, str] = field(repr=False)
-    """All of it: one variable holds a key."""
+    """The complete environment; one variable holds a key."""
     folder: Path
 
 
 @dataclass(frozen=True)
 class CliOutput:
-    """What came of it."""
+    """Result of a command."""
 
-    ended: Ended
+    ended: ProcessEnd
     status: int | None
     stdout: bytes = field(repr=False)
     stderr: bytes = field(repr=False)
 
 
 def never(_: bytes) -> bool:
-    """Nothing it prints is hopeless."""
+    """Return False: no output is hopeless."""
     return False
 
 
-async def run_cli(command: CliCommand, *, deadline_s: float, is_hopeless: Callable[[bytes], bool] = never) -> CliOutput:
-    """Run it to its end or to a limit. Afterwards, and when cancelled, its whole process group is dead.
+async def run_cli(
+    command: CliCommand, *, deadline_s: float, is_hopeless: Callable[[bytes], bool] = never
+) -> CliOutput:
+    """Run a command to its end or limit.
+
+    Afterwards, and when cancelled, its whole process group is dead.
 
     Args:
-        command: What is run.
-        deadline_s: From now on, the kill included.
-        is_hopeless: Told all of standard output at each piece of it; True ends the process.
+        command: The command.
+        deadline_s: Time limit in seconds, including the kill.
+        is_hopeless: Called with all standard output after each chunk; True ends the process.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: The command cannot be started.
     """
     loop = asyncio.get_running_loop()
     transport, watch = await loop.subprocess_exec(
@@ -72,6 +77,7 @@ async def run_cli(command: CliCommand, *, deadline_s: float, is_hopeless: Callab
         *command.argv,
         cwd=command.folder,
         env=dict(command.environment),
+        # A process group of its own, so that its children die with it.
         start_new_session=True,
     )
     try:
@@ -79,14 +85,17 @@ async def run_cli(command: CliCommand, *, deadline_s: float, is_hopeless: Callab
         if isinstance(stdin, asyncio.WriteTransport):
             stdin.write(command.stdin)
             stdin.write_eof()
+        # The time for a graceful end is part of the deadline.
         grace_s = min(GRACE_S, deadline_s / 10)
         await asyncio.wait({watch.ended}, timeout=deadline_s - grace_s)
-        ended = watch.ended.result() if watch.ended.done() else Ended.DEADLINE
+        ended = watch.ended.result() if watch.ended.done() else ProcessEnd.DEADLINE
         if not watch.exited.done():
             _signal_group(transport.get_pid(), signal.SIGTERM)
             await asyncio.wait({watch.exited}, timeout=grace_s)
     finally:
-        _signal_group(transport.get_pid(), signal.SIGKILL)  # whatever it left behind in its group, too
+        _signal_group(
+            transport.get_pid(), signal.SIGKILL
+        )  # whatever it left behind in its group, too
         await asyncio.wait({watch.exited}, timeout=DRAIN_S)
         await asyncio.wait({watch.drained}, timeout=DRAIN_S)
         transport.close()
@@ -99,12 +108,14 @@ def _signal_group(pid: int, number: int) -> None:
 
 
 class _Watch(asyncio.SubprocessProtocol):
-    """Keeps what it prints, within bounds, and notices its end."""
+    """Collects bounded output and detects the end of the process."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, is_hopeless: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, is_hopeless: Callable[[bytes], bool]
+    ) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
-        self.ended: asyncio.Future[Ended] = loop.create_future()
+        self.ended: asyncio.Future[ProcessEnd] = loop.create_future()
         self.exited: asyncio.Future[None] = loop.create_future()
         self.drained: asyncio.Future[None] = loop.create_future()
         self._is_hopeless = is_hopeless
@@ -119,9 +130,9 @@ class _Watch(asyncio.SubprocessProtocol):
         room = STDOUT_BYTES - len(self.stdout)
         self.stdout += data[:room]
         if len(data) > room:
-            self._end(Ended.FLOOD)
+            self._end(ProcessEnd.FLOOD)
         elif self._is_hopeless(bytes(self.stdout)):
-            self._end(Ended.HOPELESS)
+            self._end(ProcessEnd.HOPELESS)
 
     @override
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -132,8 +143,8 @@ class _Watch(asyncio.SubprocessProtocol):
     @override
     def process_exited(self) -> None:
         self.exited.set_result(None)
-        self._end(Ended.ITSELF)
+        self._end(ProcessEnd.ITSELF)
 
-    def _end(self, why: Ended) -> None:
+    def _end(self, why: ProcessEnd) -> None:
         if not self.ended.done():
             self.ended.set_result(why)

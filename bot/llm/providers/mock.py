@@ -1,4 +1,4 @@
-"""A model that needs no server and no key, and always says the same: to see a mission go its way."""
+"""A model without server and key, with fixed answers, to demonstrate a mission."""
 
 from bot.domain.model import Completion, Prompt
 
@@ -42,15 +42,19 @@ _OTHERS = {
         "    - description: Mock AC 1\n      passed: true"
     ),
     "assess_live": "should_continue: true\n  should_deepen: false\n  confidence_adjustment: 0.0",
-    "evaluate_reasoning": "reasoning_quality: 0.9\n  confidence_in_reasoning: 0.9\n  should_replan: false",
+    "evaluate_reasoning": (
+        "reasoning_quality: 0.9\n  confidence_in_reasoning: 0.9\n  should_replan: false"
+    ),
+    "analyze_target": "title: Mock improvement\n  problem: mock",
+    "implement_improvement": "title: Mock improvement without an edit",
     "reflect": "lessons_learned:\n    - mock",
 }
 _NO_EDIT = "title: Mock fix without an edit"
-"""Whatever asks for a change gets none."""
+"""Answer to any request for a change: no edit."""
 
 
 def build(options: object = None) -> "Mock":
-    """The mock.
+    """Create the mock.
 
     Args:
         options: Not used.
@@ -60,7 +64,7 @@ def build(options: object = None) -> "Mock":
 
 
 class Mock:
-    """Answers by the prompt's name: a plan, then one run of a worker, then the end."""
+    """Answers by the prompt's name: a plan, one worker run, then the end."""
 
     def __init__(self) -> None:
         self._decisions = 0
@@ -72,17 +76,17 @@ class Mock:
 
     @property
     def can_hold_to_schema(self) -> bool:
-        """It writes YAML."""
+        """Return False: it writes YAML."""
         return False
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        """Its answer, at once and for nothing."""
+        """Return the fixed answer immediately, without cost."""
         del deadline_s
         name = prompt.name.partition("@")[0]
         return Completion(text=f"```yaml\n{self._message(name)}```\n", model="mock", cost_usd=0.0)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; no resources are held."""
 
     def _message(self, name: str) -> str:
         if name == "plan_task":

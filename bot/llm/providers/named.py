@@ -1,4 +1,4 @@
-"""From one configured string to a model: `openai-chat:gpt-…@https://…`, or to several in order."""
+"""Parse a model setting, such as `openai-chat:gpt-…@https://…`, or a list of models."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from bot.errors import SettingsError
 from bot.llm.providers import anthropic_messages, openai_chat
 from bot.llm.providers.addresses import addressed
 from bot.llm.providers.fallback import FallbackChat
-from bot.llm.providers.http_chat import HttpChat, Patience, Server
+from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.options import ChatOptions
 from bot.ports.models import Chat
 
@@ -17,21 +17,24 @@ _HTTP: dict[str, tuple[type[HttpChat], str]] = {
     "openai-chat": (openai_chat.OpenAIChat, openai_chat.BASE_URL),
     "anthropic": (anthropic_messages.AnthropicMessages, anthropic_messages.BASE_URL),
 }
-_AGENTS = ("codex-cli", "claude-cli", "gemini-cli")
-_FORMS = "openai-chat:MODEL[@URL], anthropic:MODEL[@URL], codex-cli:MODEL, claude-cli:MODEL, gemini-cli:MODEL, \
-pydantic-ai:MODEL, replay:FILE, scripted:FILE or mock"
+_AGENTS = ("codex-cli", "claude-cli")
+_FORMS = (
+    "openai-chat:MODEL[@URL], anthropic:MODEL[@URL], codex-cli:MODEL, claude-cli:MODEL, "
+    "pydantic-ai:MODEL, replay:FILE, scripted:FILE or mock"
+)
 _KIND = re.compile(r"[a-z-]{1,30}")
 
 
 def build(text: str, options: ChatOptions) -> FallbackChat:
-    """The model, or the models, that a setting names. No server is asked, and no client is loaded.
+    """Create the models of a setting, without network access and without loading a client.
 
     Args:
-        text: `kind:model`, several separated by commas in the order in which they are to be asked.
+        text: `kind:model`; several are separated by commas, in order of preference.
         options: Keys and limits.
 
     Raises:
-        SettingsError: what is named is no model, or its key is missing; never quotes an address, which may hold a key.
+        SettingsError: The setting names no model, or its key is missing. The message never quotes
+            an address, which may contain a key.
     """
     return FallbackChat([_one(part.strip(), options) for part in text.split(",")])
 
@@ -46,41 +49,47 @@ def _one(text: str, options: ChatOptions) -> Chat:
         return cli_agent.build(kind, rest, options)
     keyless = _KEYLESS.get(kind)
     if keyless is None:
-        said = f"{kind} is no kind of model" if _KIND.fullmatch(kind) else "a model is not named by its kind"
-        raise SettingsError(said, f"write {_FORMS}")
+        message = (
+            f"{kind} is not a kind of model" if _KIND.fullmatch(kind) else "a model has no kind"
+        )
+        raise SettingsError(message, f"write {_FORMS}")
     return keyless(rest, options)
 
 
 def _over_http(kind: str, rest: str, options: ChatOptions) -> Chat:
     model, server = served(kind, rest, options)
-    patience = Patience(attempt_s=options.attempt_s, attempts=options.attempts)
+    patience = RetryLimits(attempt_s=options.attempt_s, attempts=options.attempts)
     return _HTTP[kind][0](server, model, patience, options.learned)
 
 
 def served(kind: str, rest: str, options: ChatOptions) -> tuple[str, Server]:
-    """The model and the server behind `openai-chat:` or `anthropic:`.
+    """Return the model and server of an `openai-chat:` or `anthropic:` setting.
 
     Args:
-        kind: Which of the two.
+        kind: The kind of model.
         rest: `MODEL[@URL]`.
         options: Keys and limits.
 
     Raises:
-        SettingsError: it names none, or its key is missing or would be sent in the clear.
+        SettingsError: No model is named, or its key is missing or would be sent unencrypted.
     """
     usual = _HTTP[kind][1]
     model, address, key = addressed(kind, rest, options, usual=usual)
     if not model or "://" in model:
-        raise SettingsError(f"{kind} is configured without the name of a model", f"write {kind}:MODEL[@URL]")
+        raise SettingsError(
+            f"{kind} is configured without the name of a model", f"write {kind}:MODEL[@URL]"
+        )
     if key is None and not address:
-        raise SettingsError(f"{kind}:{model} has no key", "give the provider's key, or another server behind an @")
+        raise SettingsError(
+            f"{kind}:{model} has no key", "set the provider's key, or name another server with @URL"
+        )
     return model, Server(_base_url(kind, address) if address else usual, key, options.ca_bundle)
 
 
 def _base_url(kind: str, bare: str) -> str:
-    """What paths are added to; a bare host means its `/v1`, as everywhere."""
+    """Return the base of request paths; a bare host means `/v1`."""
     if kind == "anthropic":
-        return bare.removesuffix("/v1")  # its paths begin with it
+        return bare.removesuffix("/v1")  # its paths begin with /v1
     return bare if urlsplit(bare).path else f"{bare}/v1"
 
 
@@ -108,7 +117,10 @@ def _pydantic_ai(rest: str, options: ChatOptions) -> Chat:
     from bot.llm.providers import pydantic_ai
 
     if not rest:
-        raise SettingsError("pydantic-ai is configured without the name of a model", "write pydantic-ai:PROVIDER:MODEL")
+        raise SettingsError(
+            "pydantic-ai is configured without the name of a model",
+            "write pydantic-ai:PROVIDER:MODEL",
+        )
     return pydantic_ai.build(rest, options)
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, at any base URL: OpenAI, Azure, Gemini, OpenRouter, vLLM, Ollama, llama.cpp."""
+"""OpenAI's chat completions at any base URL, such as Azure, Gemini, OpenRouter, vLLM or Ollama."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ _FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH, "content_filter": Fin
 
 
 class OpenAIChat(HttpChat):
-    """Asks by `POST {base}/chat/completions`."""
+    """Calls `POST {base}/chat/completions`."""
 
     kind = "openai-chat"
     path = "/chat/completions"
@@ -46,31 +46,35 @@ class OpenAIChat(HttpChat):
             "stop": list(prompt.stop) or None,
         }
         if prompt.json_schema is not None:
-            schema = {"name": "answer", "strict": is_strict(prompt.json_schema), "schema": prompt.json_schema}
+            schema = {
+                "name": "answer",
+                "strict": is_strict(prompt.json_schema),
+                "schema": prompt.json_schema,
+            }
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return {name: value for name, value in body.items() if value is not None}
 
     @override
-    def _answer(self, told: Any) -> Completion:
-        choice = told["choices"][0]
+    def _answer(self, data: Any) -> Completion:
+        choice = data["choices"][0]
         message = choice["message"]
         refused = bool(message.get("refusal"))
         finish = _FINISHES.get(choice.get("finish_reason") or "", Finish.OTHER)
-        usage = told.get("usage") or {}
+        usage = data.get("usage") or {}
         return Completion(
             text=_text(message.get("content")),
             finish=Finish.REFUSAL if refused else finish,
             usage=_usage(usage),
-            model=str(told.get("model") or ""),
-            cost_usd=amount(usage.get("cost")),  # OpenRouter says what it takes
+            model=str(data.get("model") or ""),
+            cost_usd=amount(usage.get("cost")),  # OpenRouter reports the cost
         )
 
 
 def is_strict(schema: Any) -> bool:
-    """Whether OpenAI's strict mode takes a schema: every object closed, every property required.
+    """Return True for strict schemas: closed objects with all properties required.
 
     Args:
-        schema: Or any part of it.
+        schema: A schema or a part of it.
     """
     if isinstance(schema, list):
         return all(map(is_strict, schema))
@@ -78,13 +82,15 @@ def is_strict(schema: Any) -> bool:
         return True
     properties = schema.get("properties")
     if isinstance(properties, dict):
-        closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(properties)
+        closed = schema.get("additionalProperties") is False and set(
+            schema.get("required", ())
+        ) == set(properties)
         return closed and all(map(is_strict, [*properties.values(), schema.get("$defs")]))
     return schema.get("type") != "object" and all(map(is_strict, schema.values()))
 
 
 def _text(content: Any) -> str:
-    """Text, or the texts among parts: thoughts are no answer."""
+    """Return the text of a message or its parts; thoughts are omitted."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -92,12 +98,16 @@ def _text(content: Any) -> str:
     return "".join(part["text"] for part in content if part.get("type") == "text")
 
 
-def _usage(told: Mapping[str, Any]) -> Usage:
-    """As told; thoughts that some leave out of the answer's tokens are in the total, and are paid for."""
-    sent = count(told.get("prompt_tokens"))
+def _usage(data: Mapping[str, Any]) -> Usage:
+    """Read the usage; some servers count thoughts only in the total, and they are billed."""
+    sent = count(data.get("prompt_tokens"))
     return Usage(
         input_tokens=sent,
-        output_tokens=max(count(told.get("completion_tokens")), count(told.get("total_tokens")) - sent),
-        cache_read_tokens=count((told.get("prompt_tokens_details") or {}).get("cached_tokens")),
-        reasoning_tokens=count((told.get("completion_tokens_details") or {}).get("reasoning_tokens")),
+        output_tokens=max(
+            count(data.get("completion_tokens")), count(data.get("total_tokens")) - sent
+        ),
+        cache_read_tokens=count((data.get("prompt_tokens_details") or {}).get("cached_tokens")),
+        reasoning_tokens=count(
+            (data.get("completion_tokens_details") or {}).get("reasoning_tokens")
+        ),
     )

@@ -1,4 +1,4 @@
-"""What every provider may need to know, beside its name."""
+"""Options of all providers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,22 +11,26 @@ from bot.llm.providers.http_chat import Learned
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """How models are reached. One for all roles, so that what is learnt of a server is learnt once."""
+    """Connection options of models.
+
+    One object serves all roles, so that what is learned of a server is shared.
+    """
 
     keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
-    """By host (`openrouter.ai`), at a provider's own address by kind (`openai-chat`, `codex-cli`), else `ANY_HOST`."""
+    """Keys by host (`openrouter.ai`), by kind for a provider's own address (`openai-chat`), or
+    `ANY_HOST`."""
     attempts: int = 4
-    """Of one question over HTTP, where repeating may help."""
+    """Maximum number of attempts of a question over HTTP."""
     attempt_s: float = 60.0
-    """One of them at most."""
+    """Timeout of one attempt, in seconds."""
     agent_s: float = 600.0
-    """A command-line agent at most."""
+    """Timeout of a command-line agent, in seconds."""
     allow_plain_http: bool = False
-    """Whether a key may be sent in the clear, to a host that is not this one."""
+    """True to send a key unencrypted to another host."""
     agent_reads_host: bool = False
-    """Whether an agent may be asked that keeps tools which read this host's files."""
+    """True to permit agents whose tools read this host's files."""
     ca_bundle: Path | None = None
-    """Who is trusted to sign servers, beside the usual authorities."""
+    """Certificates trusted in addition to the usual authorities."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The process's variables; command-line agents are given a few of them."""
+    """Environment of the process; command-line agents get a few of its variables."""
     learned: Learned = field(default_factory=dict, repr=False)

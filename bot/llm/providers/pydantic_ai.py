@@ -1,6 +1,6 @@
-"""Any model that pydantic-ai speaks to, where that library is installed: Bedrock, Vertex, and what else it knows.
+"""Any model supported by pydantic-ai, such as Bedrock and Vertex, if the library is installed.
 
-It reads the keys of its providers from the environment by itself.
+The library reads its providers' keys from the environment.
 """
 
 import asyncio
@@ -17,7 +17,12 @@ from bot.errors import SettingsError
 
 LIBRARY = "pydantic_ai"
 _FINISHES = MappingProxyType(
-    {"stop": Finish.STOP, None: Finish.STOP, "length": Finish.LENGTH, "content_filter": Finish.REFUSAL}
+    {
+        "stop": Finish.STOP,
+        None: Finish.STOP,
+        "length": Finish.LENGTH,
+        "content_filter": Finish.REFUSAL,
+    }
 )
 _TROUBLES: Mapping[str, ModelTrouble] = MappingProxyType(
     {
@@ -37,32 +42,34 @@ _TROUBLES: Mapping[str, ModelTrouble] = MappingProxyType(
         "ImportError": ModelTrouble.BAD_REQUEST,
     }
 )
-"""By the name of an error or of what it derives from; everything else is an answer that cannot be used."""
+"""By the name of an error class or a base class. Any other error counts as an unusable answer."""
 
 
 def build(model: str, options: object = None) -> "PydanticAi":
-    """A model of pydantic-ai.
+    """Create a model of pydantic-ai.
 
     Args:
-        model: As the library calls it, `bedrock:…`; or one of its model objects.
+        model: The library's name of a model, `bedrock:…`; or a model object.
         options: Not used.
 
     Raises:
-        SettingsError: the library is not installed.
+        SettingsError: The library is not installed.
     """
     del options
     if importlib.util.find_spec(LIBRARY) is None:
-        raise SettingsError("pydantic-ai is not installed", "in MetaAgent's checkout: pip install '.[pydantic-ai]'")
+        raise SettingsError(
+            "pydantic-ai is not installed", "in MetaAgent's checkout: pip install '.[pydantic-ai]'"
+        )
     if not model:
         raise SettingsError("pydantic-ai: no model is named", "write pydantic-ai:PROVIDER:MODEL")
     return PydanticAi(model)
 
 
 class PydanticAi:
-    """One model behind pydantic-ai. The library retries by itself.
+    """A model behind pydantic-ai, which retries by itself.
 
     Args:
-        model: As the library calls it, or one of its model objects.
+        model: The library's name of a model, or a model object.
     """
 
     def __init__(self, model: Any) -> None:
@@ -70,19 +77,20 @@ class PydanticAi:
 
     @property
     def name(self) -> str:
-        """`pydantic-ai:bedrock:…`."""
-        return f"pydantic-ai:{self._model if isinstance(self._model, str) else type(self._model).__name__}"
+        """Return the model's name, such as `pydantic-ai:bedrock:…`."""
+        is_name = isinstance(self._model, str)
+        return f"pydantic-ai:{self._model if is_name else type(self._model).__name__}"
 
     @property
     def can_hold_to_schema(self) -> bool:
-        """Text is asked for: the library's own structured output asks again by itself, which nobody would count."""
+        """Return False: the library's structured output would repeat questions uncounted."""
         return False
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        """Its answer within the deadline.
+        """Return an answer within the deadline.
 
         Raises:
-            ModelError: there is none.
+            ModelError: There was no usable answer.
         """
         started = time.perf_counter()
         try:
@@ -92,8 +100,10 @@ class PydanticAi:
             message = f"{self.name} gave no answer within {deadline_s:.0f} s"
             raise ModelError(message, trouble=ModelTrouble.DEADLINE) from error
         except Exception as error:
-            # Only its name: what it says may hold headers.
-            raise ModelError(f"{self.name}: {type(error).__name__}", trouble=_trouble_of(error)) from None
+            # Report only the class name: the message may contain headers.
+            raise ModelError(
+                f"{self.name}: {type(error).__name__}", trouble=_classify_error(error)
+            ) from None
         texts = [part.content for part in response.parts if part.part_kind == "text"]
         return Completion(
             text="".join(texts),
@@ -105,10 +115,12 @@ class PydanticAi:
         )
 
     async def close(self) -> None:
-        """The library keeps its own connections."""
+        """Do nothing; the library manages its connections."""
 
     async def _ask(self, prompt: Prompt, deadline_s: float) -> Any:
-        direct = await asyncio.to_thread(importlib.import_module, f"{LIBRARY}.direct")  # takes seconds
+        direct = await asyncio.to_thread(
+            importlib.import_module, f"{LIBRARY}.direct"
+        )  # takes seconds
         messages = importlib.import_module(f"{LIBRARY}.messages")
         parts = [messages.SystemPromptPart(prompt.system)] if prompt.system else []
         settings = {
@@ -125,7 +137,7 @@ class PydanticAi:
         )
 
 
-def _trouble_of(error: Exception) -> ModelTrouble:
+def _classify_error(error: Exception) -> ModelTrouble:
     names = (kind.__name__ for kind in type(error).__mro__)
     return next((_TROUBLES[name] for name in names if name in _TROUBLES), ModelTrouble.BAD_RESPONSE)
 

@@ -1,4 +1,4 @@
-"""Recorded answers: a cassette is a JSON file of completions under the hash of what was asked."""
+"""Recorded answers: a cassette is a JSON file of completions by the hash of the prompt."""
 
 import hashlib
 import json
@@ -16,47 +16,48 @@ _SHOWN = 12
 
 
 class Recorded(Frozen):
-    """One answer, and for people which prompt it answered."""
+    """An answer, with its prompt's name for readers of the file."""
 
     prompt: str
     answer: Completion
 
 
 class Cassette(Frozen):
-    """The file."""
+    """A file of recorded answers."""
 
     version: int = 1
     answers: dict[str, Recorded] = Field(default_factory=dict)
 
 
-def key_of(prompt: Prompt) -> str:
-    """The hash of everything that may change an answer: texts, limits, the prompt file and its version."""
+def hash_prompt(prompt: Prompt) -> str:
+    """Hash everything that may change an answer: texts, limits, the prompt file and its version."""
+    # Caching does not change an answer.
     fields = prompt.model_dump(exclude={"cache"})
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
-def build(path: Path, options: object = None) -> "Replay":
-    """A cassette as a model.
+def build(path: Path, options: object = None) -> "ReplayChat":
+    """Create a model from a cassette.
 
     Args:
         path: The file.
         options: Not used.
 
     Raises:
-        SettingsError: it cannot be read.
+        SettingsError: The file cannot be read.
     """
     del options
-    return Replay(path)
+    return ReplayChat(path)
 
 
-class Replay:
-    """Gives the answers of a cassette, and knows no others.
+class ReplayChat:
+    """Returns the answers of a cassette, and no others.
 
     Args:
         path: The file.
 
     Raises:
-        SettingsError: it cannot be read.
+        SettingsError: The file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,41 +66,44 @@ class Replay:
 
     @property
     def name(self) -> str:
-        """`replay:fixes.json`."""
+        """Return the model's name, such as `replay:fixes.json`."""
         return f"replay:{self._path.name}"
 
     @property
     def can_hold_to_schema(self) -> bool:
-        """A schema is part of what was asked; whoever recorded without one finds nothing with one."""
+        """Return False: a schema would change the hash of the prompt."""
         return False
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        """The recorded answer.
+        """Return the recorded answer.
 
         Raises:
-            ModelError: none was recorded for exactly this.
+            ModelError: No answer was recorded for this prompt.
         """
         del deadline_s
-        key = key_of(prompt)
+        key = hash_prompt(prompt)
         found = self._cassette.answers.get(key)
         if found is None:
-            message = f"{self.name} holds no answer to {prompt.name or 'a prompt without a name'} ({key[:_SHOWN]})"
-            raise ModelError(message, "record it again: the prompt changed", trouble=ModelTrouble.BAD_REQUEST)
+            asked = prompt.name or "a prompt without a name"
+            message = f"{self.name} has no answer to {asked} ({key[:_SHOWN]})"
+            raise ModelError(
+                message, "record it again: the prompt changed", trouble=ModelTrouble.BAD_REQUEST
+            )
         return found.answer
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; no resources are held."""
 
 
-class Recorder:
-    """Another model whose answers are written into a cassette, each as soon as it is there.
+class RecordingChat:
+    """Records another model's answers in a cassette, each immediately.
 
     Args:
         chat: The other model.
-        path: The file; what is in it already is kept.
+        path: The file; its existing answers are kept.
 
     Raises:
-        SettingsError: there is a file, and it is no cassette.
+        SettingsError: The existing file is not a cassette.
     """
 
     def __init__(self, chat: Chat, path: Path) -> None:
@@ -109,30 +113,31 @@ class Recorder:
 
     @property
     def name(self) -> str:
-        """That of the other."""
+        """Return the other model's name."""
         return self._chat.name
 
     @property
     def can_hold_to_schema(self) -> bool:
-        """Never: `Replay` is asked in the same way."""
+        """Return False, like `ReplayChat`."""
         return False
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        """The other's answer, kept.
+        """Return the other model's answer, and record it.
 
         Raises:
-            ModelError: there is none; nothing is kept then.
+            ModelError: There was no answer; nothing is recorded.
         """
         answer = await self._chat.complete(prompt, deadline_s=deadline_s)
-        self._answers[key_of(prompt)] = Recorded(prompt=prompt.name, answer=answer)
+        self._answers[hash_prompt(prompt)] = Recorded(prompt=prompt.name, answer=answer)
         cassette = Cassette(answers=dict(sorted(self._answers.items())))
+        # Replaced in one step, so that a crash keeps the old cassette.
         beside = self._path.with_name(f".{self._path.name}.new")
         beside.write_text(cassette.model_dump_json(indent=1) + "\n")
         beside.replace(self._path)
         return answer
 
     async def close(self) -> None:
-        """Close the other."""
+        """Close the other model."""
         await self._chat.close()
 
 
@@ -140,6 +145,8 @@ def _read(path: Path) -> Cassette:
     try:
         return Cassette.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise SettingsError(f"the cassette {path} cannot be read ({error.strerror})", "check replay:FILE") from error
+        raise SettingsError(
+            f"the cassette {path} cannot be read ({error.strerror})", "check replay:FILE"
+        ) from error
     except ValidationError as error:
-        raise SettingsError(f"{path} is no cassette", "record it again") from error
+        raise SettingsError(f"{path} is not a cassette", "record it again") from error

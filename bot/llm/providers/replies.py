@@ -1,4 +1,4 @@
-"""What a server answers, and what a refusal means: which trouble, how long to wait, whether to ask again."""
+"""Interpret a server's replies: kind of error, pause, and whether a retry may help."""
 
 import json
 import math
@@ -11,44 +11,48 @@ from bot.domain.model import ModelTrouble
 from bot.domain.model_error import ModelError
 
 OVERLOADED_STATUS = 529
-"""Anthropic's own."""
+"""Anthropic's status for an overloaded server."""
 
 MOST_TOKENS = 10**9
 MOST_USD = 100_000.0
-"""Of one answer."""
+"""Limit for the cost of one answer."""
 
 SAID_LIMIT = 4_096
-"""Characters of a refusal that are read."""
+"""Maximum number of characters read from an error."""
 
 _TOO_LARGE = re.compile(
-    r"context.{0,3}(length|size|window)|(prompt|input) is too long|too many (input )?tokens|request_too_large",
+    r"context.{0,3}(length|size|window)|(prompt|input) is too long"
+    r"|too many (input )?tokens|request_too_large",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|safety (system|policy)", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"content.?(filter|policy|management)|responsible.?ai|safety (system|policy)", re.IGNORECASE
+)
 _NO_CREDIT = re.compile(
-    r"insufficient_quota|credit balance|billing_(hard|not)|insufficient (funds|credits)", re.IGNORECASE
+    r"insufficient_quota|credit balance|billing_(hard|not)|insufficient (funds|credits)",
+    re.IGNORECASE,
 )
 _CODE = re.compile(r"[a-z][a-z_]{2,48}")
 
 
-class Reply(NamedTuple):
-    """What a server answered."""
+class HttpReply(NamedTuple):
+    """A server's reply."""
 
     status: int
     headers: Mapping[str, str]
-    """With lower-case names."""
+    """Names are in lower case."""
     content: bytes
 
 
-class Fault(ModelError):
-    """One request failed.
+class RequestFailed(ModelError):
+    """A failed request.
 
     Args:
-        message: What happened.
-        advice: What to do.
-        trouble: Which kind.
-        retry_after_s: How long the server asked to wait.
-        final: Whether asking this server again is of no use, whatever another may do.
+        message: Description of the error.
+        advice: Advice for the operator.
+        trouble: Kind of error.
+        retry_after_s: Pause requested by the server, in seconds.
+        final: True if asking this server again cannot help.
     """
 
     def __init__(
@@ -70,42 +74,44 @@ class _Kind(NamedTuple):
     advice: str = ""
 
 
-_KEY = "check the provider's key, and what it may do"
-_ADDRESS = "check the model's name and the address behind the @"
+_KEY = "check the provider's key and its permissions"
+_ADDRESS = "check the model's name and the address after the @"
 _BY_STATUS = {
-    400: _Kind(ModelTrouble.BAD_REQUEST, "the request was refused"),
-    401: _Kind(ModelTrouble.AUTH, "the key was refused", _KEY),
+    400: _Kind(ModelTrouble.BAD_REQUEST, "the request was rejected"),
+    401: _Kind(ModelTrouble.AUTH, "the key was rejected", _KEY),
     402: _Kind(ModelTrouble.AUTH, "the account has no credit", "top up the provider's account"),
-    403: _Kind(ModelTrouble.AUTH, "the key may not do this", _KEY),
+    403: _Kind(ModelTrouble.AUTH, "the key lacks permission", _KEY),
     404: _Kind(ModelTrouble.BAD_REQUEST, "there is no such model or address", _ADDRESS),
-    408: _Kind(ModelTrouble.TIMEOUT, "the server waited too long"),
-    409: _Kind(ModelTrouble.OVERLOADED, "the server is busy with something else"),
+    408: _Kind(ModelTrouble.TIMEOUT, "the request timed out on the server"),
+    409: _Kind(ModelTrouble.OVERLOADED, "the server reports a conflict"),
     413: _Kind(ModelTrouble.TOO_LARGE, "the prompt is too large"),
-    429: _Kind(ModelTrouble.RATE_LIMIT, "the server limits us"),
+    429: _Kind(ModelTrouble.RATE_LIMIT, "the server limits our requests"),
     503: _Kind(ModelTrouble.OVERLOADED, "the server is overloaded"),
     OVERLOADED_STATUS: _Kind(ModelTrouble.OVERLOADED, "the server is overloaded"),
 }
 
 _BY_CLASS = {
-    3: _Kind(ModelTrouble.BAD_REQUEST, "the server sends us elsewhere, where no key is sent", _ADDRESS),
+    3: _Kind(
+        ModelTrouble.BAD_REQUEST, "the server redirects, and no key is sent elsewhere", _ADDRESS
+    ),
     4: _BY_STATUS[400],
     5: _Kind(ModelTrouble.TRANSPORT, "the server failed"),
 }
 
 
-def refusal(reply: Reply, status: int | None = None) -> Fault:
-    """The error that an answer other than 200 means.
+def refusal(reply: HttpReply, status: int | None = None) -> RequestFailed:
+    """Convert a reply other than 200 to an error.
 
-    Nothing of the server's own words is passed on but its error code: they may quote the key or the prompt.
+    Of the server's text only its error code is kept: the rest may quote the key or the prompt.
 
     Args:
-        reply: The answer.
-        status: What it says it is, where that is not its own status.
+        reply: The reply.
+        status: The status in its body, if it differs from its own.
     """
     status = status or reply.status
-    kind = _kind(status, said(reply))
+    kind = _kind(status, error_text(reply))
     codes = ", ".join([str(status), *_codes(reply.content)])
-    return Fault(
+    return RequestFailed(
         f"{kind.what} ({codes})",
         kind.advice,
         trouble=kind.trouble,
@@ -114,38 +120,45 @@ def refusal(reply: Reply, status: int | None = None) -> Fault:
     )
 
 
-def said(reply: Reply) -> str:
-    """The beginning of a server's words; hostile."""
+def error_text(reply: HttpReply) -> str:
+    """Return the beginning of a server's text; untrusted."""
     return reply.content[:SAID_LIMIT].decode(errors="replace")
 
 
 def _kind(status: int, words: str) -> _Kind:
+    # Some providers report missing credit as a rate limit or bad request.
     if status in {400, 403, 429} and _NO_CREDIT.search(words):
         return _BY_STATUS[402]
     if status in {400, 422}:
         if _TOO_LARGE.search(words):
             return _BY_STATUS[413]
         if _REFUSED.search(words):
-            return _Kind(ModelTrouble.REFUSAL, "the provider's own rules refuse the prompt")
-    return _BY_STATUS.get(status) or _BY_CLASS.get(status // 100, _Kind(ModelTrouble.BAD_RESPONSE, "an odd answer"))
+            return _Kind(ModelTrouble.REFUSAL, "the provider's content rules reject the prompt")
+    return _BY_STATUS.get(status) or _BY_CLASS.get(
+        status // 100, _Kind(ModelTrouble.BAD_RESPONSE, "an unexpected answer")
+    )
 
 
 def _codes(content: bytes) -> tuple[str, ...]:
-    """The words a program is meant to read: lower-case letters only, as no key is written."""
+    """Return the error codes: lower-case letters only, so that no key can match."""
     try:
-        told: Any = json.loads(content[:SAID_LIMIT])
+        data: Any = json.loads(content[:SAID_LIMIT])
     except (ValueError, RecursionError):
         return ()
-    error = told.get("error") if isinstance(told, dict) else None
+    error = data.get("error") if isinstance(data, dict) else None
     found = [error.get(name) for name in ("type", "code")] if isinstance(error, dict) else []
-    return tuple(dict.fromkeys(word for word in found if isinstance(word, str) and _CODE.fullmatch(word)))
+    return tuple(
+        dict.fromkeys(word for word in found if isinstance(word, str) and _CODE.fullmatch(word))
+    )
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """How long the server asks to wait; a date is read by its own clock, so that ours may be wrong.
+    """Return the pause requested by the server.
+
+    A date is compared with the server's own clock, because ours may differ.
 
     Args:
-        headers: With lower-case names.
+        headers: Names are in lower case.
     """
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -158,23 +171,23 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         until, now = (parsedate_to_datetime(headers[name]) for name in ("retry-after", "date"))
         return max(0.0, (until - now).total_seconds())
     except (KeyError, ValueError, TypeError, OverflowError):
-        return None  # TypeError: only one of them names a time zone
+        return None  # TypeError: only one of them has a time zone
 
 
 def count(value: object) -> int:
-    """A number of tokens; what is none counts as none, and more than any model reads would not fit into the ledger.
+    """Return a number of tokens, bounded for the ledger; 0 for any other value.
 
     Args:
-        value: What a server or a tool says.
+        value: A value from a server or tool.
     """
     return min(value, MOST_TOKENS) if type(value) is int and value > 0 else 0
 
 
 def amount(value: object) -> float | None:
-    """A sum of money; None for whatever is none.
+    """Return an amount of money; None for any other value.
 
     Args:
-        value: What a server or a tool says.
+        value: A value from a server or tool.
     """
     good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_USD
     return float(value) if good and isinstance(value, int | float) else None

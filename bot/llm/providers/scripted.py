@@ -1,4 +1,4 @@
-"""Answers written down before: a YAML or JSON file, by the name of the prompt, one after the other."""
+"""Scripted answers from a YAML or JSON file, by the name of the prompt, in order."""
 
 import asyncio
 import json
@@ -15,17 +15,17 @@ from sandbox.types import Frozen
 ANY = "*"
 
 
-class Line(Frozen):
-    """One answer, or one trouble."""
+class ScriptedAnswer(Frozen):
+    """A scripted answer or error."""
 
     text: str = ""
     finish: Finish = Finish.STOP
     usage: Usage = Usage()
     cost_usd: float | None = None
     after_s: float = Field(default=0.0, ge=0.0)
-    """How long it takes."""
+    """Delay of the answer, in seconds."""
     trouble: ModelTrouble | None = None
-    """Instead of an answer."""
+    """Error to raise instead of an answer."""
     retry_after_s: float | None = None
 
 
@@ -37,32 +37,38 @@ def _lines(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Lines = Annotated[tuple[Annotated[Line, BeforeValidator(_line)], ...], BeforeValidator(_lines), Field(min_length=1)]
-_SCRIPT: TypeAdapter[dict[str, Lines]] = TypeAdapter(dict[str, Lines])
+ScriptedAnswers = Annotated[
+    tuple[Annotated[ScriptedAnswer, BeforeValidator(_line)], ...],
+    BeforeValidator(_lines),
+    Field(min_length=1),
+]
+_SCRIPT: TypeAdapter[dict[str, ScriptedAnswers]] = TypeAdapter(dict[str, ScriptedAnswers])
 
 
 def build(path: Path, options: object = None) -> "Scripted":
-    """A script as a model.
+    """Create a model from a script.
 
     Args:
         path: The file.
         options: Not used.
 
     Raises:
-        SettingsError: it cannot be read.
+        SettingsError: The file cannot be read.
     """
     del options
     return Scripted(path)
 
 
 class Scripted:
-    """Says what a file says: `{plan_task: [first answer, second], fix: …, "*": …}`; the last of each is repeated.
+    """Answers from a script: `{plan_task: [first, second], fix: …, "*": …}`.
+
+    The last answer of each prompt is repeated.
 
     Args:
         path: The file.
 
     Raises:
-        SettingsError: it cannot be read, or says something else.
+        SettingsError: The file cannot be read, or is invalid.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,25 +78,25 @@ class Scripted:
 
     @property
     def name(self) -> str:
-        """`scripted:answers.yaml`."""
+        """Return the model's name, such as `scripted:answers.yaml`."""
         return f"scripted:{self._path.name}"
 
     @property
     def can_hold_to_schema(self) -> bool:
-        """It says what it says."""
+        """Return False: its answers are fixed."""
         return False
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        """The next line for this prompt.
+        """Return the next answer to this prompt.
 
         Raises:
-            ModelError: there is none, or the line is a trouble.
+            ModelError: There is none, or the script has an error here.
         """
         name = prompt.name.partition("@")[0]
         name = name if name in self._script else ANY
         lines = self._script.get(name)
         if lines is None:
-            message = f"{self.name} holds no answer to {prompt.name or 'a prompt without a name'}"
+            message = f"{self.name} has no answer to {prompt.name or 'a prompt without a name'}"
             raise ModelError(message, trouble=ModelTrouble.BAD_REQUEST)
         at = self._asked.get(name, 0)
         self._asked[name] = at + 1
@@ -99,28 +105,38 @@ class Scripted:
             await asyncio.sleep(min(line.after_s, deadline_s))
         trouble = ModelTrouble.DEADLINE if line.after_s > deadline_s else line.trouble
         if trouble is not None:
-            raise ModelError(f"{self.name}: {trouble.value}", trouble=trouble, retry_after_s=line.retry_after_s)
+            raise ModelError(
+                f"{self.name}: {trouble.value}", trouble=trouble, retry_after_s=line.retry_after_s
+            )
         return Completion(
-            text=line.text, finish=line.finish, usage=line.usage, cost_usd=line.cost_usd, latency_s=line.after_s
+            text=line.text,
+            finish=line.finish,
+            usage=line.usage,
+            cost_usd=line.cost_usd,
+            latency_s=line.after_s,
         )
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; no resources are held."""
 
 
-def _read(path: Path) -> dict[str, Lines]:
+def _read(path: Path) -> dict[str, ScriptedAnswers]:
     import yaml
 
     try:
         content = path.read_bytes()
         try:
-            found = json.loads(content)  # which joins the halves of characters that JSON may write apart
+            found = json.loads(
+                content
+            )  # which joins the halves of characters that JSON may write apart
         except ValueError:
             found = yaml.safe_load(content)
         return _SCRIPT.validate_python(found)
     except OSError as error:
-        raise SettingsError(f"the script {path} cannot be read ({error.strerror})", "check scripted:FILE") from error
+        raise SettingsError(
+            f"the script {path} cannot be read ({error.strerror})", "check scripted:FILE"
+        ) from error
     except (yaml.YAMLError, ValidationError) as error:
         raise SettingsError(
-            f"{path} is no script of answers", "write prompt names, and answers beneath each"
+            f"{path} is not a script of answers", "write prompt names, each with its answers"
         ) from error

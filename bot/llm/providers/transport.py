@@ -1,4 +1,4 @@
-"""One request to a model's server, and its answer: no redirects, no cookies, no more bytes than a limit."""
+"""Send one request to a model server: no redirects, no cookies, bounded size."""
 
 import ssl
 import zlib
@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 
 from bot.domain.model import ModelTrouble
-from bot.llm.providers.replies import Fault, Reply
+from bot.llm.providers.replies import HttpReply, RequestFailed
 
 MOST_BYTES = 4 * 1024 * 1024
-"""Of an answer, unpacked; 100,000 tokens are a tenth of it."""
+"""Maximum size of an unpacked answer, in bytes; 100,000 tokens are about a tenth of it."""
 
 CONNECT_S = 10.0
 
@@ -21,15 +21,15 @@ PLAIN = frozenset({"", "identity"})
 
 
 class Transport:
-    """Sends to one server.
+    """Connection to a server.
 
-    Each request has a connection of its own. A shared pool loses places when requests are cancelled while they wait
-    for one (httpcore issue 1093), and a kept connection may be dead when it is used; beside seconds of thinking a
-    handshake is nothing.
+    Each request opens a new connection. A shared pool loses slots when waiting requests are
+    cancelled (httpcore issue 1093), and a kept connection may be dead. The handshake is short
+    compared to the model's answer.
 
     Args:
-        base_url: `https://host/v1`, checked before.
-        ca_bundle: Who is trusted, beside the usual authorities: companies with their own.
+        base_url: Validated address, `https://host/v1`.
+        ca_bundle: Certificates trusted in addition to the usual authorities, such as a company's.
     """
 
     def __init__(self, base_url: str, ca_bundle: Path | None = None) -> None:
@@ -38,11 +38,13 @@ class Transport:
         self._ca_bundle = ca_bundle
         self._trust: ssl.SSLContext | None = None
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """The answer to one request, whatever its status. Has no time limit but for connecting: the caller has one.
+    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
+        """Return the reply to a request with any status.
+
+        Only connecting has a timeout; the caller limits the rest.
 
         Raises:
-            Fault: there is none.
+            RequestFailed: There was no reply.
         """
         trust = self._trusted()
         opened: list[Any] = []
@@ -56,28 +58,37 @@ class Transport:
                 httpx.AsyncClient(
                     verify=trust,
                     timeout=httpx.Timeout(None, connect=CONNECT_S),
-                    trust_env=self._secure,  # a proxy must never see a request in the clear
+                    # an environment's proxy must not see unencrypted requests
+                    trust_env=self._secure,
                 ) as client,
                 client.stream(
                     "POST",
                     self._base_url + path,
                     content=body,
-                    headers={"content-type": "application/json", "accept-encoding": "identity", **headers},
+                    headers={
+                        "content-type": "application/json",
+                        "accept-encoding": "identity",
+                        **headers,
+                    },
                     extensions={"trace": watch},
                 ) as response,
             ):
                 content = await _bounded(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            # Not as its cause: the request hangs on it, and with that the key.
+            # No cause: it refers to the request, which contains the key.
             raise _unreachable(error) from None
         finally:
             for stream in opened:
-                await stream.aclose()  # httpcore leaves it open when it is cancelled while TLS is agreed on
-        return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, content)
+                await (
+                    stream.aclose()
+                )  # httpcore leaves it open when it is cancelled while TLS is agreed on
+        return HttpReply(
+            response.status_code, {k.lower(): v for k, v in response.headers.items()}, content
+        )
 
     def _trusted(self) -> ssl.SSLContext | bool:
         if not self._secure:
-            return False  # nothing to verify, and half a second saved
+            return False  # no TLS to verify; saves half a second
         if self._trust is None:
             try:
                 trust = httpx.create_ssl_context()
@@ -86,29 +97,38 @@ class Transport:
                 self._trust = trust
             except OSError as error:
                 message = f"the certificates cannot be read ({type(error).__name__})"
-                raise Fault(message, "check the CA bundle", trouble=ModelTrouble.TRANSPORT, final=True) from error
+                raise RequestFailed(
+                    message, "check the CA bundle", trouble=ModelTrouble.TRANSPORT, final=True
+                ) from error
         return self._trust
 
 
 async def _bounded(response: httpx.Response) -> bytes:
-    """The body, unpacked by hand: a library unpacks all of a bomb before it can be counted."""
+    """Unpack the body in chunks; httpx would unpack a whole zip bomb before counting it."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in PACKED | PLAIN:
-        raise Fault("the answer is packed in a way that was not asked for", trouble=ModelTrouble.BAD_RESPONSE)
+        raise RequestFailed(
+            "the answer has an unrequested encoding",
+            trouble=ModelTrouble.BAD_RESPONSE,
+        )
     raw = _capped(response.aiter_raw())
     if encoding in PLAIN:
         return b"".join([chunk async for chunk in raw])
+    # 32 detects a gzip or zlib header.
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
     content = bytearray()
     try:
         async for chunk in raw:
+            # The second argument bounds the output of each step.
             content += unpacker.decompress(chunk, MOST_BYTES + 1 - len(content))
             if len(content) > MOST_BYTES:
                 raise _too_long()
     except zlib.error:
-        raise Fault("the answer cannot be unpacked", trouble=ModelTrouble.BAD_RESPONSE) from None
+        raise RequestFailed(
+            "the answer cannot be unpacked", trouble=ModelTrouble.BAD_RESPONSE
+        ) from None
     if not unpacker.eof:
-        raise Fault("the answer broke off", trouble=ModelTrouble.TRANSPORT)
+        raise RequestFailed("the answer is incomplete", trouble=ModelTrouble.TRANSPORT)
     return bytes(content)
 
 
@@ -121,18 +141,29 @@ async def _capped(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _too_long() -> Fault:
-    return Fault(f"the answer is longer than {MOST_BYTES} bytes", trouble=ModelTrouble.BAD_RESPONSE, final=True)
+def _too_long() -> RequestFailed:
+    return RequestFailed(
+        f"the answer is longer than {MOST_BYTES} bytes",
+        trouble=ModelTrouble.BAD_RESPONSE,
+        final=True,
+    )
 
 
-def _unreachable(error: Exception) -> Fault:
-    """Never with the library's text: it may quote what was sent."""
+def _unreachable(error: Exception) -> RequestFailed:
+    """Convert a connection error without the library's text, which may quote the request."""
     met: BaseException | None = error
     while met is not None and not isinstance(met, ssl.SSLCertVerificationError):
         met = met.__cause__ or met.__context__
     if met is not None:
-        message, advice = "the server's certificate is not trusted", "set the CA bundle of the one who signed it"
-        return Fault(message, advice, trouble=ModelTrouble.TRANSPORT, final=True)
+        message, advice = (
+            "the server's certificate is not trusted",
+            "set a CA bundle with its authority",
+        )
+        return RequestFailed(message, advice, trouble=ModelTrouble.TRANSPORT, final=True)
     if isinstance(error, httpx.TimeoutException):
-        return Fault(f"no connection within {CONNECT_S:g} s", trouble=ModelTrouble.TRANSPORT)
-    return Fault(f"the connection failed ({type(error).__name__})", trouble=ModelTrouble.TRANSPORT)
+        return RequestFailed(
+            f"no connection within {CONNECT_S:g} s", trouble=ModelTrouble.TRANSPORT
+        )
+    return RequestFailed(
+        f"the connection failed ({type(error).__name__})", trouble=ModelTrouble.TRANSPORT
+    )

@@ -1,4 +1,4 @@
-"""What a red check is, measured before any edit: bug, flake, base red, outage, not buildable, or not reproduced."""
+"""Measure a red check before any edit: bug, flake, base red, outage or not reproducible."""
 
 from bot.mission.triage.again import look_again
 from bot.mission.triage.sequence import triage_failure

@@ -1,14 +1,24 @@
-"""Which part of the job's environment is missing: a module, a plugin, another Python, a service, a secret. Pure."""
+"""Find the missing part of the job's environment: module, plugin, Python, service or secret.
+
+Pure.
+"""
 
 import difflib
 import re
 import sys
 from collections.abc import Collection
 
-from bot.mission.signatures import NO_NETWORK_OR_SERVICE, first_match, missing_modules, no_verdict, text_of
+from bot.mission.failures.signatures import (
+    NO_NETWORK_OR_SERVICE,
+    first_match,
+    join_text,
+    missing_modules,
+    no_verdict,
+)
 from bot.mission.triage.values import Evidence
 from sandbox.types import LogReading, Recipe, TestReport, TestResult, WorkspaceFacts
 
+# pytest names the unknown option or fixture, but not the plugin that has it.
 _PLUGIN_OF_OPTION = {
     "--cov": "pytest-cov",
     "--no-cov": "pytest-cov",
@@ -59,30 +69,48 @@ _PLUGIN_OF_FIXTURE = {
 _REFUSED_OPTION = re.compile(r"unrecognized arguments:? ([^\n]{1,300})")
 _NO_FIXTURE = re.compile(r"fixture '(\w{1,100})' not found")
 _NO_ASYNC = re.compile(r"async def functions are not natively supported")
-_NO_PLUGIN = re.compile(r"(?:Error importing plugin \"([\w.]{1,100})\"|Missing required plugins: ([^\n]{1,200}))")
+_NO_PLUGIN = re.compile(
+    r"(?:Error importing plugin \"([\w.]{1,100})\"|Missing required plugins: ([^\n]{1,200}))"
+)
 _STDLIB_NAME = re.compile(r"(?:cannot import name '\w+' from|module) '(\w+)[\w.]*'")
 _STDLIB_MODULE = re.compile(r"No module named '(\w+)")
 _ONLY_IN_SOME = frozenset(
     (
-        *("zoneinfo", "graphlib", "tomllib", "distutils", "imp", "asynchat", "asyncore", "smtpd", "cgi"),
+        *(
+            "zoneinfo",
+            "graphlib",
+            "tomllib",
+            "distutils",
+            "imp",
+            "asynchat",
+            "asyncore",
+            "smtpd",
+            "cgi",
+        ),
         *("cgitb", "crypt", "telnetlib", "nntplib", "pipes", "imghdr", "sndhdr", "uu", "xdrlib"),
         *("msilib", "ossaudiodev", "spwd", "sunau", "audioop", "chunk", "aifc", "mailcap", "nis"),
         *("compression", "annotationlib"),
     )
 )
-"""Modules of the standard library that some Pythons have and others have not."""
-_OLD_TYPING = re.compile(r"unsupported operand type\(s\) for \|: '\w+' and|'\w*type' object is not subscriptable")
+"""Modules of the standard library that only some Pythons have."""
+_OLD_TYPING = re.compile(
+    r"unsupported operand type\(s\) for \|: '\w+' and|'\w*type' object is not subscriptable"
+)
 _KEY = re.compile(r"'([A-Z][A-Z0-9_]{2,60})'")
 _KEY_WORD = re.compile(r"\b[A-Z][A-Z0-9_]{2,60}\b")
 _FROM_ENVIRONMENT = re.compile(r"(?:<frozen os>|[/\\]os\.py)(?::\d+|\", line \d+)")
-"""Where `os.environ` raises."""
-_SETS_VARIABLES = re.compile(r"setenv|delenv|putenv|environ\.(?:pop|update)|patch\.dict|environ\[[^\]]{1,80}\] = ")
+"""Traceback lines where `os.environ` raises."""
+_SETS_VARIABLES = re.compile(
+    r"setenv|delenv|putenv|environ\.(?:pop|update)|patch\.dict|environ\[[^\]]{1,80}\] = "
+)
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}\b")
-"""How variables and secrets are called."""
+"""Typical names of variables and secrets."""
 
 
 def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
-    """Why a run proves nothing, with the part that is missing where it can be told; None when it names failures.
+    """Return the reason why a run proves nothing; None if it names failures.
+
+    The reason names the missing part if it is known.
 
     Args:
         report: A red run.
@@ -100,46 +128,51 @@ def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
 
 
 def lacks_something(report: TestReport, before: Collection[str]) -> bool:
-    """Whether a run without a verdict names a module or a plugin that is not installed.
+    """Return True if a run without a verdict names a module or plugin that is not installed.
 
     Args:
         report: A red run.
-        before: The base commit's files: a module among them was taken away, and is not missing.
+        before: The base commit's files; a module among them was removed and is not missing.
     """
-    return _plugin(f"{report.summary}\n{report.raw_output}") is not None or bool(missing_modules(report, before))
+    return _plugin(f"{report.summary}\n{report.raw_output}") is not None or bool(
+        missing_modules(report, before)
+    )
 
 
 def missing_part(
     red: TestReport, evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None = None
 ) -> str | None:
-    """The missing part of the environment that explains every failure, in a sentence; None when some is not explained.
+    """Describe the missing part that explains every failure; None if some failure is unexplained.
 
     Args:
         red: A red run that names what failed.
-        evidence: The files, and the base commit.
+        evidence: The files and the base commit.
         facts: Python and recipe.
-        log: What CI's log says, where the environment was whole.
+        log: CI's log as read; the environment was complete there.
     """
     if not red.failures:
         return None
-    in_ci = _said_in_ci(log)
+    in_ci = _join_ci_text(log)
     python = _other_python(facts)
     if python and all(_speaks_of_python(f) and (f.error or "") not in in_ci for f in red.failures):
         return f"{python}, and {_who(red)} for want of it: {_line(red.failures[0])}"
-    green_before = evidence.base.checked and evidence.base.report is not None and evidence.base.report.success
+    green_before = (
+        evidence.base.checked and evidence.base.report is not None and evidence.base.report.success
+    )
+    # Green on the base commit here: then services and variables are not what is missing.
     obstacle = None if green_before else _obstacle(red, facts.recipe) or _variables(red)
     return _module(red, evidence, in_ci) or _plugins(red) or obstacle
 
 
-def _said_in_ci(log: LogReading | None) -> str:
-    """Everything CI's log says of the failure."""
+def _join_ci_text(log: LogReading | None) -> str:
+    """Return all text of CI's log on the failure."""
     if log is None:
         return ""
-    return "\n".join((log.error, log.excerpt, *(text_of(failure) for failure in log.failures)))
+    return "\n".join((log.error, log.excerpt, *(join_text(failure) for failure in log.failures)))
 
 
 def _module(red: TestReport, evidence: Evidence, in_ci: str) -> str | None:
-    """Modules that are nowhere: neither installed nor in the checkout, nor did the commit take them away."""
+    """Describe modules that are neither installed nor in the checkout nor removed by the commit."""
     missing = missing_modules(red, (*evidence.files, *evidence.base.files))
     if not missing:
         return None
@@ -150,12 +183,15 @@ def _module(red: TestReport, evidence: Evidence, in_ci: str) -> str | None:
         since = "; it is imported since this commit: declare it where the job installs from"
     elif all(f"No module named '{m}" in in_ci for m in missing):
         since = "; CI misses it too: declare it where the job installs from"
-    return f"the tests cannot be imported: {names} {verb} neither installed nor part of the repository{since}"
+    return (
+        f"the tests cannot be imported: {names} {verb} neither installed nor part of the "
+        f"repository{since}"
+    )
 
 
 def _plugins(red: TestReport) -> str | None:
-    """A pytest plugin whose fixtures or options every failing test wants."""
-    wanted = [_plugin(text_of(failure)) for failure in red.failures]
+    """Describe a pytest plugin whose fixtures or options every failing test needs."""
+    wanted = [_plugin(join_text(failure)) for failure in red.failures]
     if not all(wanted):
         return None
     names = ", ".join(f"`{name}`" for name in dict.fromkeys(filter(None, wanted)))
@@ -163,12 +199,15 @@ def _plugins(red: TestReport) -> str | None:
 
 
 def _plugin(text: str) -> str | None:
-    """The plugin that a text misses."""
+    """Return the plugin that a text misses."""
     if found := _NO_PLUGIN.search(text):
         return (found[1] or found[2]).strip()
     if found := _REFUSED_OPTION.search(text):
         options = (word.split("=", maxsplit=1)[0] for word in found[1].split())
-        return next((p for o in options for start, p in _PLUGIN_OF_OPTION.items() if _is_option(o, start)), None)
+        return next(
+            (p for o in options for start, p in _PLUGIN_OF_OPTION.items() if _is_option(o, start)),
+            None,
+        )
     if found := _NO_FIXTURE.search(text):
         return _PLUGIN_OF_FIXTURE.get(found[1])
     return "pytest-asyncio" if _NO_ASYNC.search(text) else None
@@ -179,16 +218,16 @@ def _is_option(option: str, start: str) -> bool:
 
 
 def _other_python(facts: WorkspaceFacts) -> str | None:
-    """That another Python runs than the job wants."""
-    wanted, used = facts.recipe.python, facts.interpreter.removeprefix("Python ")
+    """Describe a Python version other than the job's."""
+    wanted, used = facts.recipe.python.version, facts.interpreter.removeprefix("Python ")
     if wanted is None or not used or f"{used}.".startswith(f"{wanted}."):
         return None
     return f"the job needs Python {wanted}, and only Python {used} could be had"
 
 
 def _speaks_of_python(failure: TestResult) -> bool:
-    """Whether a failure looks like the wrong version of Python."""
-    text = text_of(failure)
+    """Return True if a failure looks like the wrong version of Python."""
+    text = join_text(failure)
     if failure.error in {"SyntaxError", "IndentationError"}:
         return True
     if (found := _STDLIB_MODULE.search(text)) and found[1] in _ONLY_IN_SOME:
@@ -199,7 +238,7 @@ def _speaks_of_python(failure: TestResult) -> bool:
 
 
 def _obstacle(red: TestReport, recipe: Recipe) -> str | None:
-    """The obstacle of the recipe that fits what every failing test says, or the services nothing could connect to."""
+    """Describe the recipe's obstacle that fits every failing test, or unreachable services."""
     services = [f"service `{service}`, which is not started here" for service in recipe.services]
     for obstacle in (*recipe.obstacles, *services):
         if all(_fits(failure, obstacle) for failure in red.failures):
@@ -208,7 +247,7 @@ def _obstacle(red: TestReport, recipe: Recipe) -> str | None:
 
 
 def _variables(red: TestReport) -> str | None:
-    """Variables of the environment that every failing test reads and nothing sets."""
+    """Describe environment variables that every failing test reads and nothing sets."""
     wanted = [_unset_variable(failure) for failure in red.failures]
     if not all(wanted):
         return None
@@ -217,31 +256,43 @@ def _variables(red: TestReport) -> str | None:
 
 
 def _unset_variable(failure: TestResult) -> str | None:
-    """The variable that a test wants; None when the test itself sets or removes it, or one of nearly that name."""
+    """Return the variable that a test needs.
+
+    None if the test itself sets or removes it, or one with a similar name.
+    """
     text = failure.traceback or ""
     found = _KEY.fullmatch((failure.error_message or "").removeprefix("KeyError:").strip())
     if failure.error != "KeyError" or found is None or not _FROM_ENVIRONMENT.search(text):
         return None
     name = found[1]
+    # A misspelled or removed variable is a bug of the repository, not of the environment.
     set_by_test = any(name in line for line in text.splitlines() if _SETS_VARIABLES.search(line))
     others = set(_KEY_WORD.findall(text)) - {name}
-    return None if set_by_test or difflib.get_close_matches(name, others, n=1, cutoff=0.75) else name
+    return (
+        None if set_by_test or difflib.get_close_matches(name, others, n=1, cutoff=0.75) else name
+    )
 
 
 def _fits(failure: TestResult, obstacle: str) -> bool:
-    """Whether a failure speaks of what an obstacle names, or could not connect where a service is missing."""
-    text = text_of(failure)
+    """Return True if a failure names an obstacle, or could not connect to a missing service."""
+    text = join_text(failure)
     if any(name in text for name in _VARIABLE.findall(obstacle)):
         return True
     return "service" in obstacle.lower() and first_match(NO_NETWORK_OR_SERVICE, text) is not None
 
 
 def _who(red: TestReport) -> str:
-    """The failing tests as a subject."""
-    return "the failing test fails" if len(red.failing) == 1 else f"all {len(red.failing)} failing tests fail"
+    """Return the failing tests as the subject of a sentence."""
+    return (
+        "the failing test fails"
+        if len(red.failing) == 1
+        else f"all {len(red.failing)} failing tests fail"
+    )
 
 
 def _line(failure: TestResult) -> str:
-    """What a failure says first."""
-    said = next((line.strip() for line in (failure.error_message or "").splitlines() if line.strip()), "")
+    """Return the first line of a failure's message."""
+    said = next(
+        (line.strip() for line in (failure.error_message or "").splitlines() if line.strip()), ""
+    )
     return f"{failure.error or 'failed'}: {said}"[:200]

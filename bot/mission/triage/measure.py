@@ -1,28 +1,29 @@
-"""Measurements on the failing commit: again alone, as a whole, in a random order, until a rule is satisfied."""
+"""Measure the failing commit: alone, as a whole and in random order, until a rule is satisfied."""
 
 from collections.abc import Sequence
 
-from bot.mission.reports import bounded, targets_of
-from bot.mission.signatures import missing_modules, no_verdict
+from bot.mission.failures.reports import bounded, select_targets
+from bot.mission.failures.signatures import missing_modules, no_verdict
 from bot.mission.triage.order import find_neighbours
 from bot.mission.triage.rates import WHOLE_RUNS, another
-from bot.mission.triage.site import Site, failures_of, reds
+from bot.mission.triage.site import Site, list_failures, reds
 from bot.mission.triage.values import Evidence, Rerun
 from sandbox.types import TestOrder, TestReport
 
 _QUICK_S = 5.0
-"""A whole command that is this quick is run again as a whole: it shows more than its tests alone."""
+"""A command up to this duration is rerun as a whole, which shows more than its tests alone; in
+seconds."""
 _HANG_S = 20.0
-"""Each rerun of a test that hangs takes the whole time limit; after this long the first answer has to do."""
+"""Time for reruns of a hanging test, each of which takes the whole time limit; in seconds."""
 _LAST = 2
-"""So many of the last runs are made in sandboxes of their own."""
+"""Number of the last runs that each get a sandbox of their own."""
 
 
 async def measure_red(site: Site, red: TestReport) -> Evidence:
-    """After a red first run: the failing tests again, alone; as a whole when none of them fails alone.
+    """Rerun the failing tests alone after a red first run; as a whole if none fails alone.
 
     Args:
-        site: Where to run.
+        site: The sandboxes to run in.
         red: The first run.
     """
     alone = await _alone(site, red)
@@ -39,25 +40,27 @@ async def measure_red(site: Site, red: TestReport) -> Evidence:
 
 
 async def _alone(site: Site, red: TestReport) -> tuple[Rerun, ...]:
-    """The failing tests alone, as often as the rule asks for; the whole command where they have no names."""
-    targets, plan = targets_of(red), site.plan
+    """Run the failing tests alone as often as the rule asks; without names, the whole command."""
+    targets, plan = select_targets(red), site.plan
     if red.hangs:
         plan = plan.with_(least=1, wall_s=min(_HANG_S, plan.wall_s))
     found: list[Rerun] = []
     agreed: list[bool] = []
     while another(agreed, sum(run.report.duration_s for run in found), plan):
+        # The last runs of a mixed series rule out that an earlier run in the sandbox is to blame.
         fresh = not all(agreed) and len(agreed) >= plan.most - 1 - _LAST
         rerun, report = await site.run(targets, seed=len(found) + 1, fresh=fresh)
         if targets and not report.success and no_verdict(report):
-            targets = ()  # the names cannot be asked for one by one
+            targets = ()  # the tests cannot be run by name
             continue
         found.append(rerun)
-        agreed.append(reds(report, red) == failures_of(red))
+        # All failures must come back: a part of them is already a disagreement.
+        agreed.append(reds(report, red) == list_failures(red))
     return tuple(found)
 
 
 async def _whole(site: Site, red: TestReport, *, first_seed: int) -> tuple[Rerun, ...]:
-    """The whole command again: either they depend on what runs before them, or chance had its hand in it."""
+    """Rerun the whole command: the tests depend on earlier ones, or on chance."""
     most = 1 if red.hangs else WHOLE_RUNS
     found: list[Rerun] = []
     while len(found) < most and (not found or reds(found[-1].report, red)):
@@ -67,26 +70,26 @@ async def _whole(site: Site, red: TestReport, *, first_seed: int) -> tuple[Rerun
 
 
 async def _order(site: Site, red: TestReport, found: Evidence) -> Evidence:
-    """Green alone, red together: is it the order, or what an earlier run left in the sandbox; and who is to blame."""
+    """Find out if order or leftovers of an earlier run make the tests fail, and by which test."""
     seed = len(found.reruns) + 1
-    anew, _ = await site.run(targets_of(red), seed=seed, fresh=True)
-    if reds(anew.report, red):
-        return found.with_(reruns=(*found.reruns, anew), leaves_traces=True)
-    left_s = site.plan.wall_s - sum(run.report.duration_s for run in (*found.reruns, anew))
+    clean, _ = await site.run(select_targets(red), seed=seed, fresh=True)
+    if reds(clean.report, red):
+        return found.with_(reruns=(*found.reruns, clean), leaves_traces=True)
+    left_s = site.plan.wall_s - sum(run.report.duration_s for run in (*found.reruns, clean))
     if left_s <= 0:
-        return found  # what follows only explains
+        return found  # the rest only explains
     shuffled, _ = await site.run(seed=seed + 1, order="random")
     neighbours = await find_neighbours(site, red, wall_s=left_s - shuffled.report.duration_s)
     return found.with_(shuffled=(shuffled,), neighbours=neighbours)
 
 
 async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> Evidence:
-    """After a green first run, when only CI saw it fail: again, until the rule says that it cannot be had.
+    """Rerun a command that only CI saw fail, until the rule says that it is not reproducible.
 
     Args:
-        site: Where to run.
+        site: The sandboxes to run in.
         first: The green run.
-        named: The tests that failed in CI, as far as they exist here.
+        named: The tests that failed in CI and exist here.
     """
     targets = () if first.duration_s <= _QUICK_S else tuple(named)
     total = site.plan.most - 1
@@ -97,7 +100,9 @@ async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> 
         return sum(run.report.duration_s for run in found) + first.duration_s < site.plan.wall_s
 
     while len(found) < total and (len(found) < site.plan.least - 1 or has_time()):
-        rerun, report = await site.run(targets, seed=len(found) + 1, fresh=len(found) >= total - _LAST)
+        rerun, report = await site.run(
+            targets, seed=len(found) + 1, fresh=len(found) >= total - _LAST
+        )
         if targets and not report.success and no_verdict(report):
             targets = ()
             continue
@@ -109,9 +114,10 @@ async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> 
 
 
 async def _shuffled(site: Site, found: Evidence) -> Evidence:
-    """The whole command in a random order and backwards; red in the same order three times is no chance.
+    """Run the whole command in random and reverse order.
 
-    Backwards too, because a random order of few tests is often the given one.
+    Red in the same order three times is no chance. The random order of few tests often equals the
+    given one, hence the reverse order.
     """
     seed = len(found.reruns) + 1
     green: list[Rerun] = []

@@ -1,22 +1,28 @@
-"""From measurements to one kind of failure: flake, base red, outage, not buildable, not reproduced, or a bug. Pure."""
+"""Classify the measurements: flake, base red, outage, unbuildable, not reproducible, or a bug.
+
+Pure.
+"""
 
 from collections import Counter
 
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.policy import Limits
-from bot.mission.signatures import no_verdict
+from bot.mission.failures.signatures import no_verdict
 from bot.mission.triage.environment import lacks_something, missing_part, why_unbuildable
-from bot.mission.triage.infra import by_outage, told_by_ci
+from bot.mission.triage.infra import by_outage, detect_ci_outage
 from bot.mission.triage.rates import interval
-from bot.mission.triage.site import failures_of, reds
+from bot.mission.triage.site import list_failures, reds
 from bot.mission.triage.values import Evidence, OtherCommit, Rerun
 from sandbox.types import LogReading, RunVerdict, StepKind, TestReport, WorkspaceFacts
 
+# With fewer runs the interval says next to nothing: 15 to 85 % for two of four.
 _WORTH_AN_INTERVAL = 5
 
 
 def without_a_verdict(red: TestReport, base: OtherCommit, facts: WorkspaceFacts) -> Triage:
-    """A red run that names nothing: what it needs is missing here, or the commit broke the command itself.
+    """Classify a red run without names.
+
+    Its environment is incomplete, or the commit broke the command.
 
     Args:
         red: The first run.
@@ -32,14 +38,16 @@ def without_a_verdict(red: TestReport, base: OtherCommit, facts: WorkspaceFacts)
     return found.with_(kind=FailureKind.BUG, reason=reason, base_checked=True)
 
 
-def of_a_green_run(first: TestReport, evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None) -> Triage:
-    """What CI saw and the first run did not.
+def of_a_green_run(
+    first: TestReport, evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None
+) -> Triage:
+    """Classify a failure that CI saw and the first run did not.
 
     Args:
         first: The green run.
-        evidence: What was measured after it.
+        evidence: The measurements after it.
         facts: The obstacles of the recipe.
-        log: What CI's log says.
+        log: CI's log as read.
     """
     runs = [first, *(run.report for run in evidence.reruns)]
     counted = Triage(kind=FailureKind.NOT_REPRODUCED, reason="", report=first, runs=len(runs))
@@ -48,10 +56,13 @@ def of_a_green_run(first: TestReport, evidence: Evidence, facts: WorkspaceFacts,
     merged = evidence.merge.report
     if evidence.merge.checked and merged is not None and not merged.success:
         names = ", ".join(sorted(merged.failing)[:5])
-        reason = f"green in {len(runs)} runs on the pull request's own commit, red where it is merged with its base"
+        reason = (
+            f"green in {len(runs)} runs on the pull request's own commit, red where it is merged "
+            "with its base"
+        )
         notes = (f"red in the merge: {names}",) if names else ()
         return counted.with_(kind=FailureKind.MERGE_ONLY, reason=reason, notes=notes, report=merged)
-    if (said := told_by_ci(log, series=True)) is not None:
+    if (said := detect_ci_outage(log, series=True)) is not None:
         reason = f"{said}; here the command passed in {len(runs)} of {len(runs)} runs"
         return counted.with_(kind=FailureKind.OUTAGE, reason=reason)
     reason = f"the command passed in {len(runs)} of {len(runs)} runs on the failing commit"
@@ -59,16 +70,21 @@ def of_a_green_run(first: TestReport, evidence: Evidence, facts: WorkspaceFacts,
 
 
 def of_a_red_run(
-    red: TestReport, evidence: Evidence, facts: WorkspaceFacts, *, limits: Limits, log: LogReading | None
+    red: TestReport,
+    evidence: Evidence,
+    facts: WorkspaceFacts,
+    *,
+    limits: Limits,
+    log: LogReading | None,
 ) -> Triage:
-    """What kind of failure the measurements show.
+    """Classify the failure by the measurements.
 
     Args:
         red: The first run.
-        evidence: What was measured after it.
+        evidence: The measurements after it.
         facts: Python and recipe.
-        limits: Which share of failing tests is an outage.
-        log: What CI's log says.
+        limits: Limits, such as the share of failing tests that is an outage.
+        log: CI's log as read.
     """
     counted = _counted(red, evidence)
     if (outside := by_outage(red, log, share=limits.outage_share)) is not None:
@@ -80,24 +96,41 @@ def of_a_red_run(
     steady = {name for name, times in counted.per_test_reds.items() if times == counted.runs}
     if not steady:
         reason = f"the same commit was red in {counted.red_runs} of {counted.runs} runs"
-        return counted.with_(kind=FailureKind.FLAKE, reason=reason, notes=(*counted.notes, *_rate(counted)))
+        return counted.with_(
+            kind=FailureKind.FLAKE, reason=reason, notes=(*counted.notes, *_rate(counted))
+        )
     if steady <= set(counted.base_failing):
-        who = "the failing test fails" if len(steady) == 1 else f"all {len(steady)} failing tests fail"
-        return counted.with_(kind=FailureKind.BASE_RED, reason=f"{who} on the base commit in the same way")
-    return counted.with_(notes=_notes(counted, steady, log), kind=_kind(red, facts), reason=_bug_reason(counted))
+        who = (
+            "the failing test fails"
+            if len(steady) == 1
+            else f"all {len(steady)} failing tests fail"
+        )
+        return counted.with_(
+            kind=FailureKind.BASE_RED, reason=f"{who} on the base commit in the same way"
+        )
+    return counted.with_(
+        notes=_notes(counted, steady, log), kind=_kind(red, facts), reason=_bug_reason(counted)
+    )
 
 
 def _counted(red: TestReport, evidence: Evidence) -> Triage:
-    """The arithmetic: runs, red runs, per test, base."""
+    """Return the counts: runs, red runs, per test, base."""
     together = [run for run in evidence.reruns if run.whole]
-    apart = [run for run in evidence.reruns if not run.whole and (run.report.failing or not no_verdict(run.report))]
+    apart = [
+        run
+        for run in evidence.reruns
+        if not run.whole and (run.report.failing or not no_verdict(run.report))
+    ]
     order, notes = False, [evidence.base.note] if evidence.base.note else []
     if evidence.leaves_traces:
-        # Every run in a new sandbox is red; only where another run was before it is green.
+        # Every run in a new sandbox is red; only after another run it is green.
         runs = [run for run in (*apart, *together) if run.fresh]
-        notes.append("the failing tests pass where the command ran before: they depend on files outside the checkout")
+        notes.append(
+            "the failing tests pass where the command ran before: they depend on files outside the "
+            "checkout"
+        )
     elif together and apart and all(reds(run.report, red) for run in together):
-        # They pass alone and fail together, every time: order dependence, which is a bug and not a flake.
+        # They pass alone and fail together, every time: order dependence is a bug, not a flake.
         runs, order = together, True
         notes += _on_order(evidence)
     else:
@@ -111,7 +144,7 @@ def _counted(red: TestReport, evidence: Evidence) -> Triage:
         report=red,
         runs=len(again),
         red_runs=sum(bool(found) for found in again),
-        per_test_reds={name: times[name] for name in sorted(failures_of(red))},
+        per_test_reds={name: times[name] for name in sorted(list_failures(red))},
         base_failing=_failing_alike(red, base) if base and evidence.base.checked else (),
         base_checked=evidence.base.checked,
         order_dependent=order,
@@ -122,8 +155,10 @@ def _counted(red: TestReport, evidence: Evidence) -> Triage:
 
 
 def _on_order(evidence: Evidence) -> list[str]:
-    """What was found out about the order."""
-    notes = ["the failing tests pass when they run alone: they depend on tests that run before them"]
+    """Describe the findings on the order."""
+    notes = [
+        "the failing tests pass when they run alone: they depend on tests that run before them"
+    ]
     if evidence.neighbours:
         before, victim = evidence.neighbours
         notes.append(f"order-dependent: `{victim}` fails when `{before}` runs before it")
@@ -133,7 +168,7 @@ def _on_order(evidence: Evidence) -> list[str]:
 
 
 def _flaky(counted: Triage, reruns: list[Rerun], evidence: Evidence) -> Triage:
-    """Green and red on one commit."""
+    """Describe a test that is green and red on one commit."""
     failing = evidence.red.failing if evidence.red else frozenset()
     red_runs = sum(not run.report.success for run in reruns)
     times = Counter(name for run in reruns for name in run.report.failing)
@@ -146,7 +181,11 @@ def _flaky(counted: Triage, reruns: list[Rerun], evidence: Evidence) -> Triage:
     reds_in_order = sum(not run.report.success for run in shuffled)
     steady = reds_in_order == len(shuffled) > 1
     who = ", ".join(f"`{name}`" for name in sorted(failing)[:3]) or "the command"
-    order = "backwards" if shuffled[0].order == "reversed" else f"in another order (seed {shuffled[0].seed})"
+    order = (
+        "backwards"
+        if shuffled[0].order == "reversed"
+        else f"in another order (seed {shuffled[0].seed})"
+    )
     reason = (
         f"order-dependent: {who} fails when the tests run {order}, and passed in "
         f"{counted.runs} of {counted.runs} runs in the given one"
@@ -164,16 +203,19 @@ def _flaky(counted: Triage, reruns: list[Rerun], evidence: Evidence) -> Triage:
 
 
 def _rate(counted: Triage) -> tuple[str, ...]:
-    """How often it fails, as far as so few runs can tell."""
+    """Describe the failure rate, as far as few runs can show it."""
     if counted.runs < _WORTH_AN_INTERVAL:
         return ()
     low, high = interval(counted.red_runs, counted.runs)
     share = counted.red_runs / counted.runs
-    return (f"it fails in about {share:.0%} of runs (with 95 % confidence between {low:.0%} and {high:.0%})",)
+    between = f"with 95 % confidence between {low:.0%} and {high:.0%}"
+    return (f"it fails in about {share:.0%} of runs ({between})",)
 
 
-def _not_reproduced(evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None) -> tuple[str, ...]:
-    """What a reader must know who saw it fail."""
+def _not_reproduced(
+    evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None
+) -> tuple[str, ...]:
+    """Return the notes for a reader who saw the failure."""
     notes = []
     if log is not None and log.failing:
         notes.append(f"CI named: {', '.join(sorted(log.failing)[:5])}")
@@ -187,44 +229,55 @@ def _not_reproduced(evidence: Evidence, facts: WorkspaceFacts, log: LogReading |
 
 
 def _failing_alike(red: TestReport, base: TestReport) -> tuple[str, ...]:
-    """Tests that fail on the base commit too, for a reason of the same class."""
-    if red.runner == "diagnostics":
+    """Return the tests that also fail on the base commit, with the same class of error."""
+    if red.traits.is_findings:
         there = {_without_line(name) for name in base.failing}
         return tuple(sorted(name for name in red.failing if _without_line(name) in there))
     here, before = ({f.name: f.error for f in r.failures} for r in (red, base))
     both = red.failing & base.failing
     if not red.failing and not base.failing and not base.success:
         return (red.target,)
-    return tuple(sorted(n for n in both if None in {here.get(n), before.get(n)} or here[n] == before[n]))
+    # Another class of error on the base commit is another failure.
+    return tuple(
+        sorted(n for n in both if None in {here.get(n), before.get(n)} or here[n] == before[n])
+    )
 
 
 def _without_line(name: str) -> str:
-    """`path:line:rule` without the line, which moves between commits."""
+    """Return `path:line:rule` without the line, which moves between commits."""
     path, _, rest = name.partition(":")
     return f"{path}:{rest.rpartition(':')[2]}"
 
 
 def _too_slow(red: TestReport, evidence: Evidence) -> str | None:
-    """A time-out that hits whatever test just runs is no hang: the command is too slow for the limit here."""
+    """Describe a command that is too slow here; None otherwise.
+
+    The time-out then hits another test each time, while a hanging test is always the same.
+    """
     if red.verdict is not RunVerdict.TIMEOUT or any(f.error != "Timeout" for f in red.failures):
         return None
-    again = [run.report for run in evidence.reruns if run.whole and run.report.verdict is RunVerdict.TIMEOUT]
+    again = [
+        run.report
+        for run in evidence.reruns
+        if run.whole and run.report.verdict is RunVerdict.TIMEOUT
+    ]
     if not any(report.failing and not reds(report, red) for report in again):
         return None
     return (
-        f"the command does not end within {red.duration_s:.0f} s here: {len(red.passing)} tests passed by then, and "
+        f"the command does not end within {red.duration_s:.0f} s here: {len(red.passing)} tests "
+        "passed by then, and "
         "another test was running each time"
     )
 
 
 def _kind(red: TestReport, facts: WorkspaceFacts) -> FailureKind:
-    """A finding of a linter or formatter, or a bug."""
-    lint = facts.recipe.kind in {StepKind.LINT, StepKind.FORMAT} or red.runner == "diagnostics"
+    """Return the kind: a finding of a linter or formatter, or a bug."""
+    lint = facts.recipe.kind in {StepKind.LINT, StepKind.FORMAT} or red.traits.is_findings
     return FailureKind.LINT if lint else FailureKind.BUG
 
 
 def _notes(counted: Triage, steady: set[str], log: LogReading | None) -> tuple[str, ...]:
-    """What a reader must know besides the kind."""
+    """Return the notes for a reader besides the kind."""
     notes = list(counted.notes)
     shaky = sorted(set(counted.per_test_reds) - steady)
     if shaky:
@@ -232,21 +285,30 @@ def _notes(counted: Triage, steady: set[str], log: LogReading | None) -> tuple[s
     old = sorted(steady & set(counted.base_failing))
     if old:
         notes.append(
-            f"{len(old)} of {len(steady)} failing tests were red on the base commit already: {', '.join(old[:5])}"
+            f"{len(old)} of {len(steady)} failing tests were red on the base commit already: "
+            f"{', '.join(old[:5])}"
         )
-    if log is not None and log.failing and not any(_same(a, b) for a in log.failing for b in counted.per_test_reds):
-        notes.append(f"CI named other failures than fail here: {', '.join(sorted(log.failing)[:5])}")
+    if (
+        log is not None
+        and log.failing
+        and not any(_same(a, b) for a in log.failing for b in counted.per_test_reds)
+    ):
+        notes.append(
+            f"CI named other failures than fail here: {', '.join(sorted(log.failing)[:5])}"
+        )
     return tuple(notes)
 
 
 def _same(in_ci: str, here: str) -> bool:
-    """Whether two names mean one test: CI's are relative to the step's working directory."""
+    """Return True if two names mean one test: CI's are relative to the step's working directory."""
     return here == in_ci or here.endswith(f"/{in_ci}") or in_ci.startswith(f"{here}::")
 
 
 def _bug_reason(counted: Triage) -> str:
-    """Why this is worth a fix."""
-    on_base = "green on the base commit" if counted.base_checked else "the base commit was not checked"
+    """Return the reason why this is worth a fix."""
+    on_base = (
+        "green on the base commit" if counted.base_checked else "the base commit was not checked"
+    )
     if counted.base_failing:
         on_base = "partly red on the base commit"
     return f"red in {counted.red_runs} of {counted.runs} runs, {on_base}"

@@ -1,4 +1,7 @@
-"""TRIAGE, in order: reproduce, run again, base commit, merge; then the rules say what it is. Before any edit."""
+"""TRIAGE in order: reproduce, rerun, base commit, merge; then the rules classify.
+
+Before any edit.
+"""
 
 import asyncio
 from collections.abc import Awaitable
@@ -7,18 +10,18 @@ from typing import TypeVar
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
-from bot.mission.reproduce import Reproduction, reproduce_failures
+from bot.mission.failures.signatures import NOT_THERE, no_verdict, outage
 from bot.mission.run import Run
-from bot.mission.signatures import NOT_THERE, no_verdict, outage
 from bot.mission.steps import Ended, Steps, end
 from bot.mission.tree import Tree
-from bot.mission.triage.infra import could_not_fetch, told_by_ci
+from bot.mission.triage.infra import could_not_fetch, detect_ci_outage
 from bot.mission.triage.measure import measure_green, measure_red
 from bot.mission.triage.others import run_base, run_merge
 from bot.mission.triage.rates import LEAST, RunPlan
 from bot.mission.triage.rules import of_a_green_run, of_a_red_run, without_a_verdict
 from bot.mission.triage.site import Site, reds
 from bot.mission.triage.values import Evidence, Finding, OtherCommit
+from bot.mission.verifying.reproduce import Reproduction, reproduce_failures
 from sandbox.types import LogReading, RunVerdict, TestReport, WorkspaceFacts
 
 Found = TypeVar("Found")
@@ -28,8 +31,8 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
     """Measure a red check before anything is edited.
 
     Args:
-        run: The mission: its steps, its limits, what CI's log says.
-        tree: The workspace on the failing commit.
+        run: The mission with its steps, limits and CI log.
+        tree: Workspace with the failing commit.
     """
     limits, log = run.ports.limits, run.context.ci_log
     first = await _reproduced(run.steps, tree, limits, log)
@@ -38,22 +41,32 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
         tree=tree,
         checkout=run.checkout,
         open_workspace=run.ports.open_workspace,
-        plan=plan_of(limits, run.context.policy),
+        plan=plan_reruns(limits, run.context.policy),
     )
     if report.success:
         return Finding(facts=facts, triage=await _green(run.steps, site, first, log))
     if no_verdict(report) and outage(report, share=limits.outage_share) is None:
-        base = await _base_of(run.steps, site, facts, report)
+        base = await _run_base(run.steps, site, facts, report)
         return Finding(facts=facts, triage=without_a_verdict(report, base, facts))
-    evidence = await run.steps.run("triage-evidence", Evidence, lambda: _evidence(site, facts, report))
-    return Finding(facts=facts, triage=of_a_red_run(report, evidence, facts, limits=limits, log=log))
+    evidence = await run.steps.run(
+        "triage-evidence", Evidence, lambda: _evidence(site, facts, report)
+    )
+    return Finding(
+        facts=facts, triage=of_a_red_run(report, evidence, facts, limits=limits, log=log)
+    )
 
 
-async def _reproduced(steps: Steps, tree: Tree, limits: Limits, ci_log: LogReading | None) -> Reproduction:
-    """The first run. What cannot be set up here, and could not be fetched in CI either, is an outage."""
+async def _reproduced(
+    steps: Steps, tree: Tree, limits: Limits, ci_log: LogReading | None
+) -> Reproduction:
+    """Make the first run.
+
+    A set-up that fails here, and could not be fetched in CI either, is an outage.
+    """
 
     async def reproduce() -> Reproduction:
         workspace = await tree.at()
+        # Tests write files, so the next use of the tree begins with a revert.
         tree.touched()
         return await reproduce_failures(workspace, maxfail=limits.maxfail)
 
@@ -67,24 +80,28 @@ async def _reproduced(steps: Steps, tree: Tree, limits: Limits, ci_log: LogReadi
         raise end(Outcome.INFRA, said, advice=advice) from ended
 
 
-def plan_of(limits: Limits, policy: RepositoryPolicy) -> RunPlan:
-    """How often to run again.
+def plan_reruns(limits: Limits, policy: RepositoryPolicy) -> RunPlan:
+    """Return the number of reruns.
 
     Args:
-        limits: What the operator allows.
-        policy: May ask for more.
+        limits: The operator's limits.
+        policy: The repository's policy, which may ask for more.
     """
     enough = max(LEAST, limits.reruns, policy.flaky_reruns)
-    return RunPlan(enough=enough, most=max(limits.reruns_most, enough + 1), wall_s=limits.triage_wall_s)
+    return RunPlan(
+        enough=enough, most=max(limits.reruns_most, enough + 1), wall_s=limits.triage_wall_s
+    )
 
 
-async def _green(steps: Steps, site: Site, first: Reproduction, ci_log: LogReading | None) -> Triage:
-    """CI saw it fail, the first run did not: an outage that CI told of, or a series of runs."""
-    said = told_by_ci(ci_log, series=False)
+async def _green(
+    steps: Steps, site: Site, first: Reproduction, ci_log: LogReading | None
+) -> Triage:
+    """Handle a green first run: an outage that CI reports, or a series of runs."""
+    said = detect_ci_outage(ci_log, series=False)
     if said is not None:
         reason = f"{said}; here the command passes"
         return Triage(kind=FailureKind.OUTAGE, reason=reason, report=first.report, runs=1)
-    named = _known(ci_log, first.report)
+    named = _match_names(ci_log, first.report)
 
     async def measure() -> Evidence:
         beside = run_merge(site.open_workspace, site.checkout)
@@ -95,40 +112,54 @@ async def _green(steps: Steps, site: Site, first: Reproduction, ci_log: LogReadi
     return of_a_green_run(first.report, evidence, first.facts, ci_log)
 
 
-def _known(ci_log: LogReading | None, report: TestReport) -> tuple[str, ...]:
-    """The tests that CI named, as they are called here."""
+def _match_names(ci_log: LogReading | None, report: TestReport) -> tuple[str, ...]:
+    """Return the tests that CI named, under their names here."""
     if ci_log is None or not report.knows_tests:
         return ()
     names = ci_log.failing
-    found = [here for here in report.outcomes if here in names or any(here.endswith(f"/{n}") for n in names)]
+    found = [
+        here
+        for here in report.outcomes
+        if here in names or any(here.endswith(f"/{n}") for n in names)
+    ]
     return tuple(sorted(found))
 
 
-async def _base_of(steps: Steps, site: Site, facts: WorkspaceFacts, red: TestReport) -> OtherCommit:
-    """The whole command on the base commit, when it could not even begin here: the commit's doing, or ours?"""
-    if red.verdict is not RunVerdict.NO_VERDICT or red.exit_code in NOT_THERE or facts.base_sha is None:
+async def _run_base(
+    steps: Steps, site: Site, facts: WorkspaceFacts, red: TestReport
+) -> OtherCommit:
+    """Run the whole command on the base commit if it could not even start here."""
+    if (
+        red.verdict is not RunVerdict.NO_VERDICT
+        or red.exit_code in NOT_THERE
+        or facts.base_sha is None
+    ):
         return OtherCommit()
     return await steps.run(
-        "triage-base", OtherCommit, lambda: run_base(site.open_workspace, site.checkout, facts, red, whole=True)
+        "triage-base",
+        OtherCommit,
+        lambda: run_base(site.open_workspace, site.checkout, facts, red, whole=True),
     )
 
 
 async def _evidence(site: Site, facts: WorkspaceFacts, red: TestReport) -> Evidence:
-    """Reruns on the failing commit and, beside them, the base commit in a sandbox of its own."""
+    """Rerun on the failing commit and, concurrently, on the base commit in another sandbox."""
     base = run_base(site.open_workspace, site.checkout, facts, red)
     evidence, on_base = await _both(measure_red(site, red), base)
     whole = [run for run in evidence.reruns if run.whole]
     if len(whole) < len(evidence.reruns) and whole and all(reds(run.report, red) for run in whole):
-        # They fail only together: alone they say nothing about the base either.
+        # They fail only together: running them alone proves nothing about the base either.
         on_base = await run_base(site.open_workspace, site.checkout, facts, red, whole=True)
     return evidence.with_(base=on_base)
 
 
-async def _both(first: Awaitable[Found], beside: Awaitable[OtherCommit]) -> tuple[Found, OtherCommit]:
-    """Two measurements at the same time; when one breaks, or we are cancelled, the other is stopped and awaited."""
+async def _both(
+    first: Awaitable[Found], beside: Awaitable[OtherCommit]
+) -> tuple[Found, OtherCommit]:
+    """Run two measurements concurrently; if one fails or is cancelled, stop and await the other."""
     other = asyncio.ensure_future(beside)
     try:
         return await first, await other
     finally:
         other.cancel()
-        await asyncio.gather(other, return_exceptions=True)  # of two that fail together, one is told
+        await asyncio.gather(other, return_exceptions=True)  # report one of two errors

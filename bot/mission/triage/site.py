@@ -1,8 +1,8 @@
-"""Where triage runs: the mission's own workspace, put back before each run, and sandboxes of their own."""
+"""The sandboxes of triage: the mission's own workspace, reverted before each run, or fresh ones."""
 
 from dataclasses import dataclass
 
-from bot.mission.reports import slim
+from bot.mission.failures.reports import slim
 from bot.mission.tree import Tree
 from bot.mission.triage.rates import RunPlan
 from bot.mission.triage.values import Rerun
@@ -15,7 +15,7 @@ _CUT_OFF = frozenset({RunVerdict.TIMEOUT, RunVerdict.OOM})
 
 @dataclass(frozen=True)
 class Site:
-    """Runs the failing commit again, each time from a fresh tree."""
+    """Runs the failing commit repeatedly, each time from a clean tree."""
 
     tree: Tree
     checkout: Checkout
@@ -23,18 +23,23 @@ class Site:
     plan: RunPlan
 
     async def run(
-        self, targets: tuple[str, ...] = (), *, seed: int, order: TestOrder = "given", fresh: bool = False
+        self,
+        targets: tuple[str, ...] = (),
+        *,
+        seed: int,
+        order: TestOrder = "given",
+        fresh: bool = False,
     ) -> tuple[Rerun, TestReport]:
-        """One run: as it is remembered, and in full.
+        """Run once; return a report to store, and the full one.
 
-        A run that a limit of ours ended before it could name a test says more about this machine than about the
-        commit: it is made once more, and then counts.
+        A run that our own limit ended before it named a test says more about this machine than
+        about the commit. It is repeated once, and then counts.
 
         Args:
-            targets: Tests to run alone; nothing means the whole command.
-            seed: Another one for each run, so that neither hashing nor shuffling is the same twice.
-            order: In which order.
-            fresh: In a sandbox of its own; where none can be had, the tree put back has to do.
+            targets: Tests to run alone; none for the whole command.
+            seed: A seed per run, so that hashing and shuffling differ.
+            order: The order of tests.
+            fresh: Use a sandbox of its own; without one, the reverted tree.
         """
         rerun, report = await self._once(targets, seed, order, fresh=fresh)
         if report.verdict in _CUT_OFF and not report.failing:
@@ -45,17 +50,21 @@ class Site:
         self, targets: tuple[str, ...], seed: int, order: TestOrder, *, fresh: bool
     ) -> tuple[Rerun, TestReport]:
         report = await self._anew(targets, seed=seed, order=order) if fresh else None
-        anew = report is not None
+        is_clean = report is not None
         if report is None:
             report = await self._again(targets, seed=seed, order=order)
-        return Rerun(report=lean(report), whole=not targets, order=order, seed=seed, fresh=anew), report
+        return Rerun(
+            report=lean(report), whole=not targets, order=order, seed=seed, fresh=is_clean
+        ), report
 
     async def _again(self, targets: tuple[str, ...], *, seed: int, order: TestOrder) -> TestReport:
         workspace = await self.tree.at()
-        self.tree.touched()  # tests write files: the next run, whoever starts it, begins with a revert
+        self.tree.touched()  # tests write files: the next run begins with a revert
         return await workspace.run_tests(targets=targets, order=order, seed=seed)
 
-    async def _anew(self, targets: tuple[str, ...], *, seed: int, order: TestOrder) -> TestReport | None:
+    async def _anew(
+        self, targets: tuple[str, ...], *, seed: int, order: TestOrder
+    ) -> TestReport | None:
         try:
             async with self.open_workspace(self.checkout) as workspace:
                 return await workspace.run_tests(targets=targets, order=order, seed=seed)
@@ -66,17 +75,19 @@ class Site:
 
 
 def lean(report: TestReport) -> TestReport:
-    """A report of which only what failed is remembered.
+    """Return a report with only its failures.
 
     Args:
         report: One run.
     """
     failing = report.failing
-    return slim(report).with_(outcomes={name: status for name, status in report.outcomes.items() if name in failing})
+    return slim(report).with_(
+        outcomes={name: status for name, status in report.outcomes.items() if name in failing}
+    )
 
 
 def reds(report: TestReport, red: TestReport) -> frozenset[str]:
-    """Which failures of the red run another run shows again; a run without names has one, the command.
+    """Return the failures of the red run that another run shows again; without names, the command.
 
     Args:
         report: Another run on the same commit.
@@ -84,12 +95,14 @@ def reds(report: TestReport, red: TestReport) -> frozenset[str]:
     """
     if not red.failing:
         return frozenset() if report.success else frozenset({red.target})
-    again = {n for n in red.failing if "::" not in n and any(stands_for(n, f) for f in report.failing)}
+    again = {
+        n for n in red.failing if "::" not in n and any(stands_for(n, f) for f in report.failing)
+    }
     return frozenset(report.failing & red.failing | again)
 
 
-def failures_of(red: TestReport) -> frozenset[str]:
-    """What can be counted of a red run.
+def list_failures(red: TestReport) -> frozenset[str]:
+    """Return the countable failures of a red run.
 
     Args:
         red: The red run.

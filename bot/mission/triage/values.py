@@ -1,4 +1,4 @@
-"""What triage measures, as values: reruns, the base commit, the merge, and what is concluded from them."""
+"""Values of triage: reruns, the base commit, the merge commit and the conclusion."""
 
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import Outcome
@@ -12,52 +12,52 @@ OUTCOMES = {
     FailureKind.NOT_BUILDABLE: Outcome.ENV_UNBUILDABLE,
     FailureKind.MERGE_ONLY: Outcome.NEEDS_HUMAN,
 }
-"""The kinds that end a mission before any edit."""
+"""Kinds of failure that end a mission before any edit."""
 
 
 class Rerun(Frozen):
-    """One more run on the failing commit, from a fresh tree."""
+    """A rerun of the failing commit, from a clean tree."""
 
     report: TestReport
-    """Only what failed, and hardly any text."""
+    """Only the failures, and hardly any text."""
     whole: bool = False
-    """The whole command, and not the failing tests alone."""
+    """The whole command, instead of the failing tests alone."""
     order: TestOrder = "given"
     seed: int = 0
     fresh: bool = False
-    """In a sandbox of its own, and not only on a tree put back."""
+    """In a sandbox of its own, instead of on a reverted tree."""
 
 
 class OtherCommit(Frozen):
-    """A run on another commit than the failing one: its base, or the merge of both."""
+    """A run on another commit: the base, or the merge of both."""
 
     checked: bool = False
-    """Whether it says something about the failing tests."""
+    """The run has results on the failing tests."""
     report: TestReport | None = None
     note: str = ""
     files: tuple[str, ...] = ()
-    """The commit's files; only filled when a missing module has to be looked for."""
+    """The commit's files; only filled to search for a missing module."""
 
 
 class Evidence(Frozen):
-    """Everything that was measured after the first run."""
+    """All measurements after the first run."""
 
     reruns: tuple[Rerun, ...] = ()
     red: TestReport | None = None
-    """The first red one of them, in full, when the first run was green."""
+    """The first red rerun in full, if the first run was green."""
     shuffled: tuple[Rerun, ...] = ()
-    """The whole command in a random order."""
+    """Runs of the whole command in random order."""
     base: OtherCommit = OtherCommit()
     merge: OtherCommit = OtherCommit()
     neighbours: tuple[str, ...] = ()
     leaves_traces: bool = False
-    """The failing tests alone are red in a new sandbox, and green where something ran before."""
+    """The failing tests are red in a new sandbox, and green after an earlier run."""
     files: tuple[str, ...] = ()
-    """The checkout's files; only filled when a missing module has to be looked for."""
+    """The checkout's files; only filled to search for a missing module."""
 
 
 class Finding(Frozen):
-    """What triage found: the facts, and what kind of failure it is."""
+    """The result of triage: the facts and the kind of failure."""
 
     facts: WorkspaceFacts
     triage: Triage

@@ -1,1 +1,1 @@
-"""The tables of our own database: the migrations that make them, for SQLite and PostgreSQL alike."""
+"""The schema of our database: its migrations, for SQLite and PostgreSQL."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection it is given, inside its open transaction."""
+"""Alembic's entry point: runs the migrations in the given connection's open transaction."""
 
 from alembic import context
 

@@ -25,7 +25,11 @@ def settings(tmp_path: Path) -> Callable[..., Settings]:
     """Settings by key, with data in a folder of the test and no Docker daemon asked."""
 
     def made(**options: str) -> Settings:
-        plain = {"data_dir": str(tmp_path / "data"), "sandbox.backend": "local", "sandbox.local_uid": "65532"}
+        plain = {
+            "data_dir": str(tmp_path / "data"),
+            "sandbox.backend": "local",
+            "sandbox.local_uid": "65532",
+        }
         named = {name.replace("__", "."): value for name, value in options.items()}
         return load(plain | named, environment={})
 

@@ -40,7 +40,10 @@ def client(app: FastAPI) -> httpx.AsyncClient:
 async def test_healthz_is_not_well_while_nothing_is_handed_on(complete: Settings) -> None:
     async with client(create_app(complete)) as http:
         answer = await http.get("/healthz")
-    assert (answer.status_code, answer.json()) == (503, {"status": "stopped", "version": __version__})
+    assert (answer.status_code, answer.json()) == (
+        503,
+        {"status": "stopped", "version": __version__},
+    )
 
 
 async def test_readyz_says_what_is_missing(complete: Settings) -> None:
@@ -56,22 +59,38 @@ async def test_readyz_says_what_is_missing(complete: Settings) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/", 404), ("GET", "/docs", 404), ("GET", "/redoc", 404), ("GET", "/webhook", 405), ("POST", "/x", 404)],
+    [
+        ("GET", "/", 404),
+        ("GET", "/docs", 404),
+        ("GET", "/redoc", 404),
+        ("GET", "/webhook", 405),
+        ("POST", "/x", 404),
+    ],
 )
-async def test_nothing_else_is_offered(complete: Settings, method: str, path: str, status: int) -> None:
+async def test_nothing_else_is_offered(
+    complete: Settings, method: str, path: str, status: int
+) -> None:
     async with client(create_app(complete)) as http:
         assert (await http.request(method, path)).status_code == status
 
 
 @pytest.mark.parametrize("secret", [None, ""])
-def test_without_a_secret_there_is_no_application(settings: Make, key: str, secret: str | None) -> None:
-    given = {"app_id": "1", "private_key": key} | ({} if secret is None else {"webhook_secret": secret})
+def test_without_a_secret_there_is_no_application(
+    settings: Make, key: str, secret: str | None
+) -> None:
+    given = {"app_id": "1", "private_key": key} | (
+        {} if secret is None else {"webhook_secret": secret}
+    )
     with pytest.raises(SettingsError, match="no webhook secret"):
         create_app(settings(**given))
 
 
-@pytest.mark.parametrize(("missing", "message"), [("app_id", "no App id"), ("private_key", "no private key")])
-def test_without_an_app_there_is_no_application(settings: Make, key: str, missing: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("missing", "message"), [("app_id", "no App id"), ("private_key", "no private key")]
+)
+def test_without_an_app_there_is_no_application(
+    settings: Make, key: str, missing: str, message: str
+) -> None:
     given = {"app_id": "1", "private_key": key, "webhook_secret": payloads.SECRET}
     del given[missing]
     with pytest.raises(SettingsError, match=message):
@@ -84,7 +103,9 @@ async def test_while_it_runs_deliveries_are_written_down_and_answered(complete: 
     async with app.router.lifespan_context(app), client(app) as http:
         first = await http.post("/webhook", content=body, headers=payloads.signed(body, "ping"))
         again = await http.post("/webhook", content=body, headers=payloads.signed(body, "ping"))
-        wrong = await http.post("/webhook", content=body + b" ", headers=payloads.signed(body, "ping"))
+        wrong = await http.post(
+            "/webhook", content=body + b" ", headers=payloads.signed(body, "ping")
+        )
     assert (first.status_code, first.json()["result"]) == (202, "ignored")
     assert (again.status_code, again.json()["result"]) == (202, "duplicate")
     assert wrong.status_code == 401

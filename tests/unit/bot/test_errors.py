@@ -15,12 +15,18 @@ def family(root: type[Exception]) -> set[type[Exception]]:
     return {root}.union(*(family(child) for child in root.__subclasses__()))
 
 
-BOT = {kind for kind in family(MetaAgentError) if kind.__module__ in {"bot.errors", ModelError.__module__}}
+BOT = {
+    kind
+    for kind in family(MetaAgentError)
+    if kind.__module__ in {"bot.errors", ModelError.__module__}
+}
 SANDBOX = {kind for kind in family(SandboxError) if kind.__module__ == "sandbox.errors"}
 
 
 @pytest.mark.parametrize(
-    ("page", "kinds"), [(errors.__doc__, BOT), (sandbox_errors.__doc__, SANDBOX)], ids=["bot", "sandbox"]
+    ("page", "kinds"),
+    [(errors.__doc__, BOT), (sandbox_errors.__doc__, SANDBOX)],
+    ids=["bot", "sandbox"],
 )
 def test_the_drawing_shows_every_error_and_no_other(page: str, kinds: set[type[Exception]]) -> None:
     drawn = set(re.findall(r"^(?:[│ ]*[├└]── )?([A-Z]\w+)(?= {2}|$)", page, re.MULTILINE))
@@ -35,7 +41,7 @@ def test_every_error_of_the_bot_names_one_at_fault(kind: type[MetaAgentError]) -
 
 @pytest.mark.parametrize("kind", sorted(SANDBOX, key=repr))
 def test_every_error_of_the_sandbox_names_one_at_fault(kind: type[SandboxError]) -> None:
-    assert kind.fault in sandbox_errors.Fault
+    assert kind.fault in sandbox_errors.FaultOwner
 
 
 def test_message_and_advice_are_kept_apart() -> None:

@@ -23,10 +23,10 @@ from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
 from bot.evidence.bundle import read_bundle
 from bot.evidence.keep import EvidenceStore
 from bot.mission.loop import MissionPorts
-from bot.pipeline import Line, handle_folder, handle_request
+from bot.pipeline import MissionServices, handle_folder, handle_request
 from bot.ports import Minds, OpenWorkspace, Progress, Workspace
 from bot.ports.work import Value
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.publish.story import Story
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import SandboxUnavailable
@@ -58,7 +58,9 @@ class RecordingCheckpoint:
         self.known = known or {}
         self.ran: list[str] = []
 
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
         if name not in self.known:
             self.ran.append(name)
             self.known[name] = (await call()).model_dump_json()
@@ -87,10 +89,12 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.github.branches["main"] = HEAD
-        self.github.commits[HEAD] = CommitState(sha=HEAD, parents=(BASE,), message="break it", author="ann")
+        self.github.commits[HEAD] = CommitState(
+            sha=HEAD, parents=(BASE,), message="break it", author="ann"
+        )
 
     @property
-    def line(self) -> Line:
+    def line(self) -> MissionServices:
         @asynccontextmanager
         async def open_workspace(checkout: Checkout) -> AsyncIterator[Workspace]:
             self.checkouts.append(checkout)
@@ -106,7 +110,7 @@ class Stage:
             finally:
                 self.listening -= 1
 
-        return Line(
+        return MissionServices(
             open_workspace=open_workspace,
             fixers=(ScriptedFixer(one_step_at_a_time),),
             lessons=self.lessons,
@@ -115,7 +119,9 @@ class Stage:
             minds=self.minds,
         )
 
-    async def play(self, request: MissionRequest | None = None, checkpoint: Any = None) -> MissionContext:
+    async def play(
+        self, request: MissionRequest | None = None, checkpoint: Any = None
+    ) -> MissionContext:
         context = await handle_request(
             request or a_request(), self.line, self.github, checkpoint or RecordingCheckpoint()
         )
@@ -144,7 +150,12 @@ async def test_a_mission_that_ended_is_one_line_of_the_log_with_names_people_kno
         await stage.play()
     (line,) = [record for record in caplog.records if record.getMessage() == "mission ended"]
     (number,) = stage.github.pulls
-    told = {"repository": "octo/calculator", "outcome": "FIXED", "pull_request": number, "mission": "m-0001"}
+    told = {
+        "repository": "octo/calculator",
+        "outcome": "FIXED",
+        "pull_request": number,
+        "mission": "m-0001",
+    }
     assert line.__dict__.items() >= {**told, "commit": HEAD}.items()
     assert line.__dict__["seconds"] >= 0
 
@@ -157,7 +168,9 @@ def kept_in(folder: Path) -> EvidenceStore:
     return EvidenceStore(HashedStore(FolderShelf(folder)), EvidenceLimits(), FixedClock())
 
 
-async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names_it(tmp_path: Path) -> None:
+async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names_it(
+    tmp_path: Path,
+) -> None:
     stage = Stage(a_world(ADDS))
     evidence = kept_in(tmp_path)
     checkpoint = RecordingCheckpoint()
@@ -174,15 +187,21 @@ async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names
     assert inside(tmp_path) == [], "a resumed mission does not do it twice"
 
 
-async def test_evidence_that_cannot_be_kept_costs_the_mission_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    async def broken(story: Story, checkout: Checkout, open_workspace: OpenWorkspace) -> KeptEvidence:
+async def test_evidence_that_cannot_be_kept_costs_the_mission_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(
+        story: Story, checkout: Checkout, open_workspace: OpenWorkspace
+    ) -> KeptEvidence:
         raise OSError("no room")
 
     stage = Stage(a_world(ADDS))
-    await handle_request(a_request(), replace(stage.line, keep_evidence=broken), stage.github, RecordingCheckpoint())
+    await handle_request(
+        a_request(), replace(stage.line, keep_evidence=broken), stage.github, RecordingCheckpoint()
+    )
     (pull,) = stage.github.pulls.values()
     assert pull.state == "open"
-    assert "evidence not kept" in caplog.text
+    assert "storing evidence failed" in caplog.text
 
 
 async def test_a_refused_request_leaves_no_evidence(tmp_path: Path) -> None:
@@ -216,13 +235,17 @@ async def test_a_refused_request_opens_nothing_and_is_told() -> None:
 async def test_it_is_known_whether_a_mission_was_let_work(head: str, admitted: list[bool]) -> None:
     stage, registry = Stage(), MemoryRegistry()
     stage.github.branches["main"] = head
-    await handle_request(a_request(), replace(stage.line, registry=registry), stage.github, RecordingCheckpoint())
+    await handle_request(
+        a_request(), replace(stage.line, registry=registry), stage.github, RecordingCheckpoint()
+    )
     assert [live.admitted for live in await registry.live(42)] == admitted
 
 
 async def test_a_command_by_a_stranger_is_answered_where_it_was_given() -> None:
     stage = Stage()
-    stage.github.pulls[5] = a_pull_request(number=5, head_sha=HEAD, head_ref="feature/x", author="ann")
+    stage.github.pulls[5] = a_pull_request(
+        number=5, head_sha=HEAD, head_ref="feature/x", author="ann"
+    )
     context = await stage.play(a_commanded_request())
     assert context.outcome is Outcome.POLICY
     assert stage.checkouts == []
@@ -231,7 +254,9 @@ async def test_a_command_by_a_stranger_is_answered_where_it_was_given() -> None:
 
 async def test_a_fork_is_repaired_and_told_but_nothing_is_pushed() -> None:
     stage = Stage(a_world(ADDS))
-    fork = a_pull_request(number=5, head_sha=HEAD, head_ref="feature/x", author="ann", from_fork=True)
+    fork = a_pull_request(
+        number=5, head_sha=HEAD, head_ref="feature/x", author="ann", from_fork=True
+    )
     stage.github.pulls[5] = fork
     stage.github.permissions["alice"] = "write"
     context = await stage.play(a_commanded_request())
@@ -239,7 +264,10 @@ async def test_a_fork_is_repaired_and_told_but_nothing_is_pushed() -> None:
     assert {checkout.tier for checkout in stage.checkouts} == {TrustTier.FORK}
     assert list(stage.github.pulls) == [5]
     assert stage.github.edits == {}
-    assert "+    return n % 2 == 0" in stage.github.comments[0].body + stage.github.checks[0].updates[-1].text
+    assert (
+        "+    return n % 2 == 0"
+        in stage.github.comments[0].body + stage.github.checks[0].updates[-1].text
+    )
     assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == ["42:fork"]
 
 
@@ -247,7 +275,9 @@ async def test_the_right_to_fetch_is_asked_for_at_each_opening_and_never_stored(
     stage = Stage(a_world(ADDS))
     checkpoint = RecordingCheckpoint()
     await stage.play(checkpoint=checkpoint)
-    assert len(stage.checkouts) >= 2, "a mission opens at least one workspace to work and a fresh one to verify"
+    assert len(stage.checkouts) >= 2, (
+        "a mission opens at least one workspace to work and a fresh one to verify"
+    )
     # One more call than openings: admission asks where the repository is, and drops the right that comes with it.
     assert stage.github.calls.count("clone_source") == len(stage.checkouts) + 1
     for checkout in stage.checkouts:
@@ -275,11 +305,18 @@ async def test_a_mission_that_breaks_is_told_with_a_reference_that_the_log_knows
     (record,) = [r for r in caplog.records if r.name == "bot.pipeline"]
     assert record.exc_info is not None
     assert record.__dict__["reference"] == context.error_reference
-    assert [lesson.outcome for lesson in stage.lessons.lessons.values()] == ["ERROR"]
+    (lesson,) = stage.lessons.lessons.values()
+    assert lesson.outcome == "ERROR"
+    assert lesson.reflection is not None
+    (improvement,) = lesson.reflection.improvements
+    assert (improvement.area, improvement.priority) == ("execution", "high")
+    assert improvement.expected_impact
 
 
 async def test_a_sandbox_that_cannot_be_had_ends_the_mission_and_is_told() -> None:
-    stage = Stage(a_world(trouble=lambda _: SandboxUnavailable("Docker does not answer", "start it")))
+    stage = Stage(
+        a_world(trouble=lambda _: SandboxUnavailable("Docker does not answer", "start it"))
+    )
     context = await stage.play()
     assert context.outcome is not None
     assert context.outcome is not Outcome.FIXED
@@ -288,12 +325,14 @@ async def test_a_sandbox_that_cannot_be_had_ends_the_mission_and_is_told() -> No
     assert "Docker does not answer" in told.summary + told.text
 
 
-async def test_a_lesson_that_cannot_be_kept_undoes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_lesson_that_cannot_be_kept_undoes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     stage = Stage(a_world(ADDS), lessons=ForgetfulLessons())
     context = await stage.play()
     assert context.outcome is Outcome.FIXED
     assert len(stage.github.pulls) == 1
-    assert "lesson not kept: the lessons file is read-only" in caplog.text
+    assert "storing the lesson failed: the lessons file is read-only" in caplog.text
 
 
 async def test_what_github_refuses_is_left_to_the_engine_to_try_again() -> None:
@@ -309,7 +348,9 @@ async def test_what_github_refuses_is_left_to_the_engine_to_try_again() -> None:
 
 async def test_what_github_will_not_tell_us_is_told_to_people() -> None:
     stage = Stage(a_world(ADDS))
-    stage.github.faults["read_file"] = [NotPermitted("403 Resource not accessible", "grant contents:read", status=403)]
+    stage.github.faults["read_file"] = [
+        NotPermitted("403 Resource not accessible", "grant contents:read", status=403)
+    ]
     context = await stage.play()
     assert context.outcome is Outcome.ERROR
     told = stage.github.checks[0].updates[-1]
@@ -370,6 +411,8 @@ async def test_a_model_judges_the_mission_and_adds_to_its_lesson() -> None:
     assert [question.stage for question in mind.questions][-2:] == ["review", "reflect"]
     (lesson,) = stage.lessons.lessons.values()
     assert lesson.sentence.endswith(". calc.add was written with a minus")
+    assert lesson.reflection is not None
+    assert lesson.reflection.by == "model"
     asked = len(mind.questions)
     assert await stage.play(checkpoint=RecordingCheckpoint(checkpoint.known)) == context
     assert len(mind.questions) == asked
@@ -386,7 +429,9 @@ async def test_a_mission_that_is_not_admitted_asks_no_model() -> None:
 
 async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
     stage = Stage(a_world(ADDS, base=None))
-    context = await handle_folder(a_folder_request("/checkout"), stage.line, MemoryCheckpoint(through_json=True))
+    context = await handle_folder(
+        a_folder_request("/checkout"), stage.line, MemoryCheckpoint(through_json=True)
+    )
     assert context.outcome is Outcome.FIXED
     source = stage.checkouts[0].source
     assert isinstance(source, FolderSource)
@@ -396,13 +441,21 @@ async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
         "pytest -q",
     )
     assert stage.github.calls == []
-    assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == ["local:/checkout"]
+    assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == [
+        "local:/checkout"
+    ]
 
 
 @pytest.mark.parametrize(("in_a_row", "outcome"), [(1, Outcome.PARTIAL), (3, Outcome.FIXED)])
-async def test_missions_in_a_row_go_on_from_what_the_one_before_repaired(in_a_row: int, outcome: Outcome) -> None:
-    line = replace(Stage(a_world(base=None)).line, limits=Limits(iterations=1, missions_in_a_row=in_a_row))
-    context = await handle_folder(a_folder_request("/checkout"), line, MemoryCheckpoint(through_json=True))
+async def test_missions_in_a_row_go_on_from_what_the_one_before_repaired(
+    in_a_row: int, outcome: Outcome
+) -> None:
+    line = replace(
+        Stage(a_world(base=None)).line, limits=Limits(iterations=1, missions_in_a_row=in_a_row)
+    )
+    context = await handle_folder(
+        a_folder_request("/checkout"), line, MemoryCheckpoint(through_json=True)
+    )
     assert context.outcome is outcome, context.reason
 
 
@@ -414,7 +467,9 @@ async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path
     stage = Stage(a_world(ADDS, base=None))
     request = a_folder_request(str(tmp_path)).with_(command=None)
     await handle_folder(request, stage.line, MemoryCheckpoint(through_json=True))
-    assert stage.checkouts[0].hints == JobHints(command="make check", setup=("make data",), python="3.10")
+    assert stage.checkouts[0].hints == JobHints(
+        command="make check", setup=("make data",), python="3.10"
+    )
 
 
 async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
@@ -423,5 +478,11 @@ async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
 
 
 def test_a_mission_needs_nothing_that_the_line_does_not_give() -> None:
-    given = set(Line.__dataclass_fields__) | {"recall", "checkpoint", "progress", "mind", "meter"}
+    given = set(MissionServices.__dataclass_fields__) | {
+        "recall",
+        "checkpoint",
+        "progress",
+        "mind",
+        "meter",
+    }
     assert set(MissionPorts.__dataclass_fields__) <= given

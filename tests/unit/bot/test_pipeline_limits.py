@@ -13,7 +13,7 @@ from bot.domain.request import RepositoryRef
 from bot.ledger.calls import CallLedger
 from bot.ledger.pauses import Pauses
 from bot.ledger.work import WorkMeters
-from bot.pipeline import LOOK_S, Line, handle_request
+from bot.pipeline import LOOK_S, MissionServices, handle_request
 from tests.accounts import an_account
 from tests.builders import a_repository, a_request
 from tests.contract.test_ledger import a_call
@@ -38,7 +38,7 @@ class Limited:
         self.pauses = Pauses(self.database)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> MissionServices:
         meters = WorkMeters(self.database, self.quota, FixedClock())
         return replace(self.stage.line, meters=meters, switchboard=self.pauses)
 
@@ -48,11 +48,16 @@ class Limited:
         return context.outcome, context.reason
 
 
-async def test_the_mission_above_the_day_s_number_ends_as_budget_and_says_so(tmp_path: Path) -> None:
+async def test_the_mission_above_the_day_s_number_ends_as_budget_and_says_so(
+    tmp_path: Path,
+) -> None:
     limited = Limited(tmp_path, Quota(missions_per_day_total=1))
     assert (await limited.outcome())[0] is Outcome.FIXED
     outcome, reason = await limited.outcome("m-0002")
-    assert (outcome, reason) == (Outcome.BUDGET, "quota.missions_per_day_total allows 1 missions, and 1 were begun")
+    assert (outcome, reason) == (
+        Outcome.BUDGET,
+        "quota.missions_per_day_total allows 1 missions, and 1 were started",
+    )
     assert limited.stage.github.checks[-1].updates[-1].title.startswith("BUDGET")
 
 
@@ -77,7 +82,9 @@ async def test_a_request_waits_while_everything_is_paused(tmp_path: Path) -> Non
     assert (await asyncio.wait_for(mission, LOOK_S + 20.0))[0] is Outcome.FIXED
 
 
-async def test_a_paused_place_refuses_so_that_its_requests_keep_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_paused_place_refuses_so_that_its_requests_keep_nobody_waiting(
+    tmp_path: Path,
+) -> None:
     limited = Limited(tmp_path)
     await limited.pauses.set(Pause(place=a_repository().owner.lower(), why="too noisy"))
     outcome, reason = await limited.outcome()
@@ -101,15 +108,24 @@ async def test_a_place_that_is_paused_just_after_a_request_was_let_in_refuses_in
     line = replace(limited.line, switchboard=LooksTooEarly())
     context = await handle_request(a_request(), line, limited.stage.github, RecordingCheckpoint())
     assert (context.outcome, context.advice) == (Outcome.POLICY, Pause.advice)
-    assert context.reason == f"{a_repository().full_name.lower()} is paused by the operator (too noisy)"
-    assert not limited.database.run(lambda tx: tx.execute("SELECT mission FROM work")), "it did not begin"
+    assert (
+        context.reason
+        == f"{a_repository().full_name.lower()} is paused by the operator (too noisy)"
+    )
+    assert not limited.database.run(lambda tx: tx.execute("SELECT mission FROM work")), (
+        "it did not begin"
+    )
 
 
 async def test_what_a_dead_process_had_paid_for_is_on_the_bill(tmp_path: Path) -> None:
     limited = Limited(tmp_path)
-    reserved = await CallLedger(limited.database).reserve(an_account(mission="m-0001"), "k", a_call())
+    reserved = await CallLedger(limited.database).reserve(
+        an_account(mission="m-0001"), "k", a_call()
+    )
     await CallLedger(limited.database).settle(reserved.id, a_call(cost_usd=0.25), None)
-    context = await handle_request(a_request(), limited.line, limited.stage.github, RecordingCheckpoint())
+    context = await handle_request(
+        a_request(), limited.line, limited.stage.github, RecordingCheckpoint()
+    )
     assert context.spent is not None
     assert (context.spent.calls, context.bill.cost_usd, context.cost_usd) == (1, 0.25, 0.25)
     assert any("$0.2500" in pull.body for pull in limited.stage.github.pulls.values())

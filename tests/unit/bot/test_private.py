@@ -64,9 +64,23 @@ def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [(), ("app.json", "metaagent.sqlite", "engine.sqlite-wal", "blobs", "imports", ".app", ".gitignore")]
+    "names",
+    [
+        (),
+        (
+            "app.json",
+            "metaagent.sqlite",
+            "engine.sqlite-wal",
+            "blobs",
+            "imports",
+            ".app",
+            ".gitignore",
+        ),
+    ],
 )
-def test_an_open_data_directory_with_nothing_else_in_it_is_closed(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_an_open_data_directory_with_nothing_else_in_it_is_closed(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
     for name in names:
         (tmp_path / name).touch()
     tmp_path.chmod(0o755)

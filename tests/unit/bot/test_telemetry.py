@@ -31,13 +31,32 @@ def logged(message: str, *args: object, **more: Any) -> dict[str, Any]:
 
 def test_a_line_says_when_who_and_what() -> None:
     line = logged("read %d files", 3)
-    assert (line["level"], line["logger"], line["message"]) == ("warning", "metaagent.test", "read 3 files")
+    assert (line["level"], line["logger"], line["message"]) == (
+        "warning",
+        "metaagent.test",
+        "read 3 files",
+    )
     assert line["time"]
 
 
 def test_extra_fields_keep_their_names_and_kinds() -> None:
-    line = logged("x", extra={"mission": "m-1", "status": 202, "seconds": 0.5, "warm": True, "empty": None, "path": {}})
-    assert (line["mission"], line["status"], line["seconds"], line["warm"]) == ("m-1", 202, 0.5, True)
+    line = logged(
+        "x",
+        extra={
+            "mission": "m-1",
+            "status": 202,
+            "seconds": 0.5,
+            "warm": True,
+            "empty": None,
+            "path": {},
+        },
+    )
+    assert (line["mission"], line["status"], line["seconds"], line["warm"]) == (
+        "m-1",
+        202,
+        0.5,
+        True,
+    )
     assert "empty" not in line
     assert line["path"] == "{}"
 
@@ -71,7 +90,9 @@ def test_a_secret_in_an_exception_is_masked() -> None:
 
 
 def test_line_breaks_and_control_characters_cannot_forge_a_line() -> None:
-    assert logged("one\ntwo\x1b[31m", extra={"detail": '"}\n{"level": "info"'})["message"].startswith("one")
+    assert logged("one\ntwo\x1b[31m", extra={"detail": '"}\n{"level": "info"'})[
+        "message"
+    ].startswith("one")
 
 
 def test_a_long_text_is_cut() -> None:

@@ -22,7 +22,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ({"XDG_DATA_HOME": "/x/data", "HOME": "/home/x"}, "/x/data/metaagent"),
         ({"XDG_DATA_HOME": "", "HOME": "/home/x"}, "/home/x/.local/share/metaagent"),
-        ({"XDG_DATA_HOME": "relative/is/ignored", "HOME": "/home/x"}, "/home/x/.local/share/metaagent"),
+        (
+            {"XDG_DATA_HOME": "relative/is/ignored", "HOME": "/home/x"},
+            "/home/x/.local/share/metaagent",
+        ),
         ({"HOME": "/home/x"}, "/home/x/.local/share/metaagent"),
         ({}, ".metaagent"),
     ],
@@ -40,9 +43,13 @@ def test_what_is_said_wins(here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["app.json", "engine.sqlite", "metaagent.sqlite"])
-def test_a_folder_of_an_earlier_version_goes_on_where_it_is_the_users_own(here: Path, name: str) -> None:
+def test_a_folder_of_an_earlier_version_goes_on_where_it_is_the_users_own(
+    here: Path, name: str
+) -> None:
     EARLIER.mkdir()
-    assert default_data_dir({"HOME": "/home/x"}) != EARLIER, "an empty folder holds nothing to go on with"
+    assert default_data_dir({"HOME": "/home/x"}) != EARLIER, (
+        "an empty folder holds nothing to go on with"
+    )
     (EARLIER / name).touch(mode=0o600)
     assert default_data_dir({"HOME": "/home/x"}) == EARLIER
     (EARLIER / name).chmod(0o644)

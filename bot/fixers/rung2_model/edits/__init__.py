@@ -1,7 +1,7 @@
-"""From the text of a model's answer to changes of whole files, or typed reasons why not. Nothing is ever run."""
+"""Convert a model's answer to changes of whole files, or typed rejections. Nothing is executed."""
 
-from bot.fixers.rung2_model.edits.gates import key_of
-from bot.fixers.rung2_model.edits.read import read_edits, told
+from bot.fixers.rung2_model.edits.gates import program_key
+from bot.fixers.rung2_model.edits.read import describe_rejections, read_edits
 from bot.fixers.rung2_model.edits.values import (
     EditFormat,
     EditRules,
@@ -20,7 +20,7 @@ __all__ = [
     "Rejection",
     "SentFile",
     "Window",
-    "key_of",
+    "describe_rejections",
+    "program_key",
     "read_edits",
-    "told",
 ]

@@ -1,14 +1,18 @@
-"""Code in fences, all of an answer: functions in place of those with their names, or short files as a whole."""
+"""Convert fenced code to edits: functions replaced by name, or whole short files."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from bot.fixers.rung2_model.edits.apply import Placed
-from bot.fixers.rung2_model.edits.function import Piece, pieces_of, replaced
+from bot.fixers.rung2_model.edits.apply import PlacedEdits
+from bot.fixers.rung2_model.edits.function import (
+    DefinitionEdit,
+    match_definitions,
+    replace_definition,
+)
 from bot.fixers.rung2_model.edits.imports import new_imports
 from bot.fixers.rung2_model.edits.labels import Fence
-from bot.fixers.rung2_model.edits.opened import Opened
-from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet
+from bot.fixers.rung2_model.edits.parsed_file import ParsedFile
+from bot.fixers.rung2_model.edits.snippet import FenceRejected, Snippet
 from bot.fixers.rung2_model.edits.values import EditFormat, EditRules, Reason, Rejection
 from bot.fixers.rung2_model.edits.whole import whole_file
 from sandbox.types import Frozen
@@ -17,24 +21,26 @@ _MOST_CODE = 80_000
 
 
 class Fenced(Frozen):
-    """What the fences of an answer come to."""
+    """Edits and rejections of an answer's fences."""
 
     format: EditFormat | None = None
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[PlacedEdits, ...] = ()
     rejections: tuple[Rejection, ...] = ()
 
 
-def from_fences(fences: Sequence[Fence], sent: Sequence[Opened], rules: EditRules, *, truncated: bool) -> Fenced:
-    """The fences of an answer as edits; of several versions of one function the last one counts.
+def from_fences(
+    fences: Sequence[Fence], sent: Sequence[ParsedFile], rules: EditRules, *, truncated: bool
+) -> Fenced:
+    """Convert fences to edits; the last version of a function counts.
 
     Args:
-        fences: Of an answer that speaks no other format.
+        fences: Fences of an answer without another edit format.
         sent: The files the model saw.
-        rules: What it may do.
-        truncated: The answer was cut off: a fence without its end is not taken then.
+        rules: Limits of the answer.
+        truncated: True if the answer was cut off; an unclosed fence is then rejected.
     """
-    pieces: dict[tuple[str, str], Piece] = {}
-    whole: dict[str, Placed] = {}
+    pieces: dict[tuple[str, str], DefinitionEdit] = {}
+    whole: dict[str, PlacedEdits] = {}
     imports: dict[str, list[ast.stmt]] = {}
     rejections: list[Rejection] = []
     for number, fence in enumerate(fences, start=1):
@@ -48,21 +54,30 @@ def from_fences(fences: Sequence[Fence], sent: Sequence[Opened], rules: EditRule
             continue
         snippet = Snippet(fence, sent, rules)
         try:
-            if found := pieces_of(snippet):
-                pieces |= {(each.file.path, each.symbol.name): each for each in found if each.is_change}
+            if found := match_definitions(snippet):
+                # A later fence replaces an earlier version of the same function.
+                pieces |= {
+                    (each.file.path, each.symbol.name): each for each in found if each.is_change
+                }
                 imports.setdefault(found[0].file.path, []).extend(snippet.imports)
             elif (file := whole_file(snippet, rules)) is not None:
                 whole[file.path] = file
-        except NotTaken as no:
+        except FenceRejected as no:
             rejections.append(no.rejection.with_(block=number))
-    placed = (*map(replaced, pieces.values()), *_imported(imports, pieces), *whole.values())
+    placed = (
+        *map(replace_definition, pieces.values()),
+        *_imported(imports, pieces),
+        *whole.values(),
+    )
     form = EditFormat.FUNCTION if imports else EditFormat.WHOLE_FILE if whole else None
     return Fenced(format=form, placed=placed, rejections=tuple(rejections))
 
 
-def _imported(imports: Mapping[str, Sequence[ast.stmt]], pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Placed]:
+def _imported(
+    imports: Mapping[str, Sequence[ast.stmt]], pieces: Mapping[tuple[str, str], DefinitionEdit]
+) -> Iterator[PlacedEdits]:
     for path, statements in imports.items():
         mine = [piece for piece in pieces.values() if piece.file.path == path]
         if mine:
             splices = new_imports(mine[0].file.tree, statements, [piece.node for piece in mine])
-            yield Placed(path=path, splices=splices)
+            yield PlacedEdits(path=path, splices=splices)

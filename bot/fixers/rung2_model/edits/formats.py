@@ -1,19 +1,21 @@
-"""The apply_patch envelope and unified diffs: hunks become blocks, and line numbers are ignored."""
+"""Parse the apply_patch envelope and unified diffs as blocks, without their line numbers."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from bot.fixers.rung2_model.edits.labels import Fence, fences_of
+from bot.fixers.rung2_model.edits.labels import Fence, find_fences
 from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS, Block, Parsed, too_many
 from bot.fixers.rung2_model.edits.values import EditFormat, Reason, Rejection
 from sandbox.types import Frozen
 
-_SECTION = re.compile(r"^\*\*\* (?P<kind>Update File|Add File|Delete File|Move to): (?P<path>.{0,399}\S)[ \t]{0,20}$")
+_SECTION = re.compile(
+    r"^\*\*\* (?P<kind>Update File|Add File|Delete File|Move to): (?P<path>.{0,399}\S)[ \t]{0,20}$"
+)
 _END = re.compile(r"^\*\*\* End Patch[ \t]*$")
 _RANGES = re.compile(r"^@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@(?P<heading>.{0,300})$")
 _UNWANTED = re.compile(
-    r"^(?:deleted file mode|rename (?:from|to)|copy (?:from|to)|old mode|new mode|GIT binary patch)\b"
+    r"^(?:deleted file mode|(?:rename|copy) (?:from|to)|(?:old|new) mode|GIT binary patch)\b"
 )
 _NEXT_FILE = re.compile(r"^(?:diff --git |Index: )")
 _CHANGE = re.compile(r"^(?:\+|@@|-(?! ?\w))")
@@ -30,20 +32,20 @@ class _Hunk(Frozen):
 
 
 class _Bad(Exception):
-    """A line that is no part of a diff."""
+    """A line that is not part of a diff."""
 
 
 def is_apply_patch(lines: Sequence[str]) -> bool:
-    """Whether an answer holds an apply_patch envelope."""
+    """Return True if an answer contains an apply_patch envelope."""
     return any(_SECTION.match(line) for line in lines)
 
 
 def apply_patch(lines: Sequence[str], *, truncated: bool) -> Parsed:
-    """The hunks of an apply_patch envelope as blocks.
+    """Convert the hunks of an apply_patch envelope to blocks.
 
     Args:
-        lines: Of the answer.
-        truncated: The answer was cut off; an envelope without its end is not taken then.
+        lines: Lines of the answer.
+        truncated: True if the answer was cut off; an unclosed envelope is then rejected.
     """
     gathered = _Gathered(EditFormat.APPLY_PATCH)
     starts = [index for index, line in enumerate(lines) if _SECTION.match(line)]
@@ -56,16 +58,22 @@ def apply_patch(lines: Sequence[str], *, truncated: bool) -> Parsed:
             continue
         stop = following if end is None else end
         if end is None and following == len(lines) and truncated:
-            gathered.reject(Reason.MALFORMED, section["path"], "the answer was cut off before `*** End Patch`")
+            gathered.reject(
+                Reason.MALFORMED, section["path"], "the answer was cut off before `*** End Patch`"
+            )
         elif section["kind"] in {"Delete File", "Move to"}:
             gathered.reject(Reason.DELETES, section["path"], "files are not deleted or moved")
         else:
-            gathered.add(section["path"], _body_of(lines[start + 1 : stop]), creates=section["kind"] == "Add File")
+            gathered.add(
+                section["path"],
+                _strip_wrapper(lines[start + 1 : stop]),
+                creates=section["kind"] == "Add File",
+            )
     return gathered.parsed()
 
 
-def _body_of(lines: Sequence[str]) -> Sequence[str]:
-    """A section's lines, up to what can only be the fence or the shell word around the envelope."""
+def _strip_wrapper(lines: Sequence[str]) -> Sequence[str]:
+    """Return a section's lines without the closing fence or shell word around the envelope."""
     body = [line for line in lines if line.rstrip() != "*** End of File"]
     while body and body[-1] in {"", "```", "EOF", "PATCH", "*** Begin Patch"}:
         body.pop()
@@ -73,38 +81,52 @@ def _body_of(lines: Sequence[str]) -> Sequence[str]:
 
 
 def is_unified_diff(lines: Sequence[str], known: Collection[str]) -> bool:
-    """Whether an answer holds a unified diff, with its headers or in a fence that says so."""
-    return any(True for _ in _headers(lines)) or any(f.language in _DIFF_LANGUAGES for f in fences_of(lines, known))
+    """Return True if an answer contains a unified diff, with headers or in a diff fence."""
+    return any(True for _ in _headers(lines)) or any(
+        f.language in _DIFF_LANGUAGES for f in find_fences(lines, known)
+    )
 
 
 def unified_diff(lines: Sequence[str], known: Collection[str], *, truncated: bool) -> Parsed:
-    """The hunks of the unified diffs of an answer as blocks.
+    """Convert the hunks of unified diffs to blocks.
 
     Args:
-        lines: Of the answer.
+        lines: Lines of the answer.
         known: Paths that were sent.
-        truncated: The answer was cut off; a diff that reaches its end is not taken then.
+        truncated: True if the answer was cut off; a diff that reaches its end is then rejected.
     """
     gathered = _Gathered(EditFormat.UNIFIED_DIFF)
-    fences = fences_of(lines, known)
+    fences = find_fences(lines, known)
     for line in _extended(lines):
         if _UNWANTED.match(line):
-            gathered.reject(Reason.DELETES, "", f"`{line[:60]}`: only the text of files is changed")
+            gathered.reject(Reason.DELETES, "", f"`{line[:60]}`: only text edits are allowed")
     starts = list(_headers(lines))
     if len(starts) > MAX_BLOCKS:
         return too_many(EditFormat.UNIFIED_DIFF)
     for start, following in pairwise([*starts, len(lines)]):
         fence = next((fence for fence in fences if fence.first < start <= fence.last), None)
-        stop = following if fence is None else min(following, fence.last if fence.closed else len(lines))
+        stop = (
+            following
+            if fence is None
+            else min(following, fence.last if fence.closed else len(lines))
+        )
         old, new = _named(lines[start], "a/", known), _named(lines[start + 1], "b/", known)
         if truncated and stop == len(lines):
-            gathered.reject(Reason.MALFORMED, new, "the answer was cut off in the middle of the diff")
+            gathered.reject(
+                Reason.MALFORMED, new, "the answer was cut off in the middle of the diff"
+            )
         elif new == _ABSENT:
             gathered.reject(Reason.DELETES, old, "files are not deleted")
         elif old not in {new, _ABSENT}:
-            gathered.reject(Reason.DELETES, old, "files are not renamed: the headers name two")
+            gathered.reject(
+                Reason.DELETES, old, "files are not renamed: the headers name two files"
+            )
         else:
-            gathered.add(new, _until_prose(lines[start + 2 : stop], fenced=fence is not None), creates=old == _ABSENT)
+            gathered.add(
+                new,
+                _until_prose(lines[start + 2 : stop], fenced=fence is not None),
+                creates=old == _ABSENT,
+            )
     if not starts:
         for fence in (fence for fence in fences if fence.language in _DIFF_LANGUAGES):
             _headless(fence, gathered, truncated=truncated)
@@ -112,9 +134,11 @@ def unified_diff(lines: Sequence[str], known: Collection[str], *, truncated: boo
 
 
 def _headless(fence: Fence, gathered: "_Gathered", *, truncated: bool) -> None:
-    """A fence that says diff and has no headers: the label above it is all that names the file."""
+    """Add a diff fence without headers; only the label above it names the file."""
     if truncated and not fence.closed:
-        gathered.reject(Reason.MALFORMED, fence.label.path, "the answer was cut off in the middle of the diff")
+        gathered.reject(
+            Reason.MALFORMED, fence.label.path, "the answer was cut off in the middle of the diff"
+        )
     else:
         gathered.add(fence.label.path, fence.lines, creates=False)
 
@@ -131,29 +155,37 @@ def _named(line: str, prefix: str, known: Collection[str]) -> str:
 
 
 def _extended(lines: Sequence[str]) -> Iterator[str]:
-    """What git writes between `diff --git` and the names of a file."""
+    """Yield git's extended header lines between `diff --git` and the file names."""
     inside = False
     for line in lines:
-        inside = line.startswith("diff --git ") or (inside and not line.startswith(("--- ", "@@")) and line != "")
+        inside = line.startswith("diff --git ") or (
+            inside and not line.startswith(("--- ", "@@")) and line != ""
+        )
         if inside:
             yield line
 
 
 def _until_prose(lines: Sequence[str], *, fenced: bool) -> Sequence[str]:
-    """A diff's own lines: outside a fence it ends at a blank line with prose behind it, and no change after that."""
+    """Return a diff's own lines.
+
+    Outside a fence it ends at a blank line followed by prose, if no change follows.
+    """
     end = next((i for i, line in enumerate(lines) if _NEXT_FILE.match(line)), len(lines))
     if not fenced:
-        prose = (i for i in range(1, end) if lines[i - 1] == "" and lines[i][:1] not in {*" +-@\\", ""})
+        prose = (
+            i for i in range(1, end) if lines[i - 1] == "" and lines[i][:1] not in {*" +-@\\", ""}
+        )
         start = next(prose, end)
         if not any(_CHANGE.match(line) for line in lines[start:end]):
             end = start
+    # Trailing blank lines belong to the answer, not to the diff.
     while end and lines[end - 1] == "":
         end -= 1
     return lines[:end]
 
 
 class _Gathered:
-    """Blocks and rejections of one answer, numbered together."""
+    """Blocks and rejections of one answer, with common numbering."""
 
     def __init__(self, form: EditFormat) -> None:
         self._format = form
@@ -161,10 +193,12 @@ class _Gathered:
         self._rejections: list[Rejection] = []
 
     def reject(self, reason: Reason, path: str, message: str) -> None:
-        self._rejections.append(Rejection(reason=reason, path=path, block=self._next(), message=message))
+        self._rejections.append(
+            Rejection(reason=reason, path=path, block=self._next(), message=message)
+        )
 
     def add(self, path: str, body: Sequence[str], *, creates: bool) -> None:
-        """The hunks of one file."""
+        """Add the hunks of one file."""
         try:
             hunks = _created(body) if creates else _hunks(body)
         except _Bad as bad:
@@ -186,7 +220,9 @@ class _Gathered:
         ]
 
     def parsed(self) -> Parsed:
-        return Parsed(format=self._format, blocks=tuple(self._blocks), rejections=tuple(self._rejections))
+        return Parsed(
+            format=self._format, blocks=tuple(self._blocks), rejections=tuple(self._rejections)
+        )
 
     def _next(self) -> int:
         return len(self._blocks) + len(self._rejections) + 1
@@ -196,15 +232,15 @@ def _created(body: Sequence[str]) -> list[_Hunk]:
     lines = [line for line in body if not line.startswith(("@@", "\\"))]
     wrong = next((line for line in lines if not line.startswith("+")), None)
     if wrong is not None:
-        raise _Bad(f"a new file has lines with `+` only, not `{wrong[:60]}`")
+        raise _Bad(f"a new file has only lines with `+`, not `{wrong[:60]}`")
     return [_Hunk(new=tuple(line[1:] for line in lines))]
 
 
 def _hunks(body: Sequence[str]) -> list[_Hunk]:
-    """Hunks begin at `@@`; what stands before the first one is a hunk without a heading.
+    """Split lines at `@@`; lines before the first form a hunk without a heading.
 
     Raises:
-        _Bad: a line is neither context nor change.
+        _Bad: A line is neither context nor change.
     """
     found: list[_Hunk] = []
     names: list[str] = []
@@ -218,14 +254,16 @@ def _hunks(body: Sequence[str]) -> list[_Hunk]:
             found.append(_hunk(lines, ".".join(names), firm=firm))
             names, lines = [], []
         ranges = _RANGES.match(line)
+        # Headings after line ranges come from the diff format, not from the model.
         firm = ranges is None
         heading = line[2:].removesuffix("@@") if ranges is None else ranges["heading"]
+        # Consecutive anchors nest: first the class, then the method.
         names += [name] if (name := _short(heading.strip())) else []
     return [hunk for hunk in found if hunk.old != hunk.new]
 
 
 def _short(heading: str) -> str:
-    """`class A:` and `def f(x):` by their names; anything else as it stands."""
+    """Return the name in `class A:` or `def f(x):`; any other heading unchanged."""
     match = _NAMES.match(heading)
     return match[1] if match is not None else heading
 

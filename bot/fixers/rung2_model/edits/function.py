@@ -1,4 +1,4 @@
-"""Definitions in a fence, each in place of the one that goes by its name: comments and decorators around it stay."""
+"""Replace definitions by name; surrounding comments and decorators are kept."""
 
 import ast
 from collections import Counter
@@ -7,52 +7,52 @@ from itertools import islice
 
 from pydantic import ConfigDict
 
-from bot.fixers.rung2_model.edits.apply import Placed
+from bot.fixers.rung2_model.edits.apply import PlacedEdits
 from bot.fixers.rung2_model.edits.lines import Splice
-from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS
-from bot.fixers.rung2_model.edits.reindent import documentation_of, first_line, reindented
-from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet, is_other
-from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, form_of
+from bot.fixers.rung2_model.edits.parsed_file import ParsedFile
+from bot.fixers.rung2_model.edits.reindent import docstring_node, first_line, reindent_definition
+from bot.fixers.rung2_model.edits.snippet import FenceRejected, Snippet, is_other
+from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, normal_form
 from bot.fixers.rung2_model.edits.values import Reason
 from sandbox.diffs import line_changes
 from sandbox.types import Frozen
 
 _MOST_NAMED = 500
-"""Definitions of one name that are told apart."""
+"""Maximum number of definitions with one name that are compared."""
 
 
-class Piece(Frozen):
-    """A definition in a fence, and where it goes."""
+class DefinitionEdit(Frozen):
+    """A definition in a fence, and the symbol it replaces."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    file: Opened
+    file: ParsedFile
     symbol: Symbol
     node: Definition
     code: tuple[str, ...]
-    """The lines `node` counts in."""
+    """The lines that `node`'s line numbers refer to."""
 
     @property
     def is_change(self) -> bool:
-        """A model often shows the old version first."""
-        return form_of(self.node) != form_of(self.symbol.node)
+        """Return True if it differs from the file. Models often show the old version first."""
+        return normal_form(self.node) != normal_form(self.symbol.node)
 
 
-def pieces_of(snippet: Snippet) -> list[Piece]:
-    """The definitions that go in place of others; none when the fence is not made of such only.
+def match_definitions(snippet: Snippet) -> list[DefinitionEdit]:
+    """Return the definitions that replace others; empty if the fence holds anything else.
 
     Args:
         snippet: The fence.
 
     Raises:
-        NotTaken: it is not clear which ones are meant, or they may not be edited.
+        FenceRejected: The target is ambiguous or may not be edited.
     """
     if snippet.path and snippet.labelled is None:
         return []
     if len(snippet.definitions) > MAX_BLOCKS:
-        raise NotTaken(Reason.TOO_LARGE, f"the code defines more than {MAX_BLOCKS} things")
-    pieces: list[Piece] = []
+        raise FenceRejected(Reason.TOO_LARGE, f"the code has more than {MAX_BLOCKS} definitions")
+    pieces: list[DefinitionEdit] = []
     for node in snippet.definitions:
         found = _pieces(snippet, node, "")
         if found is None:
@@ -68,51 +68,61 @@ def pieces_of(snippet: Snippet) -> list[Piece]:
     return pieces
 
 
-def _is_only_definitions(snippet: Snippet, file: Opened) -> bool:
-    """Whether its other statements stand in the file already, and none of the file's is missing among them."""
+def _is_only_definitions(snippet: Snippet, file: ParsedFile) -> bool:
+    """Return True if its other statements are exactly those of the file."""
     if not snippet.others:
         return True
-    present = [form_of(each) for each in (file.tree.body if file.tree is not None else []) if is_other(each)]
-    return {form_of(each) for each in snippet.others} == set(present)
+    present = [
+        normal_form(each)
+        for each in (file.tree.body if file.tree is not None else [])
+        if is_other(each)
+    ]
+    return {normal_form(each) for each in snippet.others} == set(present)
 
 
-def _pieces(snippet: Snippet, node: Definition, owner: str) -> list[Piece] | None:
-    """A definition, or the members of a class that is sent in part; None when one of them is new."""
+def _pieces(snippet: Snippet, node: Definition, owner: str) -> list[DefinitionEdit] | None:
+    """Match a definition, or the members of a partial class; return None if one is new."""
     chosen = _chosen(snippet, node, f"{owner}{node.name}")
     if chosen is None:
         return None
     file, symbol = chosen
     if isinstance(node, ast.ClassDef) and isinstance(symbol.node, ast.ClassDef):
+        # A class without some of its members was sent in part.
         missing = Counter(_names(symbol.node.body)) - Counter(_names(node.body))
         if missing:
             return _members(snippet, node, symbol, file)
-    return [Piece(file=file, symbol=symbol, node=node, code=snippet.code)]
+    return [DefinitionEdit(file=file, symbol=symbol, node=node, code=snippet.code)]
 
 
-def _members(snippet: Snippet, node: ast.ClassDef, symbol: Symbol, file: Opened) -> list[Piece]:
-    known = {form_of(each) for each in ast.iter_child_nodes(symbol.node)}
-    pieces: list[Piece] = []
+def _members(
+    snippet: Snippet, node: ast.ClassDef, symbol: Symbol, file: ParsedFile
+) -> list[DefinitionEdit]:
+    known = {normal_form(each) for each in ast.iter_child_nodes(symbol.node)}
+    pieces: list[DefinitionEdit] = []
     for each in node.body:
         found = _pieces(snippet, each, f"{symbol.name}.") if isinstance(each, Definition) else []
-        plain = isinstance(each, ast.Pass) or form_of(each) in known or each is documentation_of(node)
+        plain = (
+            isinstance(each, ast.Pass) or normal_form(each) in known or each is docstring_node(node)
+        )
         if found is None or not (found or plain):
-            message = f"`class {node.name}` is not sent whole, and holds more than methods it has"
-            raise NotTaken(Reason.INCOMPLETE, message, file.path)
+            message = f"`class {node.name}` is incomplete, and contains more than existing methods"
+            raise FenceRejected(Reason.INCOMPLETE, message, file.path)
         pieces += found
     return pieces
 
 
-def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[Opened, Symbol] | None:
-    """The definition of this name in what was sent, or None.
+def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[ParsedFile, Symbol] | None:
+    """Return the definition of this name in the sent files, or None.
 
     Raises:
-        NotTaken: there are several.
+        FenceRejected: Several definitions match.
     """
     named = (
         (file, symbol)
         for file in snippet.files
         for symbol in file.symbols
-        if symbol.is_named(name) and isinstance(symbol.node, ast.ClassDef) == isinstance(node, ast.ClassDef)
+        if symbol.is_named(name)
+        and isinstance(symbol.node, ast.ClassDef) == isinstance(node, ast.ClassDef)
     )
     found = list(islice(named, _MOST_NAMED))
     for keeps in _preferences(snippet.fence.label.anchor, node, name):
@@ -120,14 +130,25 @@ def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[Opened, Symb
             break
         found = [each for each in found if keeps(*each)] or found
     if len(found) > 1:
-        shown = ", ".join(f"{symbol.name} ({file.path}:{symbol.first + 1})" for file, symbol in found[:5])
-        raise NotTaken(Reason.AMBIGUOUS, f"`{name}` may be any of {shown}: say `@@ Class.method` before the code")
+        shown = ", ".join(
+            f"{symbol.name} ({file.path}:{symbol.first + 1})" for file, symbol in found[:5]
+        )
+        raise FenceRejected(
+            Reason.AMBIGUOUS,
+            f"`{name}` may be any of {shown}: add `@@ Class.method` before the code",
+        )
     return found[0] if found else None
 
 
-def _preferences(anchor: str, node: Definition, name: str) -> Iterable[Callable[[Opened, Symbol], bool]]:
-    """What tells definitions of one name apart, strongest first."""
-    yield lambda _, symbol: bool(anchor) and (symbol.is_named(anchor) or symbol.is_named(f"{anchor}.{name}"))
+def _preferences(
+    anchor: str, node: Definition, name: str
+) -> Iterable[Callable[[ParsedFile, Symbol], bool]]:
+    """Yield criteria that distinguish definitions of one name, strongest first."""
+    yield (
+        lambda _, symbol: (
+            bool(anchor) and (symbol.is_named(anchor) or symbol.is_named(f"{anchor}.{name}"))
+        )
+    )
     yield _is_shown
     yield lambda _, symbol: _is_method(symbol.node) == _is_method(node)
     yield lambda _, symbol: not symbol.nested
@@ -135,24 +156,30 @@ def _preferences(anchor: str, node: Definition, name: str) -> Iterable[Callable[
     yield lambda _, symbol: _decorators(symbol.node) == _decorators(node)
 
 
-def replaced(piece: Piece) -> Placed:
-    """The lines that change; a docstring and decorators that were left out stay.
+def replace_definition(piece: DefinitionEdit) -> PlacedEdits:
+    """Return the changed lines; an omitted docstring and omitted decorators are kept.
 
     Args:
-        piece: A definition and the one it goes in place of.
+        piece: A definition and the symbol it replaces.
     """
     old = piece.file.text.bodies
     was, node = piece.symbol.node, piece.node
-    lines = reindented(piece.code, node, old, was)
-    if (text := documentation_of(was)) is not None and documentation_of(node) is None:
+    lines = reindent_definition(piece.code, node, old, was)
+    if (text := docstring_node(was)) is not None and docstring_node(node) is None:
         at = _start(node.body[0]) - first_line(node)
-        if at > node.lineno - first_line(node) and was.lineno < text.lineno and _stands_alone(text, was):
+        if (
+            at > node.lineno - first_line(node)
+            and was.lineno < text.lineno
+            and _stands_alone(text, was)
+        ):
             lines[at:at] = old[text.lineno - 1 : text.end_lineno]
-    # A model rarely repeats decorators, and hardly ever means to take one away.
+    # Models rarely repeat decorators, and hardly ever mean to remove one.
     start = piece.symbol.first if node.decorator_list else was.lineno - 1
     changes = line_changes(old[start : piece.symbol.end], lines)
-    splices = (Splice(start=start + a, end=start + b, lines=tuple(lines[c:d])) for a, b, c, d in changes)
-    return Placed(path=piece.file.path, splices=tuple(splices))
+    splices = (
+        Splice(start=start + a, end=start + b, lines=tuple(lines[c:d])) for a, b, c, d in changes
+    )
+    return PlacedEdits(path=piece.file.path, splices=tuple(splices))
 
 
 def _start(statement: ast.stmt) -> int:
@@ -160,12 +187,12 @@ def _start(statement: ast.stmt) -> int:
 
 
 def _stands_alone(text: ast.stmt, node: Definition) -> bool:
-    """Whether nothing else stands on the last line of a docstring."""
+    """Return True if a docstring shares its last line with no other statement."""
     return len(node.body) == 1 or _start(node.body[1]) > (text.end_lineno or text.lineno)
 
 
 def _names(body: Sequence[ast.stmt]) -> list[str]:
-    """What the statements of a class define."""
+    """Return the names that the statements of a class define."""
     found: list[str] = []
     for each in body:
         if isinstance(each, Definition):
@@ -176,8 +203,10 @@ def _names(body: Sequence[ast.stmt]) -> list[str]:
     return found
 
 
-def _is_shown(file: Opened, symbol: Symbol) -> bool:
-    return not file.regions or any(first <= symbol.end and last > symbol.first for first, last in file.regions)
+def _is_shown(file: ParsedFile, symbol: Symbol) -> bool:
+    return not file.regions or any(
+        first <= symbol.end and last > symbol.first for first, last in file.regions
+    )
 
 
 def _is_method(node: Definition) -> bool:
@@ -188,4 +217,4 @@ def _is_method(node: Definition) -> bool:
 
 
 def _decorators(node: Definition) -> list[str]:
-    return [form_of(each) for each in node.decorator_list]
+    return [normal_form(each) for each in node.decorator_list]

@@ -1,4 +1,4 @@
-"""Imports a model put before a function: those the file lacks and the function uses go behind the file's own."""
+"""Insert imports that new code needs and the file lacks, after the file's own imports."""
 
 import ast
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from bot.fixers.rung2_model.edits.symbols import Definition
 def new_imports(
     tree: ast.Module | None, statements: Sequence[ast.stmt], used_in: Sequence[ast.AST]
 ) -> tuple[Splice, ...]:
-    """Where the missing imports go; none when there are none.
+    """Return a splice with the missing imports; empty if none is missing.
 
     Args:
-        tree: Of the file.
-        statements: Imports that came with new code.
+        tree: Syntax tree of the file.
+        statements: Imports that came with the new code.
         used_in: The new code.
     """
     if tree is None or not used_in:
@@ -26,12 +26,13 @@ def new_imports(
         for alias in statement.names if isinstance(statement, ast.Import | ast.ImportFrom) else []:
             name = _bound(alias)
             if name in used and name not in bound:
+                # One statement for each name, because other names may be unused.
                 lines[_written(statement, alias)] = None
     return (_placed(tree, tuple(lines)),) if lines else ()
 
 
 def bound_by(statement: ast.stmt) -> set[str]:
-    """The names a statement of a module binds, in blocks within it too, but not in functions and classes."""
+    """Return the names a statement binds, including nested blocks but not functions or classes."""
     found: set[str] = set()
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -53,12 +54,16 @@ def _bound(alias: ast.alias) -> str:
 
 def _written(statement: ast.stmt, alias: ast.alias) -> str:
     if isinstance(statement, ast.ImportFrom):
-        return ast.unparse(ast.ImportFrom(module=statement.module, names=[alias], level=statement.level))
+        return ast.unparse(
+            ast.ImportFrom(module=statement.module, names=[alias], level=statement.level)
+        )
     return ast.unparse(ast.Import(names=[alias]))
 
 
 def _placed(tree: ast.Module, lines: tuple[str, ...]) -> Splice:
-    first = next((at for at, each in enumerate(tree.body) if isinstance(each, Definition)), len(tree.body))
+    first = next(
+        (at for at, each in enumerate(tree.body) if isinstance(each, Definition)), len(tree.body)
+    )
     imports = [each for each in tree.body[:first] if isinstance(each, ast.Import | ast.ImportFrom)]
     if imports:
         at = imports[-1].end_lineno or imports[-1].lineno

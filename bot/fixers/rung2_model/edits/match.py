@@ -1,4 +1,4 @@
-"""Where the text of a block stands in a file: four levels of likeness, and no guessing by distance."""
+"""Match the text of a block in a file at four levels of similarity; never guess by distance."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -13,32 +13,32 @@ from sandbox.types import Frozen
 
 EXACT, TRAILING, SHIFTED, PUNCTUATION = range(1, 5)
 Span = tuple[int, int]
-"""Lines from..to (from 0, half open)."""
+"""Lines from 0, half open."""
 _MOST_WINDOWS = 12
 _MOST_CHARACTERS = 600
 _MOST_WORDS = 300
 _MOST_TRIED = 2_000
 MOST_PLACES = 20
-"""As many places of one text as are counted."""
+"""Maximum number of places counted for one text."""
 _MOST_SEARCHED = 200
 
 
-class Place(Frozen):
-    """Where a block's text stands."""
+class TextMatch(Frozen):
+    """A match of a block's text."""
 
     start: int
     level: int
     shift: int = 0
-    """Columns the file is further in than the block; below 0, further out."""
+    """Columns that the file is indented further than the block; negative if less."""
     indent: str = " "
-    """The one character its indentation is made of."""
+    """The only character its indentation uses."""
 
 
 class Haystack:
-    """A file's lines, to be searched many times.
+    """A file's lines, prepared for repeated searches.
 
     Args:
-        bodies: Without their ends.
+        bodies: Lines without line ends.
     """
 
     def __init__(self, bodies: Sequence[str]) -> None:
@@ -46,9 +46,10 @@ class Haystack:
         self._joined: dict[int, tuple[str, list[int]]] = {}
 
     def starts(self, searched: Sequence[str], span: Span, level: int) -> Iterator[int]:
-        """The lines at which a text begins within a span, as a level compares it."""
+        """Yield the lines within a span at which a text begins, compared at a level."""
         joined, offsets = self._at(level)
         low, high = offsets[span[0]], offsets[max(span)] + 1
+        # Line breaks on both sides make str.find() match whole lines only.
         wanted = "\n".join(["", *(_form(line, level) for line in searched), ""])
         at = joined.find(wanted, low, high)
         while at >= 0:
@@ -57,7 +58,7 @@ class Haystack:
 
     @cached_property
     def lines_with(self) -> dict[str, list[int]]:
-        """The lines a word stands in."""
+        """Return the line numbers of each word."""
         found: dict[str, list[int]] = {}
         for number, body in enumerate(self.bodies):
             for word in set(_words(body)):
@@ -72,14 +73,16 @@ class Haystack:
         return self._joined[level]
 
 
-def places(hay: Haystack, searched: Sequence[str], spans: Sequence[Span], levels: Sequence[int]) -> list[Place]:
-    """The places at the first level that has any, up to a bound far above one.
+def places(
+    hay: Haystack, searched: Sequence[str], spans: Sequence[Span], levels: Sequence[int]
+) -> list[TextMatch]:
+    """Return the matches at the first level that has any, up to `MOST_PLACES`.
 
     Args:
         hay: The file.
         searched: The block's lines.
-        spans: Where to look; a place lies in one of them as a whole.
-        levels: Which levels to try, in this order.
+        spans: Spans to search; a match lies entirely within one.
+        levels: The levels to try, in order.
     """
     for level in levels:
         found = list(islice(_at_level(hay, searched, spans, level), MOST_PLACES))
@@ -88,17 +91,19 @@ def places(hay: Haystack, searched: Sequence[str], spans: Sequence[Span], levels
     return []
 
 
-def _at_level(hay: Haystack, searched: Sequence[str], spans: Sequence[Span], level: int) -> Iterator[Place]:
+def _at_level(
+    hay: Haystack, searched: Sequence[str], spans: Sequence[Span], level: int
+) -> Iterator[TextMatch]:
     for span in spans:
         for start in islice(hay.starts(searched, span, level), _MOST_TRIED):
             if level < SHIFTED:
-                yield Place(start=start, level=level)
+                yield TextMatch(start=start, level=level)
             elif (shift := _shift(hay.bodies[start : start + len(searched)], searched)) is not None:
-                yield Place(start=start, level=level, shift=shift[0], indent=shift[1])
+                yield TextMatch(start=start, level=level, shift=shift[0], indent=shift[1])
 
 
 def _form(line: str, level: int) -> str:
-    """A line as a level compares it."""
+    """Normalize a line for comparison at a level."""
     if level == EXACT:
         return line
     text = plain(line) if level == PUNCTUATION else line
@@ -106,13 +111,18 @@ def _form(line: str, level: int) -> str:
 
 
 def indentation(line: str) -> str:
-    """The blanks and tabs a line begins with."""
+    """Return the leading blanks and tabs of a line."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _shift(bodies: Sequence[str], searched: Sequence[str]) -> tuple[int, str] | None:
-    """How much further in the file is, the same for all lines; None where it differs, or blanks and tabs mix."""
-    pairs = [(indentation(b), indentation(s)) for b, s in zip(bodies, searched, strict=True) if s.strip()]
+    """Return the indentation difference of all lines.
+
+    Return None if it varies, or if blanks and tabs are mixed.
+    """
+    pairs = [
+        (indentation(b), indentation(s)) for b, s in zip(bodies, searched, strict=True) if s.strip()
+    ]
     kinds = {character for pair in pairs for text in pair for character in text}
     shifts = {len(body) - len(search) for body, search in pairs}
     if len(shifts) != 1 or len(kinds) > 1:
@@ -120,8 +130,11 @@ def _shift(bodies: Sequence[str], searched: Sequence[str]) -> tuple[int, str] | 
     return shifts.pop(), kinds.pop() if kinds else " "
 
 
-def shifted(lines: Sequence[str], place: Place) -> tuple[str, ...] | None:
-    """A block's new lines as far in as the file is; None where they are not in far enough, or blanks and tabs mix."""
+def shifted(lines: Sequence[str], place: TextMatch) -> tuple[str, ...] | None:
+    """Shift a block's new lines to the file's indentation.
+
+    Return None if they are not indented enough, or if blanks and tabs are mixed.
+    """
     if place.level < SHIFTED or (place.shift == 0 and place.level == PUNCTUATION):
         return tuple(lines)
     moved = []
@@ -136,14 +149,18 @@ def shifted(lines: Sequence[str], place: Place) -> tuple[str, ...] | None:
     return tuple(moved)
 
 
-def nearest(path: str, hay: Haystack, searched: Sequence[str], spans: Sequence[Span]) -> tuple[Window, ...]:
-    """The three windows most like a text that was not found; bounded work.
+def nearest(
+    path: str, hay: Haystack, searched: Sequence[str], spans: Sequence[Span]
+) -> tuple[Window, ...]:
+    """Return up to three windows most similar to a text without a match.
+
+    Limits on words and windows bound the work.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         hay: The file.
-        searched: What was looked for.
-        spans: Where to look.
+        searched: The text without a match.
+        spans: Spans to search.
     """
     wanted = [line.strip() for line in searched[:_MOST_SEARCHED]]
     size, count = len(wanted), len(hay.bodies)
@@ -152,10 +169,18 @@ def nearest(path: str, hay: Haystack, searched: Sequence[str], spans: Sequence[S
         for number in hay.lines_with.get(word, ()):
             rough[number] += 1
     sums = list(accumulate(rough, initial=0))
-    starts = (at for low, high in spans for at in range(low, max(high - size, low) + 1) if at < count)
-    best = nsmallest(_MOST_WINDOWS, starts, key=lambda at: (sums[at] - sums[min(at + size, count)], at))
+    starts = (
+        at for low, high in spans for at in range(low, max(high - size, low) + 1) if at < count
+    )
+    # Word counts select a few windows; only these are compared in detail.
+    best = nsmallest(
+        _MOST_WINDOWS, starts, key=lambda at: (sums[at] - sums[min(at + size, count)], at)
+    )
     ranked = sorted(
-        ((_likeness([line.strip() for line in hay.bodies[at : at + size]], wanted), at) for at in best),
+        (
+            (_likeness([line.strip() for line in hay.bodies[at : at + size]], wanted), at)
+            for at in best
+        ),
         key=lambda each: (-each[0], each[1]),
     )
     chosen: list[int] = []
@@ -170,14 +195,17 @@ def _words(line: str) -> list[str]:
 
 
 def _likeness(lines: Sequence[str], wanted: Sequence[str]) -> float:
-    """Short texts by character, long ones by word: repository text must not make this slow."""
+    """Compare short texts by character and long ones by word, to bound the time on hostile text."""
     ours, theirs = "\n".join(lines), "\n".join(wanted)
     if len(ours) + len(theirs) <= _MOST_CHARACTERS:
+        # autojunk would ignore frequent items in long texts.
         return SequenceMatcher(None, ours, theirs, autojunk=False).ratio()
-    return SequenceMatcher(None, _words(ours)[:_MOST_WORDS], _words(theirs)[:_MOST_WORDS], autojunk=False).ratio()
+    return SequenceMatcher(
+        None, _words(ours)[:_MOST_WORDS], _words(theirs)[:_MOST_WORDS], autojunk=False
+    ).ratio()
 
 
 def window(path: str, bodies: Sequence[str], at: int, size: int) -> Window:
-    """Lines of a file to be shown; long ones cut."""
+    """Return lines of a file for display; long lines are cut."""
     shown = bodies[at : at + min(size, _MOST_SEARCHED)] or ("",)
     return Window(path=path, first=at + 1, text="\n".join(line[:MAX_SHOWN] for line in shown))

@@ -1,4 +1,4 @@
-"""What a linter would say of new code alone: names that nothing binds, functions that hide others, unused imports."""
+"""Lint new code only: undefined names, redefinitions and unused imports."""
 
 import ast
 import builtins
@@ -9,18 +9,19 @@ from bot.fixers.rung2_model.edits.imports import bound_by
 from bot.fixers.rung2_model.edits.symbols import Definition
 
 _GIVEN = frozenset(dir(builtins)) | {
-    "__file__", "__path__", "__annotations__", "__class__", "__module__", "__qualname__", "__builtins__",
+    "__file__", "__path__", "__annotations__", "__class__", "__module__", "__qualname__",
+    "__builtins__",
 }  # fmt: skip
 _UNKNOWABLE = frozenset({"globals", "locals", "vars", "exec", "eval"})
-"""Where these are used, names may come from anywhere."""
+"""With these functions, names may come from anywhere."""
 
 
 def undefined(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]:
-    """Names the new code reads that nothing in the file binds, and that were not read before.
+    """Return names that the new code reads, that nothing binds and that were not read before.
 
     Args:
-        before: The file as it was; None where it is new.
-        after: The file as it is to be.
+        before: The old file; None for a new file.
+        after: The new file.
     """
     if before is None:
         before = ast.Module(body=[], type_ignores=[])
@@ -31,50 +32,65 @@ def undefined(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]:
 
 
 def redefined(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]:
-    """Functions and classes that are defined twice in one body now and were not before; the first one is dead code.
+    """Return definitions that newly occur twice in one body; the first of them is dead code.
 
     Args:
-        before: The file as it was; None where it is new.
-        after: The file as it is to be.
+        before: The old file; None for a new file.
+        after: The new file.
     """
     known = Counter(_twice(before)) if before is not None else Counter[str]()
     return tuple(sorted((Counter(_twice(after)) - known).keys()))
 
 
 def unused_imports(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]:
-    """Imports of the module that are new and that nothing reads.
+    """Return new module imports that nothing reads.
 
     Args:
-        before: The file as it was; None where it is new.
-        after: The file as it is to be.
+        before: The old file; None for a new file.
+        after: The new file.
     """
     return tuple(sorted(set(_imported(after)) - set(_imported(before)) - set(_read(after))))
 
 
 def new_modules(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]:
-    """Modules that are imported now and were not before.
+    """Return modules that are newly imported.
 
     Args:
-        before: The file as it was; None where it is new.
-        after: The file as it is to be.
+        before: The old file; None for a new file.
+        after: The new file.
     """
     return tuple(sorted(set(_modules(after)) - set(_modules(before))))
 
 
 def _read(tree: ast.AST) -> list[str]:
-    found = [each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store)]
+    found = [
+        each.id
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store)
+    ]
     for each in ast.walk(tree):
-        if isinstance(each, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in each.targets):
-            found += [str(item.value) for item in ast.walk(each.value) if isinstance(item, ast.Constant)]
+        if isinstance(each, ast.Assign) and any(
+            getattr(target, "id", "") == "__all__" for target in each.targets
+        ):
+            found += [
+                str(item.value) for item in ast.walk(each.value) if isinstance(item, ast.Constant)
+            ]
     return found
 
 
 def _bound(tree: ast.AST) -> set[str]:
-    """Whatever is bound anywhere in a file: scopes are not told apart, so that nothing right is refused."""
+    """Return all names bound anywhere in a file.
+
+    Scopes are ignored, so that correct code is never rejected.
+    """
     found: set[str] = set()
     for each in ast.walk(tree):
         if isinstance(each, ast.stmt):
-            found |= bound_by(each) if isinstance(each, Definition | ast.Import | ast.ImportFrom) else set()
+            found |= (
+                bound_by(each)
+                if isinstance(each, Definition | ast.Import | ast.ImportFrom)
+                else set()
+            )
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
             found.add(each.id)
         elif isinstance(each, ast.arg):
@@ -85,18 +101,21 @@ def _bound(tree: ast.AST) -> set[str]:
             found.add(each.rest)
         elif isinstance(each, ast.Global | ast.Nonlocal):
             found.update(each.names)
+        # These node types exist only since Python 3.12.
         elif type(each).__name__ in {"TypeVar", "ParamSpec", "TypeVarTuple"}:
             found.add(getattr(each, "name", ""))
     return found
 
 
 def _is_open(tree: ast.AST) -> bool:
-    """Whether names come in by a star import."""
-    return any(isinstance(each, ast.ImportFrom) and each.names[0].name == "*" for each in ast.walk(tree))
+    """Return True if there is a star import."""
+    return any(
+        isinstance(each, ast.ImportFrom) and each.names[0].name == "*" for each in ast.walk(tree)
+    )
 
 
 def _twice(tree: ast.AST) -> Iterator[str]:
-    """Plain definitions that follow one of the same name in the same body."""
+    """Yield undecorated definitions that repeat a name in the same body."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if not isinstance(body, list):
@@ -104,6 +123,7 @@ def _twice(tree: ast.AST) -> Iterator[str]:
         seen: set[str] = set()
         for each in body:
             if isinstance(each, Definition):
+                # Decorators such as `@overload` and `@x.setter` repeat names on purpose.
                 if each.name in seen and not each.decorator_list:
                     yield f"{getattr(node, 'name', '')}.{each.name}".lstrip(".")
                 if not each.decorator_list:
@@ -112,7 +132,10 @@ def _twice(tree: ast.AST) -> Iterator[str]:
 
 def _imported(tree: ast.Module | None) -> Iterator[str]:
     for each in tree.body if tree is not None else []:
-        if isinstance(each, ast.Import | ast.ImportFrom) and getattr(each, "module", "") != "__future__":
+        if (
+            isinstance(each, ast.Import | ast.ImportFrom)
+            and getattr(each, "module", "") != "__future__"
+        ):
             yield from bound_by(each)
 
 

@@ -1,9 +1,9 @@
-"""Find the edits in the text of an answer: text in, values out; no file is read."""
+"""Find the edits in the text of an answer, without reading any file."""
 
 import re
 from collections.abc import Collection, Sequence
 
-from bot.fixers.rung2_model.edits.labels import Fence, fences_of, label_above
+from bot.fixers.rung2_model.edits.labels import Fence, find_fences, label_above
 from bot.fixers.rung2_model.edits.values import EditFormat, Reason, Rejection
 from sandbox.types import Frozen
 
@@ -18,39 +18,39 @@ _LIKE_MARKER = re.compile(r"^[ \t]{0,12}(?:<{2,40} ?SEARCH|>{2,40} ?REPLACE)[ \t
 
 
 class Block(Frozen):
-    """Lines to be found, and what shall stand in their place."""
+    """Lines to search for, and their replacement."""
 
     number: int
     """From 1, in the order of the answer."""
     path: str = ""
-    """As the answer spells it; empty where it names none."""
+    """As written in the answer; empty if it has none."""
     search: tuple[str, ...] = ()
     replace: tuple[str, ...] = ()
     anchor: str = ""
     firm: bool = True
-    """The anchor was set on purpose; the headings of diffs are not."""
+    """True for an explicit anchor, False for the heading of a diff hunk."""
     creates: bool = False
-    """The format itself says that the file is new."""
+    """True if the format itself marks the file as new."""
 
 
 class Parsed(Frozen):
-    """What an answer holds."""
+    """Edits found in an answer."""
 
     format: EditFormat | None = None
     blocks: tuple[Block, ...] = ()
     fences: tuple[Fence, ...] = ()
-    """Where the format is code in fences."""
+    """Set if the format is fenced code."""
     rejections: tuple[Rejection, ...] = ()
 
 
 def too_many(form: EditFormat | None) -> Parsed:
-    """What becomes of an answer with more edits than anybody needs."""
+    """Reject an answer with too many edits."""
     message = f"it has more than {MAX_BLOCKS} edits"
     return Parsed(format=form, rejections=(Rejection(reason=Reason.TOO_LARGE, message=message),))
 
 
 def prepare(text: str) -> list[str]:
-    """The lines of an answer, without colours, carriage returns and what a model thought before it answered."""
+    """Split an answer into lines, without colours, carriage returns and a leading thinking part."""
     text = _ANSI.sub("", text.removeprefix("\ufeff")).replace("\r\n", "\n")
     opening = re.match(r"\s{0,100}<(think(?:ing)?)>", text)
     if opening is not None:
@@ -59,15 +59,15 @@ def prepare(text: str) -> list[str]:
 
 
 def is_search_replace(lines: Sequence[str]) -> bool:
-    """Whether an answer speaks in SEARCH/REPLACE blocks, well formed or not."""
+    """Return True if an answer uses SEARCH/REPLACE blocks, well formed or not."""
     return any(_LIKE_MARKER.match(line) for line in lines)
 
 
 def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
-    """The SEARCH/REPLACE blocks of an answer.
+    """Parse the SEARCH/REPLACE blocks of an answer.
 
     Args:
-        lines: Of the answer.
+        lines: Lines of the answer.
         known: Paths that were sent.
     """
     blocks, rejections, at, path = list[Block](), list[Rejection](), 0, ""
@@ -80,12 +80,13 @@ def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
         number = len(blocks) + len(rejections) + 1
         if number > 2 * MAX_BLOCKS:
             return too_many(EditFormat.SEARCH_REPLACE)
-        body = _body(lines, at) if match["open"] else "a block ends that never began"
+        body = _body(lines, at) if match["open"] else "a block ends without a beginning"
         if isinstance(body, str):
             rejections.append(Rejection(reason=Reason.MALFORMED, block=number, message=body))
             at += 1
             continue
         label = label_above(lines, at, known, stop=behind)
+        # Models often name the file only above the first block.
         path = label.path or path
         divider, end = body
         blocks.append(
@@ -99,15 +100,21 @@ def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
         )
         at = behind = end + 1
     if not blocks and not rejections:
-        rejections.append(Rejection(reason=Reason.MALFORMED, message="its marker lines are not of 5 to 9 characters"))
-    return Parsed(format=EditFormat.SEARCH_REPLACE, blocks=tuple(blocks), rejections=tuple(rejections))
+        rejections.append(
+            Rejection(
+                reason=Reason.MALFORMED, message="its marker lines do not have 5 to 9 characters"
+            )
+        )
+    return Parsed(
+        format=EditFormat.SEARCH_REPLACE, blocks=tuple(blocks), rejections=tuple(rejections)
+    )
 
 
 def _body(lines: Sequence[str], start: int) -> tuple[int, int] | str:
-    """Where a block is divided and where it ends, or what is wrong with it.
+    """Return the divider and end of a block, or an error message.
 
-    Markers as long as the first one are its own; only when those do not add up, any length counts. What reads well
-    both ways and differently is not guessed at.
+    Markers with the length of the first one are tried first, then markers of any length. A block
+    with two different readings is rejected.
     """
     exact, loose = _cut(lines, start, any_length=False), _cut(lines, start, any_length=True)
     if isinstance(exact, str):
@@ -140,20 +147,21 @@ def _cut(lines: Sequence[str], start: int, *, any_length: bool) -> tuple[int, in
                 "it has no line of `=======`"
                 if not dividers
                 else (
-                    "more than one line of `=======` could divide it; use 9 marker characters on all three marker lines"
+                    "it has several lines of `=======`; "
+                    "use 9 marker characters on all three marker lines"
                 )
             )
     return "it has no `>>>>>>> REPLACE` at its end"
 
 
 def code_fences(lines: Sequence[str], known: Collection[str]) -> tuple[Fence, ...]:
-    """The pieces of code in an answer; one without any fence is a piece of code as a whole.
+    """Return the fenced code of an answer; without fences, the whole answer.
 
     Args:
-        lines: Of the answer.
+        lines: Lines of the answer.
         known: Paths that were sent.
     """
-    fences = fences_of(lines, known)
+    fences = find_fences(lines, known)
     if fences or not any(line.strip() for line in lines):
         return fences
     return (Fence(first=0, last=len(lines) - 1, lines=tuple(lines), closed=False),)

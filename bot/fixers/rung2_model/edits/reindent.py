@@ -1,4 +1,4 @@
-"""A function as a model wrote it, indented as the file indents the one it replaces; strings stay as they are."""
+"""Indent a model's function like the one it replaces; string contents are kept."""
 
 import ast
 import io
@@ -17,21 +17,23 @@ _USUAL = "    "
 
 
 class _Layout(Frozen):
-    """What tokens say of the lines of a piece of code, by number."""
+    """Token positions in a piece of code, by line number."""
 
     depths: dict[int, int]
-    """How deep each statement (and each `else`) is nested, by the line it begins on."""
+    """Nesting depth of each statement (and each `else`), by its first line."""
     inside: frozenset[int]
     """Lines that begin inside a string."""
 
 
-def reindented(code: Sequence[str], node: Definition, old: Sequence[str], old_node: Definition) -> list[str]:
-    """The lines of a definition, as far in as the one it replaces.
+def reindent_definition(
+    code: Sequence[str], node: Definition, old: Sequence[str], old_node: Definition
+) -> list[str]:
+    """Return a definition's lines, indented like the one it replaces.
 
     Args:
-        code: The lines `node` was parsed from, with its line numbers.
+        code: The lines that `node` was parsed from.
         node: The new definition.
-        old: The lines of the file.
+        old: Lines of the file.
         old_node: The definition in the file.
     """
     layout = _layout(code)
@@ -40,26 +42,31 @@ def reindented(code: Sequence[str], node: Definition, old: Sequence[str], old_no
     own = layout.depths.get(numbers[0], 0)
     unit = _unit(old, old_node, base)
     targets = {number: base + unit * max(depth - own, 0) for number, depth in layout.depths.items()}
+    # The model may have moved multi-line strings with the code, or not.
     shifted = _moved(code, numbers, targets, frozenset())
     kept = _moved(code, numbers, targets, layout.inside - _documentation(node))
     return shifted if _resembles(shifted, old_node) > _resembles(kept, old_node) else kept
 
 
 def first_line(node: Definition) -> int:
-    """The number of its first line, decorators included."""
+    """Return the number of its first line, decorators included."""
     return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
-def documentation_of(node: Definition) -> ast.Expr | None:
-    """The docstring, as a statement."""
+def docstring_node(node: Definition) -> ast.Expr | None:
+    """Return the docstring as a statement; None if there is none."""
     first = node.body[0]
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+    if (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
         return first
     return None
 
 
 def _unit(lines: Sequence[str], node: Definition, base: str) -> str:
-    """How much further in the body of a definition is."""
+    """Return the indentation unit of a definition's body."""
     inner = indentation(lines[node.body[0].lineno - 1])
     if node.body[0].lineno > node.lineno and inner.startswith(base) and inner != base:
         return inner[len(base) :]
@@ -80,13 +87,20 @@ def _layout(code: Sequence[str]) -> _Layout:
             if token.type in {tokenize.STRING, _F_STRING}:
                 inside.update(range(token.start[0] + 1, token.end[0] + 1))
     except (tokenize.TokenError, SyntaxError):
-        pass  # it was parsed: what little is left behind this is moved as it stands
+        pass  # the code was parsed before: the rest is moved unchanged
     return _Layout(depths=depths, inside=frozenset(inside))
 
 
-def _moved(code: Sequence[str], numbers: range, targets: dict[int, str], frozen: frozenset[int]) -> list[str]:
-    """The lines with the indentation of the statements they belong to; a comment has that of the lines as far in."""
-    leads = {indentation(code[number - 1]): targets[number] for number in numbers if number in targets}
+def _moved(
+    code: Sequence[str], numbers: range, targets: dict[int, str], frozen: frozenset[int]
+) -> list[str]:
+    """Return the lines with their statements' indentation.
+
+    A comment takes the indentation of statements at its level.
+    """
+    leads = {
+        indentation(code[number - 1]): targets[number] for number in numbers if number in targets
+    }
     lines, lead, target = list[str](), "", ""
     for number in numbers:
         line = code[number - 1]
@@ -101,20 +115,22 @@ def _moved(code: Sequence[str], numbers: range, targets: dict[int, str], frozen:
         elif line.lstrip().startswith("#") and own in leads:
             lines.append(leads[own] + line[len(own) :])
         else:
-            lines.append(target + (line[len(lead) :] if own.startswith(lead) else line.lstrip(" \t")))
+            lines.append(
+                target + (line[len(lead) :] if own.startswith(lead) else line.lstrip(" \t"))
+            )
     return lines
 
 
 def _documentation(node: Definition) -> frozenset[int]:
     lines: set[int] = set()
     for each in ast.walk(node):
-        if isinstance(each, Definition) and (text := documentation_of(each)) is not None:
+        if isinstance(each, Definition) and (text := docstring_node(each)) is not None:
             lines.update(range(text.lineno, (text.end_lineno or text.lineno) + 1))
     return frozenset(lines)
 
 
 def _resembles(lines: Sequence[str], old: Definition) -> int:
-    """How many strings a version has in common with the definition it replaces."""
+    """Return the number of strings shared with the definition it replaces."""
     indented = bool(lines) and lines[0][:1] in {" ", "\t"}
     tree = parse("\n".join(["if 1:", *lines] if indented else lines))
     return -1 if tree is None else sum((_strings(tree) & _strings(old)).values())
@@ -122,5 +138,7 @@ def _resembles(lines: Sequence[str], old: Definition) -> int:
 
 def _strings(node: ast.AST) -> Counter[str]:
     return Counter(
-        each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
     )

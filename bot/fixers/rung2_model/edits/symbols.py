@@ -1,4 +1,4 @@
-"""The functions and classes of a Python file, by qualified name, and the lines they take."""
+"""Functions and classes of a Python file, with their qualified names and lines."""
 
 import ast
 from collections.abc import Iterator
@@ -18,35 +18,35 @@ class Symbol(Frozen):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     name: str
-    """`Class.method`, `outer.inner`."""
+    """Such as `Class.method` or `outer.inner`."""
     node: Definition
     nested: bool
-    """Inside a function."""
+    """True inside a function."""
 
     @property
     def first(self) -> int:
-        """Index of its first line, decorators included."""
+        """Return the index of its first line, decorators included."""
         return min([self.node.lineno, *(each.lineno for each in self.node.decorator_list)]) - 1
 
     @property
     def end(self) -> int:
-        """Index behind its last line."""
+        """Return the index after its last line."""
         return self.node.end_lineno or self.node.lineno
 
     def is_named(self, name: str) -> bool:
-        """Whether it goes by this name, whole or the last parts of it."""
+        """Return True if the name equals it, or its last parts."""
         return self.name == name or self.name.endswith("." + name)
 
 
-def tree_of(text: str) -> ast.Module | None:
-    """The syntax tree of a file, with lines counted as we count them; None where there is none."""
+def parse_file(text: str) -> ast.Module | None:
+    """Parse a file; return None if it is invalid or its line numbers would differ from ours."""
     text = text.removeprefix(BOM).replace("\r\n", "\n")
-    # Python ends lines at a lone carriage return, too.
+    # Python also ends lines at a lone carriage return; our line numbers would differ.
     return None if "\r" in text else parse(text)
 
 
 def symbols(tree: ast.AST, prefix: str = "", *, nested: bool = False) -> Iterator[Symbol]:
-    """All functions and classes below a node, outer ones first; those in `if` and `try` too."""
+    """Yield all functions and classes below a node, outer ones first."""
     waiting = [(tree, prefix, nested)]
     while waiting:
         node, prefix, nested = waiting.pop()
@@ -60,8 +60,11 @@ def symbols(tree: ast.AST, prefix: str = "", *, nested: bool = False) -> Iterato
                 waiting.append((child, prefix, nested))
 
 
-def form_of(node: ast.AST) -> str:
-    """What a piece of code says, without its layout; of one nested too deeply, something equal to nothing else."""
+def normal_form(node: ast.AST) -> str:
+    """Return a text that is equal for equal code, ignoring layout.
+
+    Code nested too deeply equals nothing else.
+    """
     try:
         return ast.dump(node)
     except RecursionError:

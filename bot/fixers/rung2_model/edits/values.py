@@ -1,4 +1,4 @@
-"""What goes into the applier and what comes out: sent files, rules, rejections, the edits that were read."""
+"""Inputs and outputs of the edit parser: sent files, rules, rejections and edits."""
 
 from enum import StrEnum
 
@@ -6,11 +6,11 @@ from sandbox.changes import Concern
 from sandbox.types import FileChange, Frozen
 
 MAX_SHOWN = 200
-"""Characters of a line as a rejection quotes it."""
+"""Maximum length of a line quoted in a rejection, in characters."""
 
 
 class EditFormat(StrEnum):
-    """How an answer says what to change."""
+    """Edit format of an answer."""
 
     SEARCH_REPLACE = "search_replace"
     APPLY_PATCH = "apply_patch"
@@ -20,7 +20,7 @@ class EditFormat(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why an answer is not taken; each is told to the model once."""
+    """Reason for a rejection."""
 
     NO_EDIT = "no edit"
     MALFORMED = "malformed"
@@ -47,7 +47,7 @@ class Reason(StrEnum):
 
     @property
     def of_format(self) -> bool:
-        """Whether the model failed at the format, and might do better with another one."""
+        """Return True if the model failed at the format and might succeed with another one."""
         return self in _OF_FORMAT
 
 
@@ -72,34 +72,35 @@ class SentFile(Frozen):
 
     path: str
     text: str
-    """All of it, as it stands on the failing tree, line ends included."""
+    """Its complete text on the failing tree, line ends included."""
     regions: tuple[tuple[int, int], ...] = ()
-    """First and last line (from 1) of what was shown; empty when all of it was."""
+    """First and last line (from 1) of each shown region; empty if all was shown."""
     editable: bool = True
-    """False for what was shown to be read only."""
+    """False for files shown as read-only."""
 
 
 class EditRules(Frozen):
-    """What an answer may do."""
+    """Limits of an answer."""
 
     allowed: tuple[str, ...] = ()
-    """Protected classes, paths or patterns that are open; see `sandbox.changes.is_protected`."""
+    """Protected classes, paths or patterns that may be edited; see
+    `sandbox.changes.is_protected`."""
     may_create: bool = False
     files: frozenset[str] = frozenset()
-    """All paths of the repository: none of them may be created."""
+    """All paths of the repository; none of them may be created."""
     layout: bool = False
-    """A change of layout and comments alone is one: a linter is red."""
+    """True if a change of layout and comments alone may help, as for a linter."""
     max_files: int = 5
     max_changed_lines: int = 300
-    """Added and removed."""
+    """Maximum number of added and removed lines."""
     max_bytes: int = 60_000
-    """Of added text."""
+    """Maximum size of added text."""
     whole_file_lines: int = 200
-    """Longer files are not taken whole."""
+    """Files with more lines are not accepted whole."""
 
 
 class Window(Frozen):
-    """Lines of a sent file that resemble what was searched for."""
+    """Lines of a sent file that resemble the searched text."""
 
     path: str
     first: int
@@ -107,38 +108,38 @@ class Window(Frozen):
 
     @property
     def last(self) -> int:
-        """Its last line."""
+        """Return its last line."""
         return self.first + self.text.count("\n")
 
 
 class Rejection(Frozen):
-    """One reason why nothing of an answer was applied."""
+    """A reason why no edit of an answer was applied."""
 
     reason: Reason
     message: str
     """One sentence."""
     path: str = ""
     block: int = 0
-    """Which edit of the answer, from 1; 0 for the answer as a whole."""
+    """Number of the edit, from 1; 0 for the whole answer."""
     windows: tuple[Window, ...] = ()
-    """Nearest first, or every place where the text stands."""
+    """Most similar lines first, or every matching place."""
 
 
 class EditsRead(Frozen):
-    """An answer as changes of whole files, or the reasons why there are none: never both."""
+    """An answer as changes of whole files, or the rejections; never both."""
 
     changes: tuple[FileChange, ...] = ()
-    """Each file once, as it is to be; replaces and creations only."""
+    """Each file once, with its new content; replaced or created."""
     rejections: tuple[Rejection, ...] = ()
     format: EditFormat | None = None
-    """What was recognised; None when nothing was."""
+    """The detected format; None if there was none."""
     key: str = ""
-    """Equal for answers that come to the same program: names a change among those tried."""
+    """Equal for answers that result in the same program; identifies a tried change."""
     changed_lines: int = 0
     flags: tuple[Concern, ...] = ()
-    """What a person should look at: processes, the network, the environment, links, new imports."""
+    """Concerns for a person to review: processes, network, environment, links, new imports."""
 
     @property
     def format_failed(self) -> bool:
-        """Whether another edit format might have helped."""
+        """Return True if another edit format might have helped."""
         return any(rejection.reason.of_format for rejection in self.rejections)

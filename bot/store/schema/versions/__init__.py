@@ -1,1 +1,1 @@
-"""The migrations, one file each, in the order of their numbers; together they are the definition of our tables."""
+"""The migrations, in the order of their numbers; together they define our tables."""

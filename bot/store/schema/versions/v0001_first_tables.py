@@ -1,4 +1,4 @@
-"""The tables that were made without migrations until then, in four SQLite files."""
+"""The first tables, which earlier releases created in four SQLite files without migrations."""
 
 from alembic import op
 from sqlalchemy import CheckConstraint, Column, PrimaryKeyConstraint
@@ -13,7 +13,7 @@ STATES = "state IN ('waiting', 'submitted', 'ignored', 'duplicate')"
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create them."""
     _missions()
     _decisions()
     _inbox()
@@ -107,7 +107,13 @@ def _inbox() -> None:
         sqlite_strict=True,
     )
     known = sql("mission_id IS NOT NULL")
-    op.create_index("delivery_by_mission", "delivery", ["mission_id"], sqlite_where=known, postgresql_where=known)
+    op.create_index(
+        "delivery_by_mission",
+        "delivery",
+        ["mission_id"],
+        sqlite_where=known,
+        postgresql_where=known,
+    )
     op.create_index("delivery_by_state", "delivery", ["state", "received_at"])
 
 
@@ -158,9 +164,16 @@ def _lessons() -> None:
     op.create_index("lesson_by_fingerprint", "lesson", ["repository", "fingerprint"])
     op.create_index("lesson_by_error", "lesson", ["repository", "error"])
     op.create_index("lesson_by_pull_request", "lesson", ["repository", "pull_request"])
-    # Written to alike; searched by `MATCH` on one, by `to_tsvector('english', words) @@ …` on the other.
+    # Written alike; queried with `MATCH` on SQLite, `to_tsvector('english', words) @@ …` on
+    # PostgreSQL.
     if op.get_bind().dialect.name == "sqlite":
-        op.execute("CREATE VIRTUAL TABLE lesson_words USING fts5 (id UNINDEXED, words, tokenize = 'porter unicode61')")
+        op.execute(
+            "CREATE VIRTUAL TABLE lesson_words"
+            " USING fts5 (id UNINDEXED, words, tokenize = 'porter unicode61')"
+        )
     else:
         op.create_table("lesson_words", Column("id", TEXT, primary_key=True), text("words"))
-        op.execute("CREATE INDEX lesson_words_found ON lesson_words USING gin (to_tsvector('english', words))")
+        op.execute(
+            "CREATE INDEX lesson_words_found"
+            " ON lesson_words USING gin (to_tsvector('english', words))"
+        )

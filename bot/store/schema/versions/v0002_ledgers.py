@@ -1,4 +1,4 @@
-"""Tokens, seconds and missions are booked besides money, and an operator may pause everything or a place."""
+"""Limits of tokens, time and missions besides money, and pauses that an operator sets."""
 
 from alembic import op
 from sqlalchemy import Column
@@ -10,7 +10,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make what is new."""
+    """Add columns and tables."""
     op.add_column("call", whole("counted_tokens", 0))
     op.execute("UPDATE call SET counted_tokens = input_tokens + output_tokens")
     op.create_index("call_by_installation", "call", ["installation", "day"])

@@ -1,4 +1,4 @@
-"""Who of the executors lives: a table that the engine made by itself before; SQLite has one executor and no table."""
+"""Executors' heartbeats on PostgreSQL, until then in a table of the engine; SQLite has none."""
 
 from alembic import op
 from sqlalchemy import TIMESTAMP, Column
@@ -10,7 +10,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Make it among ours; who lives says so again within seconds."""
+    """Create the table; live executors fill it within seconds."""
     if op.get_bind().dialect.name == "sqlite":
         return
     op.create_table(

@@ -1,4 +1,4 @@
-"""A mission that is begun anew keeps what its earlier tries took; what runs is found without a look at what ended."""
+"""Time used by earlier tries of a restarted mission, and an index of active missions."""
 
 from alembic import op
 from sqlalchemy import Column
@@ -11,7 +11,7 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Make what is new."""
+    """Add a column and an index."""
     op.add_column("work", Column("earlier", NUMBER, nullable=False, server_default="0"))
     runs = sql("ended = 0")
     op.create_index("live_running", "live", ["seq"], sqlite_where=runs, postgresql_where=runs)

@@ -1,4 +1,4 @@
-"""Who holds a mission's time, whether its newest try has begun, and by what mark a call that was set aside is known."""
+"""A mission's holder, whether its last try has begun, and a token for each reservation."""
 
 from alembic import op
 from sqlalchemy import Column
@@ -12,7 +12,7 @@ ENDED = "NOT EXISTS (SELECT 1 FROM live WHERE live.id = work.mission AND live.en
 
 
 def upgrade() -> None:
-    """Make what is new; what a process of the version before begins has begun."""
+    """Add columns; `begun` defaults to 1 for processes of the previous version."""
     op.add_column("work", whole("begun", 1))
     op.execute(f"UPDATE work SET begun = 0 WHERE {ENDED}")  # noqa: S608 (a literal above)
     op.add_column("work", text("holder", ""))

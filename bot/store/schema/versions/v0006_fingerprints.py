@@ -1,4 +1,4 @@
-"""A delivery is known by its body, too: a signed body that is sent again under another id is a duplicate."""
+"""Digests of deliveries' bodies, to recognize a body that is sent again under another id."""
 
 from alembic import op
 from sqlalchemy import Column
@@ -11,7 +11,13 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Make what is new; deliveries that came before have no fingerprint."""
+    """Add a column and an index; earlier deliveries have no fingerprint."""
     op.add_column("delivery", Column("fingerprint", TEXT))
     known = sql("fingerprint IS NOT NULL")
-    op.create_index("delivery_by_fingerprint", "delivery", ["fingerprint"], sqlite_where=known, postgresql_where=known)
+    op.create_index(
+        "delivery_by_fingerprint",
+        "delivery",
+        ["fingerprint"],
+        sqlite_where=known,
+        postgresql_where=known,
+    )

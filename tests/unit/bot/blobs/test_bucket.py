@@ -19,7 +19,9 @@ REFUSED = f"<Error><Code>SignatureDoesNotMatch</Code><StringToSign>{KEY}</String
 
 
 def spec(endpoint: str) -> StorageSpec:
-    return StorageSpec(url="s3://blobs/here", endpoint=endpoint, key_id=SecretStr("AKID"), key=SecretStr(KEY))
+    return StorageSpec(
+        url="s3://blobs/here", endpoint=endpoint, key_id=SecretStr("AKID"), key=SecretStr(KEY)
+    )
 
 
 @contextmanager
@@ -63,7 +65,9 @@ def test_a_refusal_names_its_status_and_neither_the_key_nor_the_servers_words(st
             lambda: list(shelf.entries("steps")),
             lambda: shelf.remove(["steps/m/1"]),
         ):
-            with pytest.raises(StoreError, match=f"s3://blobs/here cannot be .* \\(status {status}\\)") as raised:
+            with pytest.raises(
+                StoreError, match=f"s3://blobs/here cannot be .* \\(status {status}\\)"
+            ) as raised:
                 call()
             text = f"{raised.value.message} {raised.value.advice} {raised.value.__cause__!r}"
             assert KEY not in text

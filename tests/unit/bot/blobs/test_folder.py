@@ -27,7 +27,9 @@ def test_a_file_where_a_folder_belongs_is_told(tmp_path: Path) -> None:
         shelf.read("steps/m/1", 10)
 
 
-def test_a_folder_where_the_file_belongs_is_told_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+def test_a_folder_where_the_file_belongs_is_told_and_leaves_nothing_half_written(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "steps" / "m" / "1").mkdir(parents=True)
     shelf = FolderShelf(tmp_path)
     with pytest.raises(StoreError, match="cannot be written"):
@@ -37,7 +39,9 @@ def test_a_folder_where_the_file_belongs_is_told_and_leaves_nothing_half_written
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_what_was_left_half_written_a_day_ago_is_cleared_up_and_nothing_else(tmp_path: Path) -> None:
+def test_what_was_left_half_written_a_day_ago_is_cleared_up_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     shelf, days_ago = FolderShelf(tmp_path), {}
     for key, days in {
         "steps/m/1": 400.0,
@@ -51,7 +55,11 @@ def test_what_was_left_half_written_a_day_ago_is_cleared_up_and_nothing_else(tmp
     now = (tmp_path / "steps/m/1").stat().st_mtime
     for key, days in days_ago.items():
         os.utime(tmp_path / key, (now - days * 86_400,) * 2)
-    assert (shelf.clear_up("steps"), shelf.clear_up("steps"), shelf.clear_up("evidence")) == (2, 0, 0)
+    assert (shelf.clear_up("steps"), shelf.clear_up("steps"), shelf.clear_up("evidence")) == (
+        2,
+        0,
+        0,
+    )
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"steps/m/1", "steps/.writing-2", "logs/.writing-3"}
 
@@ -61,7 +69,9 @@ def test_a_folder_that_is_cleared_up_can_be_written_to(tmp_path: Path) -> None:
     shelf.write("steps/.writing-0", b"x")
     os.utime(tmp_path / "steps/.writing-0", (1, 1))
     assert shelf.clear_up("steps") == 1
-    assert (tmp_path / "steps").is_dir(), "who makes it and then writes there may be between the two"
+    assert (tmp_path / "steps").is_dir(), (
+        "who makes it and then writes there may be between the two"
+    )
 
 
 def test_nothing_is_lost_between_one_who_writes_and_one_who_empties(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
-"""A desk over fakes, with one red pull request of a branch and people of every kind."""
+"""Services over fakes, with one red pull request of a branch and people of every kind."""
 
 from typing import Any
 
-from bot.conversation.desk import Desk, Reply
 from bot.conversation.handle import handle_command
+from bot.conversation.result import Reply
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.github import CheckRunState, PullRequestState
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import OfferedFix, Proposal, ProposedChange
-from bot.domain.request import RepositoryRef
+from bot.ports import Services
 from bot.queue.memory import MemoryCheckpoint
 from tests.builders import DIFF, FINGERPRINT, FIXED_SOURCE, HEAD, SOURCE, a_comment, a_repository
 from tests.fakes.fake_github import FakeGitHub
@@ -16,6 +16,7 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_queue import MemoryQueue
 from tests.fakes.memory_registry import MemoryRegistry
+from tests.services import services
 
 BRANCH = "feature/x"
 FIX_BRANCH = "metaagent/feature-x/01234567"
@@ -26,7 +27,7 @@ MISSION = "mission:42:pr5:c1234"
 
 
 class Office:
-    """A desk, and everything behind it to look at."""
+    """The services, and everything behind it to look at."""
 
     def __init__(self, **policy: Any) -> None:
         self.github = FakeGitHub()
@@ -39,25 +40,26 @@ class Office:
         self.github.branches = {BRANCH: HEAD, "main": "b" * 40}
         self.github.pulls[PULL] = a_red_pull()
         self.github.other_checks = [
-            CheckRunState(id=number, name=name, head_sha=HEAD, conclusion="failure", app_slug="github-actions")
+            CheckRunState(
+                id=number, name=name, head_sha=HEAD, conclusion="failure", app_slug="github-actions"
+            )
             for number, name in ((98, "lint"), (99, "tests (3.11)"), (100, "tests (3.12)"))
         ]
 
     @property
-    def desk(self) -> Desk:
-        return Desk(
-            github=self.github,
+    def services(self) -> Services:
+        return services(
+            self.github,
+            policy=self.policy,
             queue=self.queue,
             registry=self.registry,
             lessons=self.lessons,
             clock=self.clock,
-            read_policy=self._read_policy,
-            wind_down_s=0.0,
         )
 
     async def ask(self, command: Command) -> Reply:
         """Give a command; its values go through JSON as in the engine."""
-        return await handle_command(command, self.desk, MemoryCheckpoint(through_json=True))
+        return await handle_command(command, self.services, MemoryCheckpoint(through_json=True))
 
     async def say(self, words: str, **changes: Any) -> Reply:
         """`fix tests --rungs=0` in the red pull request, by somebody with write access."""
@@ -67,9 +69,6 @@ class Office:
     def writes(self) -> list[str]:
         """Calls of GitHub that are no reading."""
         return [call for call in self.github.calls if call not in READING]
-
-    async def _read_policy(self, _: RepositoryRef) -> RepositoryPolicy:
-        return self.policy
 
 
 READING = frozenset(
@@ -107,13 +106,23 @@ def a_command(words: str = "fix", **changes: Any) -> Command:
 
 def a_press(words: str = "fix", **changes: Any) -> Command:
     """By a button of our check run."""
-    fields = {"origin": Origin.BUTTON, "command_id": "command:42:bd-1", "comment": None, "delivery_id": "d-1"}
+    fields = {
+        "origin": Origin.BUTTON,
+        "command_id": "command:42:bd-1",
+        "comment": None,
+        "delivery_id": "d-1",
+    }
     return a_command(words, **{**fields, "head_sha": HEAD, "head_branch": BRANCH, **changes})
 
 
 def a_label(words: str = "fix", **changes: Any) -> Command:
     """By a label."""
-    fields = {"origin": Origin.LABEL, "command_id": "command:42:ld-1", "comment": None, "delivery_id": "d-1"}
+    fields = {
+        "origin": Origin.LABEL,
+        "command_id": "command:42:ld-1",
+        "comment": None,
+        "delivery_id": "d-1",
+    }
     return a_command(words, **{**fields, "head_sha": HEAD, "head_branch": BRANCH, **changes})
 
 

@@ -79,23 +79,35 @@ async def test_a_registry_that_cannot_be_read_breaks_no_mission() -> None:
 
 @pytest.mark.parametrize(
     ("way", "decided"),
-    [("pull-request", "applied"), ("push", "applied"), ("suggest", "applied"), ("report", ""), (None, "")],
+    [
+        ("pull-request", "applied"),
+        ("push", "applied"),
+        ("suggest", "applied"),
+        ("report", ""),
+        (None, ""),
+    ],
 )
 async def test_a_proposal_is_decided_when_its_change_is_handed_over(way: Any, decided: str) -> None:
     registry = await registry_with()
-    await note_answer(a_commanded_request(answer=answer()), Publication(mission_id="m", way=way), registry)
+    await note_answer(
+        a_commanded_request(answer=answer()), Publication(mission_id="m", way=way), registry
+    )
     assert registry.proposals[42, "mission:42:old"].decided == decided
 
 
 async def test_what_was_decided_meanwhile_stays() -> None:
     registry = await registry_with(decided="rejected")
-    await note_answer(a_commanded_request(answer=answer()), Publication(mission_id="m", way="push"), registry)
+    await note_answer(
+        a_commanded_request(answer=answer()), Publication(mission_id="m", way="push"), registry
+    )
     assert registry.proposals[42, "mission:42:old"].decided == "rejected"
 
 
 def a_change_of(source: str) -> ProposedChange:
     edit = FileEdit(path=PATH, mode="100644", content=source.encode())
-    return ProposedChange(title="use + for -", diff="", edits=(edit,), patch_id="p", rung=1, template="swap_operator")
+    return ProposedChange(
+        title="use + for -", diff="", edits=(edit,), patch_id="p", rung=1, template="swap_operator"
+    )
 
 
 async def played(stage: Stage, source: str) -> tuple[MissionContext, MemoryRegistry]:
@@ -105,7 +117,9 @@ async def played(stage: Stage, source: str) -> tuple[MissionContext, MemoryRegis
     stage.github.permissions["alice"] = "write"
     stage.github.pulls[5] = a_red_pull(head_ref="main")
     line = replace(stage.line, registry=registry, fixers=LADDER)
-    context = await handle_request(a_commanded_request(answer=answer()), line, stage.github, MemoryCheckpoint())
+    context = await handle_request(
+        a_commanded_request(answer=answer()), line, stage.github, MemoryCheckpoint()
+    )
     return context, registry
 
 

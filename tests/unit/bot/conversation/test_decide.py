@@ -47,15 +47,15 @@ async def test_a_change_that_was_shown_is_verified_and_published_by_a_mission(
 @pytest.mark.parametrize(
     ("words", "changes", "said"),
     [
-        ("apply", 2, "There are 2 changes to choose from; which of them is meant."),
-        ("apply 3", 2, "`3` names none of them"),
-        ("apply 0", 1, "names none of them"),
-        ("apply 00010", 2, "`00010` names none of them"),
-        ("answer maybe", 2, "`maybe` names none of them"),
-        ("answer yes", 2, "which of them is meant"),
+        ("apply", 2, "There are 2 changes to choose from; give the number of one."),
+        ("apply 3", 2, "`3` is none of them"),
+        ("apply 0", 1, "is none of them"),
+        ("apply 00010", 2, "`00010` is none of them"),
+        ("answer maybe", 2, "`maybe` is none of them"),
+        ("answer yes", 2, "give the number of one"),
         ("answer", 1, "The question is still open"),
-        ("apply", 0, "No change is kept"),
-        ("apply --mission=mission:other", 1, "Nothing waits for a decision"),
+        ("apply", 0, "No change is stored"),
+        ("apply --mission=mission:other", 1, "No decision is pending"),
     ],
 )
 async def test_what_is_not_clear_shows_the_choices(words: str, changes: int, said: str) -> None:
@@ -71,7 +71,9 @@ async def test_words_go_on_where_a_question_has_no_ready_change() -> None:
     proposal = put_proposal(office, 0)
     assert (await office.say("answer look at calculator.py:2")).ok
     (request,) = office.queue.requests.values()
-    assert request.answer == Answer(proposal_id=proposal.proposal_id, text="look at calculator.py:2")
+    assert request.answer == Answer(
+        proposal_id=proposal.proposal_id, text="look at calculator.py:2"
+    )
     assert request.hint == "look at calculator.py:2"
     assert office.registry.proposals[42, proposal.proposal_id].decided == "answered"
 
@@ -84,7 +86,7 @@ async def test_a_rejected_change_is_never_proposed_again(words: str) -> None:
     assert office.registry.proposals[42, proposal.proposal_id].decided == "rejected"
     for patch in ("patch-1", "patch-2"):
         assert await office.registry.is_blocked(42, patch) is not None
-    assert "Nothing waits" in (await office.say("apply")).text
+    assert "No decision is pending" in (await office.say("apply")).text
 
 
 REASONS = [
@@ -97,7 +99,9 @@ REASONS = [
 
 
 @pytest.mark.parametrize(("words", "reason"), REASONS)
-async def test_the_reason_of_a_person_is_kept_with_the_fix_and_given_to_the_lesson(words: str, reason: str) -> None:
+async def test_the_reason_of_a_person_is_kept_with_the_fix_and_given_to_the_lesson(
+    words: str, reason: str
+) -> None:
     office = Office()
     put_fix(office)
     assert (await office.say(words)).ok
@@ -115,15 +119,25 @@ async def test_the_reason_against_a_change_that_was_only_shown_is_kept_too(
 ) -> None:
     office = Office()
     proposal = put_proposal(office, changes)
-    await office.lessons.remember(a_lesson(id=proposal.proposal_id, mission_id=proposal.proposal_id))
+    await office.lessons.remember(
+        a_lesson(id=proposal.proposal_id, mission_id=proposal.proposal_id)
+    )
     assert (await office.say(words)).ok
     (feedback,) = office.queue.feedback
-    assert (feedback.mission_id, feedback.said, feedback.merged) == (proposal.proposal_id, reason, False)
+    assert (feedback.mission_id, feedback.said, feedback.merged) == (
+        proposal.proposal_id,
+        reason,
+        False,
+    )
+    for change in proposal.changes:
+        blocked = await office.registry.is_blocked(42, change.patch_id)
+        assert blocked is not None
+        assert blocked.note.endswith(f": {reason}" if reason else "before it was opened")
     assert await office.lessons.feed_back(feedback) == 1
     (lesson,) = await office.lessons.newest(repository_id="42")
     assert (lesson.fate, lesson.said) == ("closed", reason)
     shown = (await office.say("lessons")).text
-    assert (f"people said: {reason}" in shown) is bool(reason)
+    assert (f"reason given: {reason}" in shown) is bool(reason)
 
 
 async def test_a_question_without_changes_can_be_dropped() -> None:
@@ -136,14 +150,16 @@ async def test_a_question_without_changes_can_be_dropped() -> None:
 async def test_what_was_decided_stays_decided(decided: str) -> None:
     office = Office()
     put_proposal(office, decided=decided)
-    assert f"decided already: {decided}" in (await office.say("apply --mission=mission:42:old")).text
+    assert (
+        f"already decided: {decided}" in (await office.say("apply --mission=mission:42:old")).text
+    )
 
 
 async def test_a_change_for_an_older_head_is_not_applied() -> None:
     office = Office()
     put_proposal(office, head_sha="d" * 40)
     reply = await office.say("apply")
-    assert "moved on" in reply.text
+    assert "is now at" in reply.text
     assert office.queue.requests == {}
 
 
@@ -178,14 +194,19 @@ async def test_rejecting_closes_our_pull_request_and_blocks_its_change(number: i
     office = Office()
     put_fix(office)
     reply = await office.say("reject", number=number)
-    assert f"#{FIX_PULL} is closed, its branch is gone" in reply.text
+    assert f"#{FIX_PULL} is closed, its branch is deleted" in reply.text
     assert office.github.pulls[FIX_PULL].state == "closed"
     assert FIX_BRANCH not in office.github.branches
     blocked = await office.registry.is_blocked(42, "patch-1")
     assert blocked is not None
     assert blocked.state is FixState.CLOSED
     (feedback,) = office.queue.feedback
-    assert (feedback.pull_request, feedback.merged, feedback.fate, feedback.by) == (FIX_PULL, False, "closed", "alice")
+    assert (feedback.pull_request, feedback.merged, feedback.fate, feedback.by) == (
+        FIX_PULL,
+        False,
+        "closed",
+        "alice",
+    )
 
 
 @pytest.mark.parametrize("taken_over", ["", "bob"])

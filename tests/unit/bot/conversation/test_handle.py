@@ -14,7 +14,15 @@ from bot.errors import GitHubError, NotFound, NotPermitted, QueueError, StoreErr
 from bot.queue.memory import MemoryCheckpoint
 from tests.builders import HEAD
 from tests.fakes.fake_github_state import FakeComment
-from tests.unit.bot.conversation.desks import PULL, Office, a_command, a_label, a_press, put_fix, put_proposal
+from tests.unit.bot.conversation.desks import (
+    PULL,
+    Office,
+    a_command,
+    a_label,
+    a_press,
+    put_fix,
+    put_proposal,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +47,11 @@ ATTACKS = (
     "::set-output name=x::y ghp_0123456789abcdefghijABCDEFGHIJ0123456789",
     "a" * 5_000,
 )
-WAYS: dict[str, Callable[..., Command]] = {"comment": a_command, "button": a_press, "label": a_label}
+WAYS: dict[str, Callable[..., Command]] = {
+    "comment": a_command,
+    "button": a_press,
+    "label": a_label,
+}
 
 
 @pytest.mark.parametrize("person", PEOPLE)
@@ -58,7 +70,11 @@ async def test_only_people_with_write_access_are_heard(person: str, way: str) ->
             assert reply.text or reply.mission_id, verb
             continue
         assert office.writes == []
-        assert (office.queue.requests, office.queue.feedback, office.registry.switches) == ({}, [], {})
+        assert (office.queue.requests, office.queue.feedback, office.registry.switches) == (
+            {},
+            [],
+            {},
+        )
         assert (office.registry.fixes, office.registry.proposals) == before
 
 
@@ -91,7 +107,7 @@ async def test_what_cannot_be_done_confuses_and_says_why() -> None:
     reply = await office.say("apply")
     assert not reply.ok
     assert (1234, "confused") in office.github.reactions
-    assert "Nothing waits for a decision" in office.github.comments[0].body
+    assert "No decision is pending" in office.github.comments[0].body
 
 
 async def test_a_mission_answers_for_itself() -> None:
@@ -126,7 +142,7 @@ async def test_unknown_words_are_answered_with_help_once_a_pull_request() -> Non
         assert not reply.ok
     (comment,) = office.github.comments
     assert HELP_MARKER in comment.body
-    assert "`sing` is not a command" in comment.body
+    assert "`sing` is not a known command" in comment.body
     assert all(f"/metaagent {verb.value}" in comment.body for verb in Verb)
 
 
@@ -151,7 +167,10 @@ async def test_a_button_on_a_commit_alone_is_answered_by_a_check_of_its_own() ->
 
 async def test_a_reaction_that_cannot_be_given_stops_nothing() -> None:
     office = Office()
-    office.github.faults["react"] = [NotPermitted("no reactions", status=403), GitHubError("gone", retryable=True)]
+    office.github.faults["react"] = [
+        NotPermitted("no reactions", status=403),
+        GitHubError("gone", retryable=True),
+    ]
     assert (await office.say("status")).ok
 
 
@@ -166,7 +185,12 @@ async def test_an_answer_that_may_not_be_written_is_no_error() -> None:
     ("where", "error"),
     [
         ("pull_request", GitHubError("a bad gateway", status=502, retryable=True)),
-        ("pull_request", NotPermitted("the App may not read pull requests", "grant pull_requests:read", status=403)),
+        (
+            "pull_request",
+            NotPermitted(
+                "the App may not read pull requests", "grant pull_requests:read", status=403
+            ),
+        ),
     ],
 )
 async def test_trouble_with_github_is_told(where: str, error: GitHubError) -> None:
@@ -197,9 +221,15 @@ async def test_a_store_that_cannot_be_read_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("triggers", "way"),
-    [({"comments": False}, "comment"), ({"buttons": False}, "button"), ({"labels": False}, "label")],
+    [
+        ({"comments": False}, "comment"),
+        ({"buttons": False}, "button"),
+        ({"labels": False}, "label"),
+    ],
 )
-async def test_a_policy_that_switches_a_way_off_is_obeyed_and_named(triggers: dict[str, bool], way: str) -> None:
+async def test_a_policy_that_switches_a_way_off_is_obeyed_and_named(
+    triggers: dict[str, bool], way: str
+) -> None:
     office = Office(triggers=Triggers(**triggers))
     reply = await office.ask(WAYS[way]("fix"))
     assert "switches" in reply.text
@@ -239,7 +269,9 @@ async def test_hostile_text_is_shown_as_text_only(attack: str, place: str) -> No
 def harmless_outside_code(body: str) -> None:
     """Nothing of an attack is markup: what is left when code is taken out has no link, image, mention or tag."""
     left = re.sub(
-        r"(`+)(?!`).*?(?<!`)\1(?!`)", "", re.sub(r"^(```+)[^\n]*\n.*?^\1", "", body, flags=re.MULTILINE | re.DOTALL)
+        r"(`+)(?!`).*?(?<!`)\1(?!`)",
+        "",
+        re.sub(r"^(```+)[^\n]*\n.*?^\1", "", body, flags=re.MULTILINE | re.DOTALL),
     )
     left = left.replace("<sub>", "").replace("</sub>", "").replace("<details><summary>", "")
     left = left.replace("</summary>", "").replace("</details>", "")
@@ -264,7 +296,7 @@ def test_every_verb_has_an_action_and_an_entry() -> None:
 
 async def test_steps_have_names_that_stay() -> None:
     checkpoint = MemoryCheckpoint()
-    await handle_command(a_command("status"), Office().desk, checkpoint)
+    await handle_command(a_command("status"), Office().services, checkpoint)
     assert checkpoint.names == {"permission", "seen", "act", "tell"}
 
 
@@ -278,7 +310,9 @@ def test_the_office_is_red_at_its_head() -> None:
 
 async def test_a_check_called_like_a_mark_of_ours_does_not_draw_later_answers_to_itself() -> None:
     office = Office()
-    office.github.other_checks = [office.github.other_checks[0].with_(name="<!-- metaagent:help -->")]
+    office.github.other_checks = [
+        office.github.other_checks[0].with_(name="<!-- metaagent:help -->")
+    ]
     await office.say("fix nothing-like-it")
     await office.ask(a_command("dance", command_id="command:42:c2"))
     assert len(office.github.comments) == 2

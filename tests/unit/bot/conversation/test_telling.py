@@ -24,9 +24,16 @@ from tests.unit.bot.conversation.desks import (
 pytestmark = pytest.mark.anyio
 
 
-async def begun(office: Office, mission: str = "m-1", state: str = "running", number: int = PULL) -> None:
+async def begun(
+    office: Office, mission: str = "m-1", state: str = "running", number: int = PULL
+) -> None:
     live = LiveMission(
-        mission_id=mission, repository=a_repository(), head_sha=HEAD, branch=BRANCH, pull_request=number, since="now"
+        mission_id=mission,
+        repository=a_repository(),
+        head_sha=HEAD,
+        branch=BRANCH,
+        pull_request=number,
+        since="now",
     )
     await office.registry.begin(live)
     office.queue.states[mission] = state
@@ -92,7 +99,8 @@ async def test_on_for_one_pull_request_wins_over_off_for_the_repository() -> Non
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"), [({"enabled": False}, "keeps MetaAgent off"), ({"automatic": False}, "on request only")]
+    ("policy", "said"),
+    [({"enabled": False}, "disables MetaAgent"), ({"automatic": False}, "on request only")],
 )
 async def test_on_says_what_the_policy_still_forbids(policy: dict[str, bool], said: str) -> None:
     assert said in (await Office(**policy).say("on")).text
@@ -112,7 +120,7 @@ async def test_whoever_may_write_to_one_repository_does_not_decide_for_the_organ
 
 
 async def test_a_place_nobody_knows_is_not_turned_off() -> None:
-    assert "is no place" in (await Office().say("off #6")).text
+    assert "is not a valid target" in (await Office().say("off #6")).text
 
 
 async def test_the_button_turns_off_its_pull_request() -> None:
@@ -129,7 +137,7 @@ async def test_stop_drops_what_waits_and_runs_here() -> None:
     assert (await office.say("stop")).text == f"Stopped 2 missions: `{HEAD[:8]}` of #{PULL}."
     assert office.queue.states == {"m-1": "cancelled", "m-2": "cancelled", "m-3": "done"}
     assert set(office.registry.missions) == {"m-3"}, "the engine itself ends what is done"
-    assert "Nothing waits or runs" in (await office.say("stop")).text
+    assert "No mission is waiting or running" in (await office.say("stop")).text
 
 
 @pytest.mark.parametrize("words", ["stop", "off"])
@@ -144,14 +152,14 @@ async def test_checks_that_still_settle_lead_to_no_mission_either(words: str) ->
         "CANCELLED: stopped on request",
         red.mission_id,
     )
-    assert "Nothing waits or runs" in (await office.say("stop")).text
+    assert "No mission is waiting or running" in (await office.say("stop")).text
 
 
 async def test_in_an_issue_nothing_is_stopped_unless_everything_is_meant() -> None:
     office = Office()
     await begun(office)
     assert "`/metaagent stop repository`" in (await office.say("stop", is_pull_request=False)).text
-    assert "is no place" in (await office.say("stop #6")).text
+    assert "is not a valid target" in (await office.say("stop #6")).text
     assert office.queue.states["m-1"] == "running"
     assert (await office.say("stop repository", is_pull_request=False)).ok
     assert office.queue.states["m-1"] == "cancelled"
@@ -181,8 +189,8 @@ async def test_status_tells_what_is_under_way() -> None:
     text = (await office.say("status")).text
     for said in (
         f"Status of #{PULL}",
-        "**on**, red checks are answered unasked",
-        f"3 of 4 attempts unasked on `{BRANCH}`",
+        "**on**, red checks start missions automatically",
+        f"3 of 4 automatic attempts on `{BRANCH}`",
         "| `now` | running |",
         f"| #{FIX_PULL} | `tests (3.11)` | open |",
         "Which is meant?",
@@ -192,7 +200,7 @@ async def test_status_tells_what_is_under_way() -> None:
 
 
 async def test_status_of_a_quiet_place_says_so() -> None:
-    assert "Nothing is under way" in (await Office().say("status")).text
+    assert "No mission is active" in (await Office().say("status")).text
 
 
 async def test_status_says_who_turned_us_off() -> None:
@@ -212,7 +220,10 @@ async def test_status_in_an_issue_is_about_the_repository() -> None:
 
 
 async def test_config_shows_every_key_and_where_it_comes_from() -> None:
-    origins, problems = {"automatic": ".github/metaagent.yml:3"}, (".github/metaagent.yml:7: unknown key <b>",)
+    origins, problems = (
+        {"automatic": ".github/metaagent.yml:3"},
+        (".github/metaagent.yml:7: unknown key <b>",),
+    )
     office = Office(automatic=False, origins=origins, problems=problems)
     text = (await office.say("config")).text
     assert "| `automatic` | `false` | **.github/metaagent.yml:3** |" in text
@@ -223,9 +234,16 @@ async def test_config_shows_every_key_and_where_it_comes_from() -> None:
 
 async def test_lessons_are_shown_newest_first_or_by_words() -> None:
     office = Office()
-    for number, sentence in enumerate(("swap the operands of add", "close the socket after use"), start=1):
+    for number, sentence in enumerate(
+        ("swap the operands of add", "close the socket after use"), start=1
+    ):
         await office.lessons.remember(
-            a_lesson(id=f"m-{number}", sentence=sentence, keywords=(), created_at=f"2026-01-0{number}T00:00:00+00:00")
+            a_lesson(
+                id=f"m-{number}",
+                sentence=sentence,
+                keywords=(),
+                created_at=f"2026-01-0{number}T00:00:00+00:00",
+            )
         )
     text = (await office.say("lessons")).text
     assert text.index("close the socket") < text.index("swap the operands")
@@ -238,7 +256,7 @@ async def test_lessons_of_forks_and_of_others_are_kept_apart() -> None:
     office = Office()
     for key in ("42:fork", "43"):
         await office.lessons.remember(a_lesson(id=key, repository_id=key, sentence=f"of {key}"))
-    assert "nothing yet" in (await office.say("lessons")).text
+    assert "none yet" in (await office.say("lessons")).text
     office.github.pulls[PULL] = a_red_pull(from_fork=True)
     text = (await office.say("lessons")).text
     assert "of 42:fork" in text

@@ -19,7 +19,9 @@ NOW = "e" * 40
 UNDO = f"metaagent/undo/{FIX[:12]}"
 
 
-def office_with(state: FixState = FixState.MERGED, now: str | None = FIXED_SOURCE, **changes: Any) -> Office:
+def office_with(
+    state: FixState = FixState.MERGED, now: str | None = FIXED_SOURCE, **changes: Any
+) -> Office:
     office = Office()
     put_fix(office, state=state, **changes)
     office.github.branches[BRANCH] = NOW
@@ -57,7 +59,9 @@ async def test_what_is_merged_while_it_is_closed_stays_known_as_merged() -> None
     assert state_of(office) is FixState.MERGED, "a revert of it has to be recognised"
 
 
-@pytest.mark.parametrize("words", ["undo", f"undo #{FIX_PULL}", f"undo {FIX_PULL}", f"undo {FIX[:10]}"])
+@pytest.mark.parametrize(
+    "words", ["undo", f"undo #{FIX_PULL}", f"undo {FIX_PULL}", f"undo {FIX[:10]}"]
+)
 async def test_a_merged_fix_is_taken_back_by_a_pull_request(words: str) -> None:
     office = office_with()
     reply = await office.say(words)
@@ -66,7 +70,7 @@ async def test_a_merged_fix_is_taken_back_by_a_pull_request(words: str) -> None:
     assert (pull.base_ref, pull.base_sha) == (BRANCH, NOW)
     (edit,) = office.github.edits[office.github.branches[UNDO]]
     assert (edit.path, edit.content.decode()) == ("calculator.py", SOURCE)
-    assert f"#{pull.number} takes the fix of #{FIX_PULL} back" in reply.text
+    assert f"#{pull.number} reverts the fix of #{FIX_PULL}" in reply.text
     assert state_of(office) is FixState.REVERTED
     assert await office.registry.is_blocked(42, "patch-1") is not None
     assert office.queue.feedback[0].fate == "reverted"
@@ -79,7 +83,7 @@ async def test_undone_twice_is_undone_once() -> None:
     await office.say("undo")
     assert (await office.say("undo")).ok
     assert len(await office.github.pull_requests_from(a_fix().repository, UNDO)) == 1
-    assert "was taken back already" in (await office.say("undo")).text
+    assert "was already reverted" in (await office.say("undo")).text
 
 
 PUSHED: dict[str, Any] = {"state": FixState.OPEN, "pull_request": None, "branch": BRANCH}
@@ -113,7 +117,7 @@ async def test_a_file_changed_since_is_left_to_a_person() -> None:
 
 async def test_what_is_back_already_is_only_noted() -> None:
     office = office_with(now=SOURCE)
-    assert "Nothing of the fix" in (await office.say("undo")).text
+    assert "no longer contains the fix" in (await office.say("undo")).text
     assert state_of(office) is FixState.REVERTED
 
 
@@ -134,14 +138,20 @@ async def test_files_that_were_not_noted_are_asked_for() -> None:
     assert "git revert" in (await office.say("undo")).text
 
 
-@pytest.mark.parametrize("state", [FixState.CLOSED, FixState.REVERTED, FixState.SUPERSEDED, FixState.EXPIRED])
+@pytest.mark.parametrize(
+    "state", [FixState.CLOSED, FixState.REVERTED, FixState.SUPERSEDED, FixState.EXPIRED]
+)
 async def test_what_is_gone_cannot_be_undone(state: FixState) -> None:
     assert "already" in (await office_with(state).say("undo")).text
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [("undo #99", "is no fix of ours"), ("undo nonsense", "is no fix of ours"), ("undo abc", "is no")],
+    [
+        ("undo #99", "is no fix of ours"),
+        ("undo nonsense", "is no fix of ours"),
+        ("undo abc", "is no"),
+    ],
 )
 async def test_only_fixes_of_ours_are_undone(words: str, said: str) -> None:
     assert said in (await office_with().say(words)).text
@@ -154,13 +164,13 @@ async def test_without_a_fix_there_is_nothing_to_undo() -> None:
 async def test_a_branch_that_is_gone_needs_no_undoing() -> None:
     office = office_with()
     del office.github.branches[BRANCH]
-    assert "is gone" in (await office.say("undo")).text
+    assert "no longer exists" in (await office.say("undo")).text
 
 
 async def test_a_push_in_between_is_not_overwritten() -> None:
     office = office_with(**PUSHED)
     office.github.faults["commit_on_branch"] = [Conflict("the branch moved", status=409)]
-    assert "ask again" in (await office.say("undo")).text
+    assert "try again" in (await office.say("undo")).text
     assert state_of(office) is FixState.OPEN
 
 

@@ -11,12 +11,22 @@ from bot.domain.request import Depth, MissionRequest, Trigger
 from bot.errors import GitHubError, NotPermitted
 from sandbox.types import TrustTier
 from tests.builders import HEAD, a_repository
-from tests.unit.bot.conversation.desks import BRANCH, PULL, Office, a_command, a_label, a_press, a_red_pull
+from tests.unit.bot.conversation.desks import (
+    BRANCH,
+    PULL,
+    Office,
+    a_command,
+    a_label,
+    a_press,
+    a_red_pull,
+)
 
 pytestmark = pytest.mark.anyio
 
 
-async def requested(words: str, office: Office | None = None, command: Command | None = None) -> MissionRequest:
+async def requested(
+    words: str, office: Office | None = None, command: Command | None = None
+) -> MissionRequest:
     office = office or Office()
     reply = await office.ask(command or a_command(words))
     assert reply.ok, reply.text
@@ -27,12 +37,21 @@ async def requested(words: str, office: Office | None = None, command: Command |
 
 @pytest.mark.parametrize(
     ("verb", "depth"),
-    [("fix", Depth.FIX), ("explain", Depth.EXPLAIN), ("reproduce", Depth.REPRODUCE), ("retry", Depth.FIX)],
+    [
+        ("fix", Depth.FIX),
+        ("explain", Depth.EXPLAIN),
+        ("reproduce", Depth.REPRODUCE),
+        ("retry", Depth.FIX),
+    ],
 )
 async def test_a_mission_is_asked_for_on_the_head_as_it_is_now(verb: str, depth: Depth) -> None:
     request = await requested(verb)
     assert request.mission_id == "mission:42:pr5:c1234"
-    assert (request.depth, request.trigger, request.requested_by) == (depth, Trigger.COMMENT, "alice")
+    assert (request.depth, request.trigger, request.requested_by) == (
+        depth,
+        Trigger.COMMENT,
+        "alice",
+    )
     assert (request.head_sha, request.head_branch, request.pull_request) == (HEAD, BRANCH, PULL)
     assert request.tier is TrustTier.BRANCH
     assert request.check is None
@@ -67,16 +86,16 @@ async def test_a_check_is_meant_by_its_name_or_a_part_of_it(words: str, check: i
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("fix tests", "more than one red check: `tests (3.11)`, `tests (3.12)`"),
-        ("fix docs", "No red check is called `docs`. Red now: `lint`"),
-        ("fix lint --check=tests", "Which check is meant"),
+        ("fix tests", "several red checks: `tests (3.11)`, `tests (3.12)`"),
+        ("fix docs", "No red check is named `docs`. Red now: `lint`"),
+        ("fix lint --check=tests", "Which check do you mean"),
         ("fix --rungs=7", "`--rungs` takes"),
         ("fix --rungs=", "`--rungs` takes"),
         ("fix --time-limit=soon", "`--time-limit` takes"),
         ("fix --time-limit=601", "`--time-limit` takes"),
         ("fix --time-limit=²", "`--time-limit` takes"),
-        ("fix --command=", "`--command` takes"),
-        ("fix --colour=red", "`--colour` means nothing here"),
+        ("fix --test=", "`--test` takes"),
+        ("fix --colour=red", "Unknown option `--colour`"),
         ("apply --rungs=1", "Options of `apply`: `--mission`"),
         ("status --check=lint", "Options of `status`: none"),
     ],
@@ -91,7 +110,11 @@ async def test_what_is_not_clear_is_said_and_nothing_is_begun(words: str, said: 
 
 async def test_options_reach_the_mission() -> None:
     command = a_command("fix").with_(
-        options={"rungs": "1, 0", "time-limit": "60", "command": "python -m pytest -q tests/test_a.py"}
+        options={
+            "rungs": "1, 0",
+            "time-limit": "60",
+            "test": "python -m pytest -q tests/test_a.py",
+        }
     )
     request = await requested("", command=command)
     assert (request.rungs, request.time_limit_s) == ((0, 1), 60.0)
@@ -108,20 +131,28 @@ async def test_options_reach_the_mission() -> None:
         (a_command("fix lint"), ""),
     ],
 )
-async def test_a_file_or_the_line_of_a_thread_says_where_to_look(command: Command, hint: str) -> None:
+async def test_a_file_or_the_line_of_a_thread_says_where_to_look(
+    command: Command, hint: str
+) -> None:
     assert (await requested("", command=command)).hint == hint
 
 
 async def test_a_check_that_is_ours_or_no_test_is_not_meant() -> None:
     office = Office()
     lint = office.github.other_checks[0]
-    office.github.other_checks = [lint.with_(app_slug="metaagent"), lint.with_(app_slug="codecov", name="lint too")]
+    office.github.other_checks = [
+        lint.with_(app_slug="metaagent"),
+        lint.with_(app_slug="codecov", name="lint too"),
+    ]
     assert "No check is red" in (await office.say("fix lint")).text
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({"state": "closed"}, "not open any more"), ({"author": "metaagent[bot]", "head_ref": "metaagent/x/1"}, "ours")],
+    [
+        ({"state": "closed"}, "no longer open"),
+        ({"author": "metaagent[bot]", "head_ref": "metaagent/x/1"}, "one of our fixes"),
+    ],
 )
 async def test_some_pull_requests_are_not_worked_on(changes: dict[str, Any], said: str) -> None:
     office = Office()
@@ -155,7 +186,11 @@ async def test_a_person_who_asks_forgives_earlier_attempts() -> None:
 
 def a_live(**changes: Any) -> LiveMission:
     return LiveMission(
-        mission_id="mission:42:auto", repository=a_repository(), head_sha=HEAD, branch=BRANCH, pull_request=PULL
+        mission_id="mission:42:auto",
+        repository=a_repository(),
+        head_sha=HEAD,
+        branch=BRANCH,
+        pull_request=PULL,
     ).with_(**changes)
 
 
@@ -171,15 +206,20 @@ async def busy(state: str, **changes: Any) -> Office:
 async def test_a_mission_at_work_on_the_same_commit_is_not_doubled(whose: dict[str, Any]) -> None:
     office = await busy("running", **whose)
     reply = await office.say("fix")
-    assert "at work" in reply.text
+    assert "already running" in reply.text
     assert office.queue.requests == {}
 
 
 @pytest.mark.parametrize("state", ["waiting", "running"])
-async def test_an_automatic_mission_that_policy_may_still_end_gives_way_to_a_person(state: str) -> None:
+async def test_an_automatic_mission_that_policy_may_still_end_gives_way_to_a_person(
+    state: str,
+) -> None:
     office = await busy(state)
     assert (await office.say("fix")).ok
-    assert office.queue.states == {"mission:42:auto": "cancelled", "mission:42:pr5:c1234": "waiting"}
+    assert office.queue.states == {
+        "mission:42:auto": "cancelled",
+        "mission:42:pr5:c1234": "waiting",
+    }
 
 
 @pytest.mark.parametrize("state", ["waiting", "running"])
@@ -207,14 +247,22 @@ async def test_other_missions_do_not_stand_in_the_way(state: str, changes: dict[
 
 async def test_a_button_asks_for_a_mission_of_its_own_delivery() -> None:
     request = await requested("fix", command=a_press())
-    assert (request.mission_id, request.comment, request.pull_request) == ("mission:42:bd-1", None, PULL)
+    assert (request.mission_id, request.comment, request.pull_request) == (
+        "mission:42:bd-1",
+        None,
+        PULL,
+    )
 
 
 async def test_a_button_on_a_commit_without_a_pull_request_asks_for_its_branch() -> None:
     office = Office()
     office.github.pulls.clear()
     request = await requested("fix", office, a_press(number=None, head_branch="main"))
-    assert (request.head_sha, request.head_branch, request.tier) == (HEAD, "main", TrustTier.DEFAULT_BRANCH)
+    assert (request.head_sha, request.head_branch, request.tier) == (
+        HEAD,
+        "main",
+        TrustTier.DEFAULT_BRANCH,
+    )
 
 
 async def test_a_button_finds_the_pull_request_of_its_commit() -> None:
@@ -224,7 +272,9 @@ async def test_a_button_finds_the_pull_request_of_its_commit() -> None:
 
 @pytest.mark.parametrize("branch", [None, "main"])
 @pytest.mark.parametrize("verb", ["fix", "explain", "retry"])
-async def test_a_button_on_a_commit_of_a_fork_is_for_the_fork(verb: str, branch: str | None) -> None:
+async def test_a_button_on_a_commit_of_a_fork_is_for_the_fork(
+    verb: str, branch: str | None
+) -> None:
     office = Office()
     office.github.pulls[PULL] = a_red_pull(from_fork=True, head_ref="main")
     request = await requested(verb, office, a_press(verb, number=None, head_branch=branch))
@@ -235,7 +285,7 @@ async def test_a_button_on_a_commit_of_nobody_knows_whom_begins_nothing() -> Non
     office = Office()
     office.github.pulls.clear()
     reply = await office.ask(a_press(number=None, head_branch=None))
-    assert "cannot be told" in reply.text
+    assert "is unknown" in reply.text
     assert office.queue.requests == {}
 
 
@@ -252,7 +302,11 @@ def a_run(**changes: Any) -> WorkflowRunState:
 
 async def test_failed_runs_run_again() -> None:
     office = Office()
-    runs = (a_run(), a_run(id=8, name="Docs", conclusion="timed_out"), a_run(id=9, name="Lint", conclusion="success"))
+    runs = (
+        a_run(),
+        a_run(id=8, name="Docs", conclusion="timed_out"),
+        a_run(id=9, name="Lint", conclusion="success"),
+    )
     office.github.runs = {run.id: run for run in runs}
     reply = await office.say("rerun")
     assert sorted(office.github.reruns) == [7, 8]
@@ -265,21 +319,25 @@ async def test_one_workflow_can_be_named() -> None:
     office.github.runs = {7: a_run(), 8: a_run(id=8, name="Docs")}
     await office.say("rerun docs")
     assert office.github.reruns == [8]
-    assert "No failed workflow is called `nope`" in (await office.say("rerun nope")).text
+    assert "No failed workflow is named `nope`" in (await office.say("rerun nope")).text
 
 
 @pytest.mark.parametrize(
     ("runs", "checks", "said"),
     [
-        ((), "failure", "of another CI"),
+        ((), "failure", "from another CI"),
         ((), "success", "No run has failed"),
         ((a_run(status="in_progress", conclusion=None),), "failure", "still running: `CI`"),
     ],
 )
-async def test_where_nothing_can_run_again_it_says_why(runs: tuple[Any, ...], checks: str, said: str) -> None:
+async def test_where_nothing_can_run_again_it_says_why(
+    runs: tuple[Any, ...], checks: str, said: str
+) -> None:
     office = Office()
     office.github.runs = {run.id: run for run in runs}
-    office.github.other_checks = [office.github.other_checks[0].with_(conclusion=checks, app_slug="circleci")]
+    office.github.other_checks = [
+        office.github.other_checks[0].with_(conclusion=checks, app_slug="circleci")
+    ]
     reply = await office.say("rerun")
     assert said in reply.text
     assert not reply.ok
@@ -288,7 +346,9 @@ async def test_where_nothing_can_run_again_it_says_why(runs: tuple[Any, ...], ch
 async def test_the_missing_permission_is_named() -> None:
     office = Office()
     office.github.runs = {7: a_run()}
-    office.github.faults["rerun_failed_jobs"] = [NotPermitted("Resource not accessible by integration", status=403)]
+    office.github.faults["rerun_failed_jobs"] = [
+        NotPermitted("Resource not accessible by integration", status=403)
+    ]
     assert "`actions: write`" in (await office.say("rerun")).text
 
 

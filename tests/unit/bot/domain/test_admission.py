@@ -21,6 +21,8 @@ def test_only_a_request_about_a_repository_has_one() -> None:
 
 
 def test_a_right_to_fetch_does_not_survive_being_stored() -> None:
-    source = GitSource(url="https://x/y.git", sha=HEAD, repository_id="42", authorization=SecretStr("Basic abc"))
+    source = GitSource(
+        url="https://x/y.git", sha=HEAD, repository_id="42", authorization=SecretStr("Basic abc")
+    )
     stored = Admission(request=a_request(), checkout=Checkout(source=source)).model_dump_json()
     assert "Basic abc" not in stored

@@ -64,8 +64,12 @@ def test_candidates_are_counted_over_all_iterations() -> None:
     assert a_running_mission(iterations=turns).candidates_tried == 42
 
 
-@pytest.mark.parametrize(("spent", "allowed"), [((4, 10.0), True), ((5, 10.0), False), ((1, 1800.0), False)])
-def test_a_budget_ends_with_its_iterations_or_its_time(spent: tuple[int, float], *, allowed: bool) -> None:
+@pytest.mark.parametrize(
+    ("spent", "allowed"), [((4, 10.0), True), ((5, 10.0), False), ((1, 1800.0), False)]
+)
+def test_a_budget_ends_with_its_iterations_or_its_time(
+    spent: tuple[int, float], *, allowed: bool
+) -> None:
     budget = Budget(spent_iterations=spent[0], spent_seconds=spent[1])
     assert budget.allows_another_iteration is allowed
 

@@ -17,15 +17,15 @@ from bot.domain.mission import Outcome
 from bot.errors import Fault, UsageError
 from bot.evidence import bundle as home
 from bot.evidence.bundle import CHECKOUT, CLAIM, DIFF, EVIDENCE, MANIFEST, read_bundle, write_bundle
-from bot.evidence.claim import bundle_of
-from bot.publish.story import a_story
+from bot.evidence.claim import build_bundle
+from bot.publish.story import build_story
 from tests.builders import a_mission
 
 Members = dict[str, bytes]
 
 
 def a_bundle(outcome: Outcome = Outcome.FIXED, checkout: bytes = b"tar") -> EvidenceBundle:
-    bundle = bundle_of(a_story(a_mission(outcome)), checkout)
+    bundle = build_bundle(build_story(a_mission(outcome)), checkout)
     assert bundle is not None
     return bundle
 
@@ -92,7 +92,9 @@ def test_a_member_that_is_missing_is_noticed(name: str) -> None:
         read_bundle(changed(lambda members: members.__delitem__(name)))
 
 
-@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "extra.txt", "checkout.tar/", "C:\\x", "MANIFEST.JSON"])
+@pytest.mark.parametrize(
+    "name", ["../evil", "/etc/passwd", "extra.txt", "checkout.tar/", "C:\\x", "MANIFEST.JSON"]
+)
 def test_a_member_of_any_other_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=r"members|directory"):
         read_bundle(changed(lambda members: members.__setitem__(name, b"x")))
@@ -109,6 +111,23 @@ def test_a_member_that_stands_there_twice_is_refused() -> None:
             archive.writestr(CLAIM, b"{}")
     with pytest.raises(UsageError, match="members"):
         read_bundle(out.getvalue())
+
+
+def test_a_bundle_from_before_recipes_had_parts_is_read() -> None:
+    def change(members: Members) -> None:
+        claim = json.loads(members[CLAIM])
+        del claim["recipe"]["parts"]
+        claim["recipe"] |= {"python": "3.11", "requirements": ["attrs>=23"], "extras": []}
+        members[CLAIM] = json.dumps(claim).encode()
+        manifest = json.loads(members[MANIFEST])
+        manifest["members"][CLAIM] = {
+            "sha256": hashlib.sha256(members[CLAIM]).hexdigest(),
+            "size": len(members[CLAIM]),
+        }
+        members[MANIFEST] = json.dumps(manifest).encode()
+
+    python = read_bundle(changed(change)).claim.recipe.python
+    assert (python.version, python.requirements) == ("3.11", ("attrs>=23",))
 
 
 def test_a_version_nobody_knows_here_says_what_to_do() -> None:
@@ -143,10 +162,13 @@ def test_members_that_are_not_in_their_form_are_refused(content: bytes) -> None:
         def change(members: Members, name: str = name) -> None:
             members[name] = content
             manifest = json.loads(members[MANIFEST])
-            manifest["members"][name] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+            manifest["members"][name] = {
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "size": len(content),
+            }
             members[MANIFEST] = json.dumps(manifest).encode()
 
-        with pytest.raises(UsageError, match="form of a claim"):
+        with pytest.raises(UsageError, match="claim is malformed"):
             read_bundle(changed(change))
     with pytest.raises(UsageError, match="manifest"):
         read_bundle(changed(lambda members: members.__setitem__(MANIFEST, content)))
@@ -187,7 +209,11 @@ def test_whatever_is_done_to_the_bytes_it_is_read_right_or_refused(data: st.Data
     raw = bytearray(write_bundle(a_bundle()))
     for _ in range(data.draw(st.integers(1, 4))):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
-    cut = bytes(raw[: data.draw(st.integers(0, len(raw)))]) if data.draw(st.booleans()) else bytes(raw)
+    cut = (
+        bytes(raw[: data.draw(st.integers(0, len(raw)))])
+        if data.draw(st.booleans())
+        else bytes(raw)
+    )
     try:
         found = read_bundle(cut)
     except UsageError:
@@ -207,7 +233,27 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
 def test_a_second_directory_for_very_large_zips_is_refused_before_it_is_read() -> None:
     count, name = 1000, b"x"
     entry = (
-        struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0x21, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
+        struct.pack(
+            "<4s6H3L5H2L",
+            b"PK\x01\x02",
+            20,
+            20,
+            0,
+            0,
+            0,
+            0x21,
+            0,
+            0,
+            0,
+            len(name),
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
+        + name
     )
     crowd = entry * count
     large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, len(crowd), 0)
@@ -220,7 +266,7 @@ def test_a_second_directory_for_very_large_zips_is_refused_before_it_is_read() -
 def test_a_claim_says_no_secret() -> None:
     secret = "Zq7" + "x9K" * 9
     context = a_mission(Outcome.FIXED).with_(reason=f"it printed {secret}")
-    bundle = bundle_of(a_story(context, secrets=(secret,)), b"tar")
+    bundle = build_bundle(build_story(context, secrets=(secret,)), b"tar")
     assert bundle is not None
     assert bundle.claim.reason.startswith("it printed ")
     assert secret not in bundle.claim.model_dump_json()

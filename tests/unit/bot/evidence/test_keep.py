@@ -8,13 +8,13 @@ import pytest
 
 from bot.blobs.folder import FolderShelf, write_atomically
 from bot.blobs.store import HashedStore
-from bot.domain.blob import Kind
+from bot.domain.blob import BlobKind
 from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
 from bot.errors import StoreError, UsageError
 from bot.evidence.bundle import read_bundle, write_bundle
 from bot.evidence.keep import EvidenceFile, EvidenceStore, bundle_name, find_bundle
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from sandbox.errors import ImportRejected
 from tests.builders import a_mission
 from tests.fakes.fake_workspace import FakeSandboxes, FakeWorkspace
@@ -37,7 +37,9 @@ class Kept:
         self.evidence = EvidenceStore(self.blobs, EvidenceLimits.model_validate(limits), self.clock)
 
     async def keep(self, context: MissionContext | None = None) -> KeptEvidence:
-        kept = await self.evidence.keep(a_story(context or a_mission()), CHECKOUT, a_world().open_workspace)
+        kept = await self.evidence.keep(
+            build_story(context or a_mission()), CHECKOUT, a_world().open_workspace
+        )
         for path in self.files():
             if path.stat().st_mtime > self.clock.now().timestamp():
                 self.age(path, days=0)
@@ -51,7 +53,9 @@ class Kept:
         return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
 
-async def test_a_bundle_is_kept_for_this_user_only_under_its_mission_and_hash(tmp_path: Path) -> None:
+async def test_a_bundle_is_kept_for_this_user_only_under_its_mission_and_hash(
+    tmp_path: Path,
+) -> None:
     world = Kept(tmp_path / "deep" / "blobs")
     kept = await world.keep()
     (path,) = world.files()
@@ -64,7 +68,7 @@ async def test_a_bundle_is_kept_for_this_user_only_under_its_mission_and_hash(tm
 async def test_a_mission_that_never_ran_anything_has_none(tmp_path: Path) -> None:
     world = Kept(tmp_path)
     kept = await world.keep(a_mission(Outcome.POLICY, facts=None, triage=None, test_results=None))
-    assert (kept.name, "never came as far" in kept.reason) == ("", True)
+    assert (kept.name, "before its first run" in kept.reason) == ("", True)
     assert world.files() == []
 
 
@@ -73,7 +77,9 @@ async def test_a_bundle_over_the_limit_is_not_kept(tmp_path: Path) -> None:
     assert (kept.name, "evidence.bundle_bytes" in kept.reason) == ("", True)
 
 
-async def test_a_bundle_stays_through_the_day_that_was_promised_and_goes_then(tmp_path: Path) -> None:
+async def test_a_bundle_stays_through_the_day_that_was_promised_and_goes_then(
+    tmp_path: Path,
+) -> None:
     world = Kept(tmp_path, days=3)
     kept = await world.keep()
     assert kept.until == (world.clock.now() + timedelta(days=3)).date().isoformat()
@@ -85,18 +91,20 @@ async def test_a_bundle_stays_through_the_day_that_was_promised_and_goes_then(tm
     assert world.files() == []
 
 
-async def test_no_promised_bundle_gives_way_to_a_new_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_promised_bundle_gives_way_to_a_new_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     size = (await Kept(tmp_path / "other").keep()).size
     world = Kept(tmp_path / "blobs", total_bytes=2 * size + 10)
     names = [(await world.keep(a_mission(mission_id=f"m-{number:04}"))).name for number in range(4)]
     assert names == ["m-0000", "m-0001", "", ""]
-    assert "no room for evidence" in caplog.text
+    assert "evidence not stored" in caplog.text
     assert "evidence.total_bytes" in (await world.keep()).reason
     for path in world.files():
         world.age(path, days=40)
     assert await world.evidence.forget() == 2
     again = EvidenceStore(world.blobs, EvidenceLimits(total_bytes=2 * size), world.clock)
-    assert (await again.keep(a_story(a_mission()), CHECKOUT, a_world().open_workspace)).name
+    assert (await again.keep(build_story(a_mission()), CHECKOUT, a_world().open_workspace)).name
 
 
 async def test_a_mission_that_ran_twice_keeps_what_was_promised_of_both(tmp_path: Path) -> None:
@@ -120,10 +128,12 @@ async def test_a_bundle_is_found_by_all_that_a_pull_request_ever_said_of_it(tmp_
 
 
 @pytest.mark.parametrize("word", ["", "missing.zip", "../../etc/passwd", "0" * 64, "\x1b[31m"])
-async def test_a_bundle_that_is_not_there_is_wrong_use_whatever_it_is_called(tmp_path: Path, word: str) -> None:
+async def test_a_bundle_that_is_not_there_is_wrong_use_whatever_it_is_called(
+    tmp_path: Path, word: str
+) -> None:
     world = Kept(tmp_path)
     await world.keep()
-    with pytest.raises(UsageError, match="neither a file") as raised:
+    with pytest.raises(UsageError, match="no file and no stored") as raised:
         await find_bundle(world.blobs, word)
     assert "\x1b" not in raised.value.message
 
@@ -140,10 +150,10 @@ async def test_bundles_of_an_earlier_version_are_taken_over_under_the_names_they
     (before / "mine.txt").write_text("not ours")
     await world.evidence.take_over(before)
     assert sorted(path.name for path in before.iterdir()) == ["damaged.zip", "mine.txt"]
-    assert "damaged.zip stays where it is" in caplog.text
+    assert "damaged.zip not imported" in caplog.text
     assert await find_bundle(world.blobs, name) == write_bundle(bundle)
     await world.evidence.take_over(tmp_path / "nothing here")
-    assert len(await world.blobs.kept(Kind.EVIDENCE)) == 1
+    assert len(await world.blobs.list_blobs(BlobKind.EVIDENCE)) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -156,15 +166,26 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 async def test_a_file_for_evidence_says_why_there_is_none(tmp_path: Path) -> None:
     file = EvidenceFile(tmp_path / "e.zip", EvidenceLimits())
-    assert "broke" in file.kept.reason
+    assert "did not finish" in file.kept.reason
     broken = FakeSandboxes(lambda _: FakeWorkspace({}, broken=ImportRejected("the commit is gone")))
-    kept = await file.keep(a_story(a_mission()), CHECKOUT, broken.open_workspace)
+    kept = await file.keep(build_story(a_mission()), CHECKOUT, broken.open_workspace)
     assert kept == file.kept
     assert kept.reason == "the commit is gone"
 
 
 @pytest.mark.parametrize(
-    "mission_id", ["local:../../etc/passwd", "a/b", "", ".", "-rf", "x" * 500, "ü\udc80", "con", "octo/calc@abc:1"]
+    "mission_id",
+    [
+        "local:../../etc/passwd",
+        "a/b",
+        "",
+        ".",
+        "-rf",
+        "x" * 500,
+        "ü\udc80",
+        "con",
+        "octo/calc@abc:1",
+    ],
 )
 def test_a_missions_id_is_no_way_out_of_the_folder(mission_id: str) -> None:
     name = bundle_name(mission_id)

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from bot.blobs.folder import FolderShelf
 from bot.blobs.store import HashedStore
-from bot.domain.blob import Drawer, Kind
+from bot.domain.blob import BlobKind, Drawer
 from bot.errors import StoreError
 from bot.evidence.logs import MissionLogs, read_logs
 from bot.telemetry import set_up_logging
@@ -54,7 +54,9 @@ async def test_each_mission_keeps_its_own_lines_also_those_of_its_tasks_and_thre
         assert await messages(blobs, name) == [[f"begins {name}", f"in a thread of {name}"]]
 
 
-async def test_secrets_are_masked_before_anything_is_stored(logs: MissionLogs, blobs: HashedStore) -> None:
+async def test_secrets_are_masked_before_anything_is_stored(
+    logs: MissionLogs, blobs: HashedStore
+) -> None:
     async with logs.of("m"):
         log.warning("the key is %s", "hunter2hunter2", extra={"detail": "hunter2hunter2"})
         try:
@@ -66,7 +68,9 @@ async def test_secrets_are_masked_before_anything_is_stored(logs: MissionLogs, b
     assert b"hunter2" not in part
 
 
-async def test_a_mission_that_is_cancelled_or_breaks_keeps_what_it_said(logs: MissionLogs, blobs: HashedStore) -> None:
+async def test_a_mission_that_is_cancelled_or_breaks_keeps_what_it_said(
+    logs: MissionLogs, blobs: HashedStore
+) -> None:
     async def mission(line: str, seconds: float) -> None:
         async with logs.of("m"):
             log.info(line)
@@ -83,10 +87,12 @@ async def test_a_mission_that_is_cancelled_or_breaks_keeps_what_it_said(logs: Mi
     assert sorted(await messages(blobs, "m")) == [["goes on elsewhere"], ["waits"]]
 
 
-async def test_a_mission_that_says_nothing_keeps_nothing(logs: MissionLogs, blobs: HashedStore) -> None:
+async def test_a_mission_that_says_nothing_keeps_nothing(
+    logs: MissionLogs, blobs: HashedStore
+) -> None:
     async with logs.of("m"):
         pass
-    assert await blobs.kept(Kind.LOGS) == ()
+    assert await blobs.list_blobs(BlobKind.LOGS) == ()
 
 
 async def test_the_last_lines_stay_when_there_are_too_many(blobs: HashedStore) -> None:
@@ -109,9 +115,11 @@ class Away(HashedStore):
         raise StoreError("no answer")
 
 
-async def test_a_store_out_of_reach_costs_the_mission_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_store_out_of_reach_costs_the_mission_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     logs = MissionLogs(Away(FolderShelf(tmp_path)))
     async with logs.of("m"):
         log.warning("something")
     assert logs not in logging.getLogger().handlers
-    assert "the log is not kept: no answer" in caplog.text
+    assert "storing the mission log failed: no answer" in caplog.text

@@ -8,15 +8,26 @@ import pytest
 from bot.domain.evidence import Claim, EvidenceBundle, Replay
 from bot.domain.mission import MissionContext, Outcome
 from bot.evidence.bundle import read_bundle, write_bundle
-from bot.evidence.claim import bundle_of
-from bot.evidence.replay import MOST_RUNS, checkout_of, replay_bundle
-from bot.publish.story import a_story
+from bot.evidence.claim import build_bundle
+from bot.evidence.replay import MOST_RUNS, build_checkout, replay_bundle
+from bot.publish.story import build_story
 from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.types import ArchiveSource, FileEdit, TestReport, TestStatus, TrustTier
 from tests.builders import facts
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_workspace import Asked, World, a_run
-from tests.unit.bot.mission.world import ADD, ADDS, EVEN, MENDED, PATH, SUB, Stage, a_world, honest, outcomes
+from tests.unit.bot.mission.world import (
+    ADD,
+    ADDS,
+    EVEN,
+    MENDED,
+    PATH,
+    SUB,
+    Stage,
+    a_world,
+    honest,
+    outcomes,
+)
 
 pytestmark = pytest.mark.anyio
 Change = Callable[[Claim], Claim]
@@ -24,7 +35,7 @@ Change = Callable[[Claim], Claim]
 
 def bundled(context: MissionContext, change: Change = lambda claim: claim) -> EvidenceBundle:
     """The bundle of a mission, as it comes out of a file; perhaps somebody wrote another claim into it."""
-    bundle = bundle_of(a_story(context), b"tar")
+    bundle = build_bundle(build_story(context), b"tar")
     assert bundle is not None
     return read_bundle(write_bundle(bundle.with_(claim=change(bundle.claim))))
 
@@ -61,9 +72,11 @@ async def test_an_honest_bundle_is_confirmed() -> None:
     assert replay.seconds > 0
 
 
-async def test_only_the_bundle_decides_what_is_run_and_nothing_is_shared_with_whom_it_names() -> None:
+async def test_only_the_bundle_decides_what_is_run_and_nothing_is_shared_with_whom_it_names() -> (
+    None
+):
     bundle = bundled(await a_mission())
-    checkout = checkout_of(bundle)
+    checkout = build_checkout(bundle)
     assert isinstance(checkout.source, ArchiveSource)
     assert checkout.source.content == b"tar"
     assert checkout.source.repository_id.startswith("replay:")
@@ -75,7 +88,10 @@ async def test_only_the_bundle_decides_what_is_run_and_nothing_is_shared_with_wh
     [
         (ADDS.replace("== 1", "!= 0"), "verdict on the fix"),
         (ADDS, "verdict on the fix"),
-        (MENDED.replace("def sub(a, b):\n    return a - b", "def sub(a, b):\n    return a + b"), "verdict on the fix"),
+        (
+            MENDED.replace("def sub(a, b):\n    return a - b", "def sub(a, b):\n    return a + b"),
+            "verdict on the fix",
+        ),
         (MENDED + "\n# another word\n", "edited files"),
     ],
     ids=["weaker", "none", "breaks another test", "other bytes"],
@@ -160,7 +176,9 @@ async def test_where_the_environment_differs_a_run_that_does_not_fail_again_prov
     replay = await replayed(bundle, a_world(MENDED, facts=then.with_(**place)))
     assert replay.verdict == verdict
     assert {row.what for row in replay.environment if not row.same} == {
-        {"lock_hash": "installed packages", "interpreter": "interpreter", "image_digest": "image"}[name]
+        {"lock_hash": "installed packages", "interpreter": "interpreter", "image_digest": "image"}[
+            name
+        ]
         for name in place
     }
 
@@ -202,7 +220,9 @@ def every_other(asked: Asked) -> TestReport:
     ],
     ids=lambda value: value.value if isinstance(value, Outcome) else "",
 )
-async def test_a_mission_without_a_fix_replays_its_runs(world: Callable[[], World], outcome: Outcome) -> None:
+async def test_a_mission_without_a_fix_replays_its_runs(
+    world: Callable[[], World], outcome: Outcome
+) -> None:
     context = await a_mission(world())
     assert context.outcome is outcome, context.reason
     replay = await replayed(bundled(context), world())

@@ -17,11 +17,18 @@ pytestmark = pytest.mark.anyio
 def a_choice(*edits: FileEdit, **changes: Any) -> ProposedChange:
     shown = edits or (FileEdit(path="calculator.py", mode="100644", content=FIXED_SOURCE.encode()),)
     return ProposedChange(
-        title="use + for -", diff="", edits=shown, patch_id="patch-1", rung=1, template="swap_operator"
+        title="use + for -",
+        diff="",
+        edits=shown,
+        patch_id="patch-1",
+        rung=1,
+        template="swap_operator",
     ).with_(**changes)
 
 
-async def proposed(change: ProposedChange | None, head: str = HEAD, **files: str) -> list[Candidate | RungNote]:
+async def proposed(
+    change: ProposedChange | None, head: str = HEAD, **files: str
+) -> list[Candidate | RungNote]:
     fixer = ChosenFixer(change, head)
     workspace = FakeWorkspace({"calculator.py": SOURCE} | files)
     context = a_running_mission(request=a_request())
@@ -31,32 +38,56 @@ async def proposed(change: ProposedChange | None, head: str = HEAD, **files: str
 async def test_the_very_change_is_proposed() -> None:
     (candidate,) = await proposed(a_choice())
     assert isinstance(candidate, Candidate)
-    assert (candidate.rung, candidate.template, candidate.title) == (Rung.SEARCH, "swap_operator", "use + for -")
+    assert (candidate.rung, candidate.template, candidate.title) == (
+        Rung.SEARCH,
+        "swap_operator",
+        "use + for -",
+    )
     (change,) = candidate.changes
-    assert (change.action, change.path, change.content) == (ChangeAction.REPLACE, "calculator.py", FIXED_SOURCE)
+    assert (change.action, change.path, change.content) == (
+        ChangeAction.REPLACE,
+        "calculator.py",
+        FIXED_SOURCE,
+    )
     assert candidate.confident
     assert candidate.rivals == ()
 
 
 async def test_files_are_made_and_taken_away_too() -> None:
-    edits = (FileEdit(path="new.py", mode="100644", content=b"1\n"), FileEdit(path="calculator.py", mode="deleted"))
+    edits = (
+        FileEdit(path="new.py", mode="100644", content=b"1\n"),
+        FileEdit(path="calculator.py", mode="deleted"),
+    )
     (candidate,) = await proposed(a_choice(*edits))
     assert isinstance(candidate, Candidate)
-    assert [change.action for change in candidate.changes] == [ChangeAction.CREATE, ChangeAction.DELETE]
+    assert [change.action for change in candidate.changes] == [
+        ChangeAction.CREATE,
+        ChangeAction.DELETE,
+    ]
 
 
 @pytest.mark.parametrize(
     ("change", "head", "why"),
     [
-        (None, HEAD, "not kept"),
+        (None, HEAD, "no longer stored"),
         (a_choice(), "d" * 40, "moved on"),
-        (a_choice(FileEdit(path="calculator.py", mode="100644", content=SOURCE.encode())), HEAD, "made already"),
-        (a_choice(FileEdit(path="gone.py", mode="deleted")), HEAD, "made already"),
-        (a_choice(FileEdit(path="calculator.py", mode="100644", content=b"\xff\xfe")), HEAD, "not text"),
+        (
+            a_choice(FileEdit(path="calculator.py", mode="100644", content=SOURCE.encode())),
+            HEAD,
+            "already contains",
+        ),
+        (a_choice(FileEdit(path="gone.py", mode="deleted")), HEAD, "already contains"),
+        (
+            a_choice(FileEdit(path="calculator.py", mode="100644", content=b"\xff\xfe")),
+            HEAD,
+            "not text",
+        ),
     ],
     ids=range(5),
 )
-async def test_where_it_does_not_fit_a_note_says_why(change: ProposedChange | None, head: str, why: str) -> None:
+async def test_where_it_does_not_fit_a_note_says_why(
+    change: ProposedChange | None, head: str, why: str
+) -> None:
     (note,) = await proposed(change, head)
     assert isinstance(note, RungNote)
     assert why in note.reason

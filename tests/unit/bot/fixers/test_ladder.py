@@ -82,8 +82,12 @@ async def climbed(
 
 @pytest.mark.anyio
 async def test_the_cheapest_rung_that_proposes_something_ends_the_climb() -> None:
-    tools = TalkingFixer(Rung.TOOLS, RungNote(reason="nothing to lint", candidates_tried=1), name="ruff")
-    search = TalkingFixer(Rung.SEARCH, a_candidate(candidates_tried=7), a_candidate(id="c-2", candidates_tried=9))
+    tools = TalkingFixer(
+        Rung.TOOLS, RungNote(reason="nothing to lint", candidates_tried=1), name="ruff"
+    )
+    search = TalkingFixer(
+        Rung.SEARCH, a_candidate(candidates_tried=7), a_candidate(id="c-2", candidates_tried=9)
+    )
     model = TalkingFixer(Rung.MODEL, a_candidate())
     attempt = await climbed(model, search, tools)
     assert [candidate.id for candidate in attempt.candidates] == ["c-1", "c-2"]
@@ -94,7 +98,9 @@ async def test_the_cheapest_rung_that_proposes_something_ends_the_climb() -> Non
 
 @pytest.mark.anyio
 async def test_every_rung_that_proposed_nothing_says_why() -> None:
-    context = a_running_mission(request=a_request(rungs=(0, 1)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    context = a_running_mission(
+        request=a_request(rungs=(0, 1)), policy=RepositoryPolicy(rungs=(0, 1, 2))
+    )
     attempt = await climbed(
         TalkingFixer(Rung.TOOLS),
         TalkingFixer(Rung.SEARCH, ChangeRejected("the edit breaks a rule"), name="search"),
@@ -114,7 +120,9 @@ async def test_every_rung_that_proposed_nothing_says_why() -> None:
 async def test_a_rung_must_be_allowed_by_policy_and_request(
     policy: tuple[int, ...], request_rungs: tuple[int, ...]
 ) -> None:
-    context = a_running_mission(request=a_request(rungs=request_rungs), policy=RepositoryPolicy(rungs=policy))
+    context = a_running_mission(
+        request=a_request(rungs=request_rungs), policy=RepositoryPolicy(rungs=policy)
+    )
     search = TalkingFixer(Rung.SEARCH, a_candidate())
     assert (await climbed(search, context=context)).candidates == ()
     assert search.budgets == []
@@ -126,14 +134,16 @@ async def test_a_rung_that_takes_too_long_is_stopped_and_cleaned_up_after() -> N
     workspace = FakeWorkspace({"calculator.py": "x\n"})
     attempt = await climbed(slow, budget=FixBudget(time_limit_s=0.6), workspace=workspace)
     assert attempt.candidates == ()
-    assert attempt.notes == ("rung 1 (search): stopped after 1 s, the time that was left",)
+    assert attempt.notes == ("rung 1 (search): stopped after 1 s, the remaining time",)
     assert slow.closed == 1
     assert await workspace.changes() == ()
 
 
 @pytest.mark.anyio
 async def test_what_was_proposed_before_the_time_was_up_is_kept() -> None:
-    attempt = await climbed(TalkingFixer(Rung.SEARCH, a_candidate(), 60.0), budget=FixBudget(time_limit_s=0.6))
+    attempt = await climbed(
+        TalkingFixer(Rung.SEARCH, a_candidate(), 60.0), budget=FixBudget(time_limit_s=0.6)
+    )
     assert len(attempt.candidates) == 1
 
 
@@ -143,16 +153,20 @@ async def test_a_spent_budget_asks_nobody() -> None:
     search = TalkingFixer(Rung.SEARCH, a_candidate(), name="search")
     attempt = await climbed(search, budget=FixBudget(time_limit_s=90.0), clock=clock)
     assert search.budgets == []
-    assert attempt.notes == ("rung 1 (search): the time was spent before this rung's turn",)
+    assert attempt.notes == ("rung 1 (search): no time left for this rung",)
 
 
 @pytest.mark.anyio
 async def test_the_next_rung_gets_what_is_left() -> None:
-    context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    context = a_running_mission(
+        request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2))
+    )
     tools = TalkingFixer(Rung.TOOLS, RungNote(reason="none", candidates_tried=60, cost_usd=0.25))
     search = TalkingFixer(Rung.SEARCH)
     budget = FixBudget(time_limit_s=90.0, max_candidates=100, money_usd=1.0)
-    attempt = await climbed(search, tools, budget=budget, context=context, clock=FixedClock(step=10.0))
+    attempt = await climbed(
+        search, tools, budget=budget, context=context, clock=FixedClock(step=10.0)
+    )
     assert search.budgets[0].max_candidates == 40
     assert search.budgets[0].money_usd == 0.75
     assert search.budgets[0].time_limit_s < tools.budgets[0].time_limit_s < 90.0
@@ -160,13 +174,23 @@ async def test_the_next_rung_gets_what_is_left() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_long_search_leaves_the_model_time_and_trials_of_its_own_but_no_more_money() -> None:
-    context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+async def test_a_long_search_leaves_the_model_time_and_trials_of_its_own_but_no_more_money() -> (
+    None
+):
+    context = a_running_mission(
+        request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2))
+    )
     search = TalkingFixer(Rung.SEARCH, RungNote(reason="none", candidates_tried=100, cost_usd=0.25))
     model = TalkingFixer(Rung.MODEL, a_candidate())
-    budget = FixBudget(time_limit_s=90.0, model_time_limit_s=50.0, max_candidates=100, money_usd=1.0)
-    attempt = await climbed(search, model, budget=budget, context=context, clock=FixedClock(step=60.0))
-    assert [(b.time_limit_s, b.max_candidates, b.money_usd) for b in model.budgets] == [(50.0, 100, 0.75)]
+    budget = FixBudget(
+        time_limit_s=90.0, model_time_limit_s=50.0, max_candidates=100, money_usd=1.0
+    )
+    attempt = await climbed(
+        search, model, budget=budget, context=context, clock=FixedClock(step=60.0)
+    )
+    assert [(b.time_limit_s, b.max_candidates, b.money_usd) for b in model.budgets] == [
+        (50.0, 100, 0.75)
+    ]
     assert attempt.candidates == (a_candidate(),)
 
 
@@ -175,13 +199,20 @@ async def test_two_who_ask_models_share_their_time() -> None:
     first, second = TalkingFixer(Rung.MODEL), TalkingFixer(Rung.MODEL)
     budget = FixBudget(time_limit_s=90.0, model_time_limit_s=50.0)
     await climbed(
-        first, second, TalkingFixer(Rung.MODEL), budget=budget, context=ALL_RUNGS, clock=FixedClock(step=20.0)
+        first,
+        second,
+        TalkingFixer(Rung.MODEL),
+        budget=budget,
+        context=ALL_RUNGS,
+        clock=FixedClock(step=20.0),
     )
     assert [b.time_limit_s for b in (*first.budgets, *second.budgets)] == [50.0, 30.0]
 
 
 PART = a_candidate(id="part", partial=True)
-ALL_RUNGS = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+ALL_RUNGS = a_running_mission(
+    request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2))
+)
 
 
 @pytest.mark.anyio
@@ -190,7 +221,7 @@ async def test_parts_of_a_fix_do_not_end_the_climb_while_a_higher_rung_may_be_as
     attempt = await climbed(search, TalkingFixer(Rung.MODEL, a_candidate()), context=ALL_RUNGS)
     assert attempt.candidates == (a_candidate(),)
     assert attempt.rungs == (1, 2)
-    assert attempt.notes == ("rung 1 (search): what it proposed mends some of the failing tests only",)
+    assert attempt.notes == ("rung 1 (search): its candidates fix only some of the failing tests",)
 
 
 @pytest.mark.anyio
@@ -210,7 +241,9 @@ async def test_parts_of_a_fix_are_what_is_left_when_nothing_better_is_found(
 @pytest.mark.anyio
 async def test_a_whole_fix_among_parts_ends_the_climb() -> None:
     model = TalkingFixer(Rung.MODEL, a_candidate(id="dear"))
-    attempt = await climbed(TalkingFixer(Rung.SEARCH, PART, a_candidate()), model, context=ALL_RUNGS)
+    attempt = await climbed(
+        TalkingFixer(Rung.SEARCH, PART, a_candidate()), model, context=ALL_RUNGS
+    )
     assert attempt.candidates == (PART, a_candidate())
     assert model.budgets == []
 
@@ -218,7 +251,9 @@ async def test_a_whole_fix_among_parts_ends_the_climb() -> None:
 @pytest.mark.anyio
 async def test_what_a_rung_came_close_to_and_where_it_looked_is_known_above() -> None:
     def near(line: int) -> NearMiss:
-        return NearMiss(path="calculator.py", line=line, description="close", diff="", mended=("test_a",))
+        return NearMiss(
+            path="calculator.py", line=line, description="close", diff="", mended=("test_a",)
+        )
 
     place = Suspect(file="calculator.py", line=2, score=0.9, reason="run by failing tests")
     elsewhere = Suspect(file="other.py", line=7, score=0.4, reason="in the traceback")
@@ -228,7 +263,11 @@ async def test_what_a_rung_came_close_to_and_where_it_looked_is_known_above() ->
     class Model(TalkingFixer):
         @override
         async def propose(
-            self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+            self,
+            context: MissionContext,
+            diagnosis: Diagnosis,
+            workspace: Workspace,
+            budget: FixBudget,
         ) -> AsyncIterator[Candidate | RungNote]:
             seen.append((context, diagnosis))
             yield RungNote(reason="asked", calls=(call,), cost_usd=0.2)
@@ -253,12 +292,18 @@ async def test_what_a_rung_came_close_to_and_where_it_looked_is_known_above() ->
 
 @pytest.mark.anyio
 async def test_a_generous_fixer_is_cut_off() -> None:
-    many = TalkingFixer(Rung.SEARCH, *(a_candidate(id=f"c-{n}", candidates_tried=n) for n in range(1, 100)))
+    many = TalkingFixer(
+        Rung.SEARCH, *(a_candidate(id=f"c-{n}", candidates_tried=n) for n in range(1, 100))
+    )
     attempt = await climbed(many, budget=FixBudget(max_survivors=3))
     assert len(attempt.candidates) == 3
     assert many.closed == 1
-    tried = TalkingFixer(Rung.SEARCH, *(a_candidate(id=f"c-{n}", candidates_tried=n) for n in range(1, 100)))
-    assert (await climbed(tried, budget=FixBudget(max_candidates=5, max_survivors=50))).candidates_tried == 5
+    tried = TalkingFixer(
+        Rung.SEARCH, *(a_candidate(id=f"c-{n}", candidates_tried=n) for n in range(1, 100))
+    )
+    assert (
+        await climbed(tried, budget=FixBudget(max_candidates=5, max_survivors=50))
+    ).candidates_tried == 5
 
 
 @pytest.mark.anyio
@@ -296,7 +341,10 @@ class ThriftyFixer(TalkingFixer):
     ) -> AsyncIterator[Candidate | RungNote]:
         spent = 0.0
         async for said in super().propose(context, diagnosis, workspace, budget):
-            if said.candidates_tried > budget.max_candidates or spent + said.cost_usd > budget.money_usd:
+            if (
+                said.candidates_tried > budget.max_candidates
+                or spent + said.cost_usd > budget.money_usd
+            ):
                 return
             spent += said.cost_usd
             yield said
@@ -311,17 +359,29 @@ class ThriftyFixer(TalkingFixer):
     st.floats(0.0, 40.0),
 )
 def test_a_climb_never_spends_more_than_its_budget(
-    rungs: list[tuple[Rung, list[Candidate | RungNote]]], candidates: int, money: float, survivors: int, step: float
+    rungs: list[tuple[Rung, list[Candidate | RungNote]]],
+    candidates: int,
+    money: float,
+    survivors: int,
+    step: float,
 ) -> None:
-    context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    context = a_running_mission(
+        request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2))
+    )
     fixers = [ThriftyFixer(rung, *says) for rung, says in rungs]
-    budget = FixBudget(time_limit_s=90.0, max_candidates=candidates, money_usd=money, max_survivors=survivors)
-    attempt = asyncio.run(climbed(*fixers, budget=budget, context=context, clock=FixedClock(step=step)))
+    budget = FixBudget(
+        time_limit_s=90.0, max_candidates=candidates, money_usd=money, max_survivors=survivors
+    )
+    attempt = asyncio.run(
+        climbed(*fixers, budget=budget, context=context, clock=FixedClock(step=step))
+    )
     models = sum(rung is Rung.MODEL for rung, _ in rungs)
     assert attempt.candidates_tried <= candidates * (1 + models)
     assert attempt.cost_usd <= money + 1e-9
     assert len(attempt.candidates) <= survivors
     assert all(b.money_usd <= money for f in fixers for b in f.budgets)
-    assert all(b.time_limit_s <= 90.0 for f in fixers if f.rung is not Rung.MODEL for b in f.budgets)
+    assert all(
+        b.time_limit_s <= 90.0 for f in fixers if f.rung is not Rung.MODEL for b in f.budgets
+    )
     assert len({candidate.rung for candidate in attempt.candidates}) <= 1
     assert attempt.candidates or len(attempt.notes) == len(fixers)

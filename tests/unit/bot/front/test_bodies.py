@@ -54,11 +54,11 @@ async def test_bodies_within_the_budget_arrive_whole_and_leave_nothing_charged()
     senders = [Sender(bodies) for _ in range(8)]
     for sender in senders:
         await sender.send(b"a" * 5, b"", b"b" * 7)
-    assert bodies.taken == 8 * (READ_BYTES + 12 + 2 * PART_OVERHEAD)
+    assert bodies.used_bytes == 8 * (READ_BYTES + 12 + 2 * PART_OVERHEAD)
     for sender in senders:
         await sender.send(None)
     assert await asyncio.gather(*(sender.task for sender in senders)) == [12] * 8
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0
 
 
 async def test_the_largest_unfinished_body_gives_way_to_smaller_ones() -> None:
@@ -72,7 +72,7 @@ async def test_the_largest_unfinished_body_gives_way_to_smaller_ones() -> None:
     assert await refused(large) == 503
     await other.send(None)
     assert await other.task == 200 * KIB
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0
 
 
 async def test_a_body_that_is_itself_the_largest_is_refused() -> None:
@@ -86,7 +86,9 @@ async def test_a_body_that_is_itself_the_largest_is_refused() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 100, 65_536])
-async def test_a_flood_of_any_part_size_stays_within_the_budget_and_small_bodies_pass(size: int) -> None:
+async def test_a_flood_of_any_part_size_stays_within_the_budget_and_small_bodies_pass(
+    size: int,
+) -> None:
     bodies = Bodies(BUDGET, most=BUDGET, within_s=60)
     flood = [Sender(bodies) for _ in range(40)]
     worst = 0
@@ -94,7 +96,7 @@ async def test_a_flood_of_any_part_size_stays_within_the_budget_and_small_bodies
         for sender in flood:
             if not sender.task.done():
                 await sender.send(b"x" * size)
-            worst = max(worst, bodies.taken)
+            worst = max(worst, bodies.used_bytes)
     honest = Sender(bodies, "20000")
     await honest.send(b"h" * 20_000, None)
     assert await honest.task == 20_000
@@ -102,14 +104,14 @@ async def test_a_flood_of_any_part_size_stays_within_the_budget_and_small_bodies
     for sender in flood:
         sender.task.cancel()
     await asyncio.gather(*(sender.task for sender in flood), return_exceptions=True)
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0
 
 
 async def test_bytes_one_by_one_are_charged_for_what_they_take() -> None:
     bodies = Bodies(BUDGET, most=BUDGET, within_s=60)
     sender = Sender(bodies)
     await sender.send(*[b"x"] * 100)
-    assert bodies.taken == READ_BYTES + 100 * (1 + PART_OVERHEAD)
+    assert bodies.used_bytes == READ_BYTES + 100 * (1 + PART_OVERHEAD)
     await sender.send(None)
     assert await sender.task == 100
 
@@ -118,16 +120,18 @@ async def test_bytes_one_by_one_are_charged_for_what_they_take() -> None:
 async def test_a_body_declared_too_large_is_refused_before_it_is_read(length: str) -> None:
     bodies = Bodies(BUDGET, most=1000, within_s=60)
     assert await refused(Sender(bodies, length)) == 413
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0
 
 
 @pytest.mark.parametrize("length", [None, "5", "-1", "+5", "0x5", "²"])
-async def test_a_body_that_turns_out_too_large_is_refused_whatever_its_header_said(length: str | None) -> None:
+async def test_a_body_that_turns_out_too_large_is_refused_whatever_its_header_said(
+    length: str | None,
+) -> None:
     bodies = Bodies(BUDGET, most=1000, within_s=60)
     sender = Sender(bodies, length)
     await sender.send(b"x" * 999, b"x" * 2)
     assert await refused(sender) == 413
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0
 
 
 async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
@@ -135,7 +139,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused() -> None:
     sender = Sender(bodies)
     await sender.send(b"x")
     assert await refused(sender) == 408
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0
 
 
 async def test_a_body_that_is_read_is_no_longer_displaced() -> None:
@@ -150,4 +154,4 @@ async def test_a_body_that_is_read_is_no_longer_displaced() -> None:
         await late.send(b"y" * 200 * KIB)
         assert await refused(late) == 503
         assert body.size == 900 * KIB
-    assert bodies.taken == 0
+    assert bodies.used_bytes == 0

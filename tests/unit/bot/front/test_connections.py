@@ -127,7 +127,9 @@ print(fit_open_files(wanted), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         (4096, 4096, 16, 16, 4096),
     ],
 )
-def test_connections_leave_files_for_others(soft: int, hard: int, wanted: int, connections: int, raised: int) -> None:
+def test_connections_leave_files_for_others(
+    soft: int, hard: int, wanted: int, connections: int, raised: int
+) -> None:
     if 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < hard:  # infinity is -1
         pytest.skip("this machine allows fewer open files")
     words = [sys.executable, "-c", LIMIT, str(soft), str(hard), str(wanted)]

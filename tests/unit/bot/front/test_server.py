@@ -26,7 +26,12 @@ def application() -> FastAPI:
 
     @app.get("/scheme")
     async def scheme(request: Request) -> JSONResponse:
-        return JSONResponse({"scheme": request.url.scheme, "client": request.client.host if request.client else None})
+        return JSONResponse(
+            {
+                "scheme": request.url.scheme,
+                "client": request.client.host if request.client else None,
+            }
+        )
 
     @app.post("/length")
     async def length(request: Request) -> JSONResponse:
@@ -92,7 +97,9 @@ def asked(connection: socket, request: bytes = OK) -> bytes:
         received += data
     head, _, body = received.partition(b"\r\n\r\n")
     length = next(
-        int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
+        int(line.split(b":")[1])
+        for line in head.split(b"\r\n")
+        if line.lower().startswith(b"content-length")
     )
     while len(body) < length:
         body += connection.recv(65_536)
@@ -101,7 +108,13 @@ def asked(connection: socket, request: bytes = OK) -> bytes:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GET / HT", b"GET / HTTP/1.1\r\nx-a: ", b"\r\n", b"POST /length HTTP/1.1\r\ncontent-length: 10\r\n\r\nabc"],
+    [
+        b"",
+        b"GET / HT",
+        b"GET / HTTP/1.1\r\nx-a: ",
+        b"\r\n",
+        b"POST /length HTTP/1.1\r\ncontent-length: 10\r\n\r\nabc",
+    ],
     ids=["nothing", "half a line", "half a head", "an empty line", "half a body"],
 )
 def test_who_does_not_go_on_is_closed(sent: bytes) -> None:
@@ -138,11 +151,14 @@ def test_a_client_that_does_not_read_its_answer_is_closed() -> None:
         b"GET / HTTP/1.1\r\n" + b"a" * HEAD_BYTES,
         b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (HEADERS + 1) + b"\r\n",
         b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (HEADERS + 2),
-        b"POST /length HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n" + b"a: b\r\n" * (HEADERS + 2),
-        b"POST /length HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-a: " + b"a" * 2 * HEAD_BYTES,
+        b"POST /length HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+        + b"a: b\r\n" * (HEADERS + 2),
+        b"POST /length HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-a: "
+        + b"a" * 2 * HEAD_BYTES,
         b"POST /length HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1;" + b"a" * 2 * HEAD_BYTES,
         b"\r\n" * HEAD_BYTES,
-        b"POST /length HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc" + b"GET / HTTP/1.1\r\nx-a: " + b"a" * 2 * HEAD_BYTES,
+        b"POST /length HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc"
+        b"GET / HTTP/1.1\r\nx-a: " + b"a" * 2 * HEAD_BYTES,
     ],
     ids=[
         "long address",
@@ -180,7 +196,10 @@ def test_a_body_in_chunks_of_any_size_is_read(size: int) -> None:
     total = min(3_000_000, size * 3_000)
     chunks = (b"%x\r\n%b\r\n" % (size, b"x" * size)) * (total // size) + b"0\r\n\r\n"
     with serving() as connect:
-        received = asked(connect(), b"POST /length HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + chunks)
+        received = asked(
+            connect(),
+            b"POST /length HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + chunks,
+        )
     assert (status(received), received.rpartition(b"\r\n\r\n")[2]) == (200, b"%d" % total)
 
 
@@ -215,7 +234,9 @@ FORWARDED = b"GET /scheme HTTP/1.1\r\nhost: x\r\nx-forwarded-proto: https\r\nx-f
 
 
 @pytest.mark.parametrize("proxies", ["", "10.0.0.0/8", "127.0.0.2 ::1", "::ffff:127.0.0.1"])
-def test_forwarded_headers_of_anyone_are_not_believed(proxies: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forwarded_headers_of_anyone_are_not_believed(
+    proxies: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")  # the server library's own switch
     with serving(proxies=proxies) as connect:
         assert asked(connect(), FORWARDED).endswith(b'{"scheme":"http","client":"127.0.0.1"}')

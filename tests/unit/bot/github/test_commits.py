@@ -17,16 +17,30 @@ EDIT = FileEdit(path="a.py", mode="100644", content=b"x = 1\n")
 GONE = FileEdit(path="old.py", mode="deleted")
 CHANGED = {"filename": "a.py", "status": "modified", "sha": blob_sha(b"x = 1\n")}
 REMOVED = {"filename": "old.py", "status": "removed", "sha": "0" * 40}
-RENAMED = {"filename": "a.py", "previous_filename": "old.py", "status": "renamed", "sha": blob_sha(b"x = 1\n")}
+RENAMED = {
+    "filename": "a.py",
+    "previous_filename": "old.py",
+    "status": "renamed",
+    "sha": blob_sha(b"x = 1\n"),
+}
 
 
-def there(*files: dict[str, Any], parent: str = PARENT, message: str = "Fix add\n\nbecause") -> CommitReply:
+def there(
+    *files: dict[str, Any], parent: str = PARENT, message: str = "Fix add\n\nbecause"
+) -> CommitReply:
     return CommitReply.model_validate(
-        {"sha": "b" * 40, "commit": {"message": message}, "parents": [{"sha": parent}], "files": files}
+        {
+            "sha": "b" * 40,
+            "commit": {"message": message},
+            "parents": [{"sha": parent}],
+            "files": files,
+        }
     )
 
 
-@pytest.mark.parametrize("files", [(CHANGED, REMOVED), (RENAMED,)], ids=["listed apart", "seen as a rename"])
+@pytest.mark.parametrize(
+    "files", [(CHANGED, REMOVED), (RENAMED,)], ids=["listed apart", "seen as a rename"]
+)
 def test_the_same_commit_is_known(files: tuple[dict[str, Any], ...]) -> None:
     assert is_same(there(*files), COMMIT, (EDIT, GONE))
 
@@ -49,7 +63,12 @@ def test_another_commit_is_not_taken_for_it(other: CommitReply) -> None:
 
 def test_a_blob_is_named_as_git_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"\x00any\r\n")
-    git = subprocess.run(["git", "hash-object", "--no-filters", "file"], cwd=tmp_path, capture_output=True, check=True)
+    git = subprocess.run(
+        ["git", "hash-object", "--no-filters", "file"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    )
     assert git.stdout.decode().strip() == blob_sha(b"\x00any\r\n")
 
 

@@ -9,15 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import DeliveryRejected
-from bot.github.events import CheckRunEvent, cut, read_delivery, signature_is_valid
+from bot.github.events import CheckRunEvent, cut, read_delivery
+from bot.github.signature import Signature
 
 SECRET = "It's a Secret to Everybody"
 BODY = b"Hello, World!"
 SIGNATURE = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
 
 
+def is_valid(secret: str, body: bytes, header: str | None) -> bool:
+    signature = Signature(secret)
+    signature.update(body[:5])
+    signature.update(body[5:])
+    return signature.matches(header)
+
+
 def test_the_published_test_vector_is_valid() -> None:
-    assert signature_is_valid(SECRET, BODY, SIGNATURE)
+    assert is_valid(SECRET, BODY, SIGNATURE)
 
 
 @pytest.mark.parametrize(
@@ -36,20 +44,22 @@ def test_the_published_test_vector_is_valid() -> None:
     ],
 )
 def test_every_other_header_is_invalid_and_none_is_an_error(header: str | None) -> None:
-    assert not signature_is_valid(SECRET, BODY, header)
+    assert not is_valid(SECRET, BODY, header)
 
 
 def test_an_empty_secret_lets_nobody_in() -> None:
     empty = "sha256=" + hmac.new(b"", BODY, "sha256").hexdigest()
-    assert not signature_is_valid("", BODY, empty)
+    assert not is_valid("", BODY, empty)
 
 
 @given(st.text())
 def test_no_header_ever_raises(header: str | None) -> None:
-    assert not signature_is_valid(SECRET, BODY, header)
+    assert not is_valid(SECRET, BODY, header)
 
 
-@pytest.mark.parametrize("body", [b"", b"nonsense", b"[1]", b'"text"', b"\xff\xfe", b"[" * 100_000, b'{"a": NaN}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"nonsense", b"[1]", b'"text"', b"\xff\xfe", b"[" * 100_000, b'{"a": NaN}']
+)
 def test_a_body_that_is_no_json_object_is_rejected(body: bytes) -> None:
     with pytest.raises(DeliveryRejected) as rejected:
         read_delivery("ping", "d-1", body)
@@ -59,7 +69,9 @@ def test_a_body_that_is_no_json_object_is_rejected(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("event", "delivery"), [(None, "d"), ("ping", None), ("Ping!", "d"), ("ping", "a b"), ("", "")]
 )
-def test_missing_and_malformed_headers_are_rejected(event: str | None, delivery: str | None) -> None:
+def test_missing_and_malformed_headers_are_rejected(
+    event: str | None, delivery: str | None
+) -> None:
     with pytest.raises(DeliveryRejected) as rejected:
         read_delivery(event, delivery, b"{}")
     assert rejected.value.status == 400

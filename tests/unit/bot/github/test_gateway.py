@@ -23,7 +23,10 @@ async def gateway(script: Script) -> AsyncIterator[TokenGateway]:
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("status", "words", "times"),
-    [(502, "Server Error", 1), (422, "Draft pull requests are not supported in this repository.", 2)],
+    [
+        (502, "Server Error", 1),
+        (422, "Draft pull requests are not supported in this repository.", 2),
+    ],
 )
 async def test_a_draft_is_asked_for_again_only_where_there_are_none(
     script: Script, gateway: TokenGateway, status: int, words: str, times: int
@@ -37,9 +40,17 @@ async def test_a_draft_is_asked_for_again_only_where_there_are_none(
 
 
 @pytest.mark.anyio
-async def test_when_a_pull_request_was_touched_is_known(script: Script, gateway: TokenGateway) -> None:
+async def test_when_a_pull_request_was_touched_is_known(
+    script: Script, gateway: TokenGateway
+) -> None:
     side = {"ref": "main", "sha": HEAD, "repo": None}
-    content = {"number": 5, "state": "open", "head": side, "base": side, "updated_at": "2026-01-12T00:00:00Z"}
+    content = {
+        "number": 5,
+        "state": "open",
+        "head": side,
+        "base": side,
+        "updated_at": "2026-01-12T00:00:00Z",
+    }
     script.answers["GET /repos/octo/calculator/pulls/5"] = [said(content)]
     pull = await gateway.pull_request(a_repository(), 5)
     assert pull is not None

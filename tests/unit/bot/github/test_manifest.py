@@ -12,9 +12,13 @@ from bot.github.manifest import EVENTS, NewApp, convert, creation_url, manifest
 
 
 def test_only_what_is_used_is_asked_for() -> None:
-    asked = manifest(name="x" * 60, page="http://localhost:8080", public="https://bot.example.com", reruns=False)
+    asked = manifest(
+        name="x" * 60, page="http://localhost:8080", public="https://bot.example.com", reruns=False
+    )
     assert asked["default_permissions"] == dict(NEEDED)
-    assert not {"workflows", "administration", "members", "secrets"} & set(asked["default_permissions"])
+    assert not {"workflows", "administration", "members", "secrets"} & set(
+        asked["default_permissions"]
+    )
     assert asked["public"] is False
     assert len(asked["name"]) == 34
 
@@ -27,13 +31,23 @@ def test_every_event_comes_with_the_permission_it_needs() -> None:
     ("api", "organization", "page"),
     [
         ("https://api.github.com/", "", "https://github.com/settings/apps/new"),
-        ("https://api.github.com", "acme", "https://github.com/organizations/acme/settings/apps/new"),
+        (
+            "https://api.github.com",
+            "acme",
+            "https://github.com/organizations/acme/settings/apps/new",
+        ),
         ("https://ghe.corp/api/v3/", "", "https://ghe.corp/settings/apps/new"),
         ("https://api.acme.ghe.com/", "", "https://acme.ghe.com/settings/apps/new"),
-        ("https://ghe.corp/api/v3", "a/b", "https://ghe.corp/organizations/a%2Fb/settings/apps/new"),
+        (
+            "https://ghe.corp/api/v3",
+            "a/b",
+            "https://ghe.corp/organizations/a%2Fb/settings/apps/new",
+        ),
     ],
 )
-def test_the_browser_goes_to_the_github_whose_api_it_is(api: str, organization: str, page: str) -> None:
+def test_the_browser_goes_to_the_github_whose_api_it_is(
+    api: str, organization: str, page: str
+) -> None:
     url = creation_url(api, organization, "s&t=1")
     assert url.partition("?")[0] == page
     assert parse_qs(urlsplit(url).query) == {"state": ["s&t=1"]}
@@ -41,7 +55,9 @@ def test_the_browser_goes_to_the_github_whose_api_it_is(api: str, organization: 
 
 @pytest.mark.shared
 def test_what_github_answered_once_is_read(shared: Path) -> None:
-    recorded = sorted((shared / "github" / "rest-recorded" / "apps__create-from-manifest").glob("*.json"))
+    recorded = sorted(
+        (shared / "github" / "rest-recorded" / "apps__create-from-manifest").glob("*.json")
+    )
     assert recorded
     for path in recorded:
         exchange = json.loads(path.read_text())["response"]

@@ -11,7 +11,9 @@ from bot.github import names
 from tests.builders import a_repository
 
 
-@pytest.mark.parametrize("branch", ["main", "feature/one", "fix#1", "50%25", "日本", "a@b", "x.y", "release/1.0"])
+@pytest.mark.parametrize(
+    "branch", ["main", "feature/one", "fix#1", "50%25", "日本", "a@b", "x.y", "release/1.0"]
+)
 def test_branches_that_git_knows_are_quoted_and_come_back(branch: str) -> None:
     assert unquote(names.branch_segment(branch)) == branch
 
@@ -19,7 +21,24 @@ def test_branches_that_git_knows_are_quoted_and_come_back(branch: str) -> None:
 @pytest.mark.parametrize(
     "branch",
     [
-        *("", "@", "../x", "a..b", "a b", "a~1", "a^", "a:b", "a?b", "a*", "a[b", "a\\b", "-a", "/a", "a/", "a."),
+        *(
+            "",
+            "@",
+            "../x",
+            "a..b",
+            "a b",
+            "a~1",
+            "a^",
+            "a:b",
+            "a?b",
+            "a*",
+            "a[b",
+            "a\\b",
+            "-a",
+            "/a",
+            "a/",
+            "a.",
+        ),
         *("a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a@{b", "a\nb", "a\x7f", "x" * 300),
     ],
 )
@@ -37,14 +56,17 @@ def test_no_branch_name_leaves_its_place(branch: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [("..", "x"), ("o", ".."), ("o/p", "x"), ("o", "x?y"), ("", "x"), ("o", "x#")]
+    ("owner", "name"),
+    [("..", "x"), ("o", ".."), ("o/p", "x"), ("o", "x?y"), ("", "x"), ("o", "x#")],
 )
 def test_repositories_with_impossible_names_are_refused(owner: str, name: str) -> None:
     with pytest.raises(GitHubError, match="not the name"):
         names.repository_path(a_repository(owner=owner, name=name))
 
 
-@pytest.mark.parametrize("path", ["", "/a", "a/../b", "..", "./a", "a//b", ".git/config", "a/.GIT/x", "a\\b", "a\x00"])
+@pytest.mark.parametrize(
+    "path", ["", "/a", "a/../b", "..", "./a", "a//b", ".git/config", "a/.GIT/x", "a\\b", "a\x00"]
+)
 def test_paths_that_leave_the_repository_are_refused(path: str) -> None:
     with pytest.raises(GitHubError, match="path"):
         names.file_segment(path)

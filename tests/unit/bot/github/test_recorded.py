@@ -10,7 +10,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from bot.errors import Conflict, GitHubError, NotFound, NotPermitted, RateLimited
-from bot.github.app_replies import AppReply, InstallationReply, RepositoriesReply, TokenReply, UserReply
+from bot.github.app_replies import (
+    AppReply,
+    InstallationReply,
+    RepositoriesReply,
+    TokenReply,
+    UserReply,
+)
 from bot.github.manifest import NewApp
 from bot.github.reading import read, read_as
 from bot.github.refusals import refusal
@@ -97,7 +103,9 @@ READERS: dict[str, Callable[[httpx.Response], list[Any]]] = {
     "repos__get-branch-rules": many(RuleReply),
     "repos__get-collaborator-permission-level": one(PermissionReply),
     "repos__get-commit": one(CommitReply),
-    "repos__get-content": lambda reply: one(ContentReply)(reply) if not reply.content.startswith(b"[") else [],
+    "repos__get-content": lambda reply: (
+        one(ContentReply)(reply) if not reply.content.startswith(b"[") else []
+    ),
     "repos__list-pull-requests-associated-with-commit": many(PullReply),
     "users__get-authenticated": one(UserReply),
 }
@@ -123,7 +131,9 @@ def recorded(path: Path) -> httpx.Response:
         for one_value in (value if isinstance(value, list) else [value])
         if name.lower() != "content-encoding"
     ]
-    request = httpx.Request(exchange["request"]["method"], f"https://api.github.com{exchange['request']['url']}")
+    request = httpx.Request(
+        exchange["request"]["method"], f"https://api.github.com{exchange['request']['url']}"
+    )
     return httpx.Response(given["status"], headers=headers, content=content, request=request)
 
 
@@ -133,7 +143,9 @@ def exchanges(shared: Path, operation: str = "*") -> list[Path]:
 
 @pytest.mark.parametrize("operation", READERS)
 def test_what_was_answered_can_be_read(shared: Path, operation: str) -> None:
-    answered = [reply for path in exchanges(shared, operation) if (reply := recorded(path)).is_success]
+    answered = [
+        reply for path in exchanges(shared, operation) if (reply := recorded(path)).is_success
+    ]
     if not answered:
         pytest.skip("no answer of this operation is recorded")
     for reply in answered:
@@ -169,16 +181,22 @@ def test_refusals_keep_what_github_said(shared: Path) -> None:
     for path in exchanges(shared):
         reply = recorded(path)
         said = spoken(reply) if reply.is_error else []
-        assert not said or any(words in refusal(reply, "contents:read").message for words in said), path
+        assert not said or any(
+            words in refusal(reply, "contents:read").message for words in said
+        ), path
 
 
 def spoken(reply: httpx.Response) -> list[str]:
     """Return the sentences of an error in JSON: the message, or those of its parts."""
-    if "json" not in reply.headers.get("content-type", "json") or not reply.content.startswith(b"{"):
+    if "json" not in reply.headers.get("content-type", "json") or not reply.content.startswith(
+        b"{"
+    ):
         return []
     body = reply.json()
     parts = [one for one in body.get("errors") or [] if isinstance(one, dict)]
-    return [words for one in (body, *parts) if isinstance(words := one.get("message"), str) and words]
+    return [
+        words for one in (body, *parts) if isinstance(words := one.get("message"), str) and words
+    ]
 
 
 def test_some_operation_that_is_recorded_is_read(shared: Path) -> None:

@@ -73,7 +73,12 @@ async def test_an_answer_with_an_etag_is_asked_for_by_it_and_found_again() -> No
 
 @pytest.mark.parametrize(
     "reply",
-    [an_answer(etag=""), an_answer(b"[]"), an_answer(b"{" + b" " * ANSWER_LIMIT), an_answer(b"{}", 404)],
+    [
+        an_answer(etag=""),
+        an_answer(b"[]"),
+        an_answer(b"{" + b" " * ANSWER_LIMIT),
+        an_answer(b"{}", 404),
+    ],
     ids=["no etag", "a page of a list", "too large", "an error"],
 )
 async def test_what_may_not_be_kept_is_forgotten(reply: httpx.Response) -> None:

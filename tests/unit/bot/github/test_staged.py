@@ -7,8 +7,8 @@ import pytest
 
 from bot.domain.github import BranchCommit, CheckUpdate, Suggestion
 from bot.domain.request import RepositoryRef
-from bot.github.staged import Notebook, StagedGitHub, StagedRuns, StagedUpkeep
-from bot.ports.github import GitHub, GitHubRuns, GitHubUpkeep
+from bot.github.staged import Notebook, stage
+from bot.ports.github import GitHub, GitHubReads, GitHubWrites
 from sandbox.types import FileEdit
 from tests.fakes.fake_github import FakeGitHub
 
@@ -73,43 +73,39 @@ class OnlyRead:
 
 def arguments(method: Any) -> dict[str, Any]:
     """Something for every parameter."""
-    names = list(inspect.signature(method).parameters)
+    names = list(inspect.signature(method).parameters)[1:]
     return {name: VALUES.get(name, 3 if name in NUMBERS else "word") for name in names}
 
 
-def staged(inner: Any, notebook: Notebook, *, writes_check: bool = False) -> list[tuple[type, Any]]:
+def methods(port: type) -> list[str]:
     return [
-        (GitHub, StagedGitHub(inner, notebook, writes_check=writes_check)),
-        (GitHubRuns, StagedRuns(inner, notebook)),
-        (GitHubUpkeep, StagedUpkeep(inner, notebook)),
+        name for name, _ in inspect.getmembers(port, inspect.isfunction) if not name.startswith("_")
     ]
 
 
-def methods(port: type) -> list[str]:
-    return [name for name, _ in inspect.getmembers(port, inspect.isfunction) if not name.startswith("_")]
-
-
 async def test_every_write_of_every_port_is_noted_and_not_done() -> None:
-    for port, view in staged(OnlyRead(), Notebook()):
-        for name in methods(port):
-            view._notebook.writes = []
-            method = getattr(view, name)
-            await method(**arguments(method))
-            assert bool(view._notebook.writes) == (name not in READS), name
+    notebook = Notebook()
+    view = stage(OnlyRead(), notebook, writes_check=False)
+    for name in methods(GitHub):
+        notebook.writes = []
+        await getattr(view, name)(**arguments(getattr(GitHub, name)))
+        assert bool(notebook.writes) == (name not in READS), name
 
 
-async def test_the_ports_are_fulfilled() -> None:
-    fake = FakeGitHub()
-    github: GitHub = StagedGitHub(fake, Notebook())
-    runs: GitHubRuns = StagedRuns(fake, Notebook())
-    upkeep: GitHubUpkeep = StagedUpkeep(fake, Notebook())
-    assert len({type(one) for one in (github, runs, upkeep)}) == 3
+def test_the_ports_halves_are_what_reads_and_what_writes() -> None:
+    assert set(methods(GitHubReads)) == READS
+    assert not READS & set(methods(GitHubWrites))
+
+
+def test_a_call_of_no_port_is_not_passed_through() -> None:
+    with pytest.raises(AttributeError, match="missing_permissions"):
+        stage(FakeGitHub(), Notebook()).missing_permissions  # type: ignore[attr-defined]  # noqa: B018
 
 
 async def test_what_would_be_there_is_found_again() -> None:
     fake = FakeGitHub()
     fake.branches["main"] = "b" * 40
-    view = StagedGitHub(fake, Notebook())
+    view = stage(fake, Notebook())
     sha = await view.commit_on_new_branch(REPOSITORY, COMMIT, (EDIT,))
     assert sha == await view.commit_on_new_branch(REPOSITORY, COMMIT, (EDIT,))
     assert await view.branch_head(REPOSITORY, "metaagent/x") == sha
@@ -123,7 +119,7 @@ async def test_what_would_be_there_is_found_again() -> None:
 
 async def test_a_comment_that_is_changed_is_noted_once() -> None:
     notebook = Notebook()
-    view = StagedGitHub(FakeGitHub(), notebook)
+    view = stage(FakeGitHub(), notebook)
     for words in ("first", "second"):
         await view.comment(REPOSITORY, 5, words, marker="<!-- m -->")
     assert [(one.what, one.text) for one in notebook.writes] == [("comment on #5", "second")]
@@ -131,7 +127,7 @@ async def test_a_comment_that_is_changed_is_noted_once() -> None:
 
 async def test_progress_of_our_check_is_written_as_it_is() -> None:
     fake = FakeGitHub()
-    view = StagedGitHub(fake, Notebook())
+    view = stage(fake, Notebook())
     running = CheckUpdate(status="in_progress", title="t", summary="s", external_id="m")
     await view.publish_check(REPOSITORY, "a" * 40, running)
     await view.publish_check(REPOSITORY, "a" * 40, running.with_(status="completed"))
@@ -141,7 +137,9 @@ async def test_progress_of_our_check_is_written_as_it_is() -> None:
 
 async def test_what_was_written_by_others_stays_in_its_fence() -> None:
     notebook = Notebook()
-    notebook.note(REPOSITORY, "comment\n\n</code><b>@everybody", "```\n<img src=x> </details> @all\n````\nout")
+    notebook.note(
+        REPOSITORY, "comment\n\n</code><b>@everybody", "```\n<img src=x> </details> @all\n````\nout"
+    )
     text = notebook.markdown()
     fence = next(line for line in text.splitlines() if line.startswith("`"))
     assert len(fence) == 5

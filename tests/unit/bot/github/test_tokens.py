@@ -5,7 +5,17 @@ import time
 
 import pytest
 
-from bot.github.tokens import CHECKS, COMMIT, READ, RERUN, STATUSES, TALK, Token, TokenStore, rights_for
+from bot.github.tokens import (
+    CHECKS,
+    COMMIT,
+    READ,
+    RERUN,
+    STATUSES,
+    TALK,
+    Token,
+    TokenStore,
+    rights_for,
+)
 
 pytestmark = pytest.mark.anyio
 

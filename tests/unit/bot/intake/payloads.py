@@ -44,7 +44,9 @@ def check_run(**changes: Any) -> dict[str, Any]:
     return _event("completed", check_run=run)
 
 
-def pull_request_link(number: int = 3, head_repository: int = 42, base_repository: int = 42) -> dict[str, Any]:
+def pull_request_link(
+    number: int = 3, head_repository: int = 42, base_repository: int = 42
+) -> dict[str, Any]:
     """An entry of `check_run.pull_requests`."""
     return {
         "number": number,
@@ -56,7 +58,11 @@ def pull_request_link(number: int = 3, head_repository: int = 42, base_repositor
 def comment(body: str, **changes: Any) -> dict[str, Any]:
     """A comment on a pull request."""
     user = {"login": changes.pop("login", "maintainer"), "type": changes.pop("type", "User")}
-    issue = {"number": 3, "state": "open", "pull_request": {"url": "https://api.github.com/x"}} | changes
+    issue = {
+        "number": 3,
+        "state": "open",
+        "pull_request": {"url": "https://api.github.com/x"},
+    } | changes
     return _event("created", comment={"id": 77, "body": body, "user": user}, issue=issue)
 
 
@@ -123,7 +129,13 @@ def status(**changes: Any) -> dict[str, Any]:
         {"name": "feature", "commit": {"sha": HEAD}},
         {"name": "copy", "commit": {"sha": HEAD}},
     ]
-    body = {"id": 4, "sha": HEAD, "state": "failure", "context": "ci/tests", "branches": branches} | changes
+    body = {
+        "id": 4,
+        "sha": HEAD,
+        "state": "failure",
+        "context": "ci/tests",
+        "branches": branches,
+    } | changes
     event = _event("", **body)
     del event["action"]
     return event

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from bot.domain.github import CheckRunState, CommitState, FailedJob, JobStep, PullRequestState, WorkflowRunState
+from bot.domain.github import (
+    CheckRunState,
+    CommitState,
+    FailedJob,
+    JobStep,
+    PullRequestState,
+    WorkflowRunState,
+)
 from bot.domain.mission import Outcome
 from bot.domain.registry import LiveMission, Switch
 from bot.domain.request import CommentRef, Depth, MissionRequest, Trigger
@@ -32,7 +39,13 @@ def github() -> FakeGitHub:
 
 def a_pull(**changes: Any) -> PullRequestState:
     return PullRequestState(
-        number=3, state="open", head_sha=HEAD, head_ref="feature", base_sha=TIP, base_ref="main", from_fork=False
+        number=3,
+        state="open",
+        head_sha=HEAD,
+        head_ref="feature",
+        base_sha=TIP,
+        base_ref="main",
+        from_fork=False,
     ).with_(**changes)
 
 
@@ -91,11 +104,17 @@ async def test_the_failing_step_becomes_a_hint(github: FakeGitHub) -> None:
         JobStep(name="install", number=1, conclusion="success"),
         JobStep(name="pytest", number=2, conclusion="failure"),
     )
-    github.jobs[99] = FailedJob(id=99, name="tests", run_id=5, workflow_path=".github/workflows/ci.yml", steps=steps)
+    github.jobs[99] = FailedJob(
+        id=99, name="tests", run_id=5, workflow_path=".github/workflows/ci.yml", steps=steps
+    )
     admission = await admit(automatic(), github)
     assert admission.checkout is not None
     hints = admission.checkout.hints
-    assert (hints.job_name, hints.step_name, hints.workflow_path) == ("tests", "pytest", ".github/workflows/ci.yml")
+    assert (hints.job_name, hints.step_name, hints.workflow_path) == (
+        "tests",
+        "pytest",
+        ".github/workflows/ci.yml",
+    )
     assert admission.job is not None
 
 
@@ -127,10 +146,20 @@ async def test_the_red_job_s_log_is_read_and_its_reading_kept(github: FakeGitHub
 async def test_of_two_red_steps_the_log_of_the_first_is_read(github: FakeGitHub) -> None:
     log = begun()
     steps = []
-    for number, (name, command) in enumerate((("compare", "./ci/compare.sh"), ("report", "cat out/*.log || true")), 1):
+    for number, (name, command) in enumerate(
+        (("compare", "./ci/compare.sh"), ("report", "cat out/*.log || true")), 1
+    ):
         begin = log.moment
         log.step(command, ["the answers differ" if number == 1 else "error: worker 3 failed"], 1)
-        steps.append(JobStep(name=name, number=number, conclusion="failure", started_at=begin, completed_at=log.moment))
+        steps.append(
+            JobStep(
+                name=name,
+                number=number,
+                conclusion="failure",
+                started_at=begin,
+                completed_at=log.moment,
+            )
+        )
     ended(log)
     github.jobs[99] = FailedJob(id=99, name="tests", run_id=5, steps=tuple(steps))
     github.logs[99] = text(log)
@@ -175,7 +204,9 @@ async def test_the_policy_comes_from_the_default_branch_only(github: FakeGitHub)
     assert admission.checkout.hints.setup == ("make deps",)
 
 
-@pytest.mark.parametrize("policy", [b"enabled: false", b"automatic: false", b"enabled: perhaps", b"a: [", b"- 1"])
+@pytest.mark.parametrize(
+    "policy", [b"enabled: false", b"automatic: false", b"enabled: perhaps", b"a: [", b"- 1"]
+)
 async def test_a_repository_that_says_no_is_left_alone(github: FakeGitHub, policy: bytes) -> None:
     github.files[POLICY] = policy
     admission = await admit(automatic(), github)
@@ -191,7 +222,9 @@ async def test_a_command_is_obeyed_where_automatic_work_is_off(github: FakeGitHu
 
 
 @pytest.mark.parametrize("now", [TIP, None], ids=["moved", "gone"])
-async def test_a_branch_that_is_no_longer_there_is_stale(github: FakeGitHub, now: str | None) -> None:
+async def test_a_branch_that_is_no_longer_there_is_stale(
+    github: FakeGitHub, now: str | None
+) -> None:
     github.branches = {"feature": now} if now else {}
     admission = await admit(automatic(), github)
     assert admission.refusal is Outcome.STALE
@@ -199,7 +232,9 @@ async def test_a_branch_that_is_no_longer_there_is_stale(github: FakeGitHub, now
 
 
 @pytest.mark.parametrize("author", ["triager", "stranger"])
-async def test_who_may_not_write_may_not_command_and_is_told_so(github: FakeGitHub, author: str) -> None:
+async def test_who_may_not_write_may_not_command_and_is_told_so(
+    github: FakeGitHub, author: str
+) -> None:
     github.pulls[3] = a_pull()
     admission = await admit(commanded(author), github)
     assert admission.refusal is Outcome.POLICY
@@ -210,7 +245,9 @@ async def test_who_may_not_write_may_not_command_and_is_told_so(github: FakeGitH
 
 async def test_a_command_finds_the_newest_red_check_of_the_head(github: FakeGitHub) -> None:
     github.pulls[3] = a_pull()
-    run = CheckRunState(id=1, name="old", head_sha=HEAD, conclusion="failure", app_slug="github-actions")
+    run = CheckRunState(
+        id=1, name="old", head_sha=HEAD, conclusion="failure", app_slug="github-actions"
+    )
     github.other_checks = [
         run,
         run.with_(id=5, name="newest"),
@@ -242,16 +279,24 @@ async def test_a_fork_is_read_only_and_its_own_tier(github: FakeGitHub) -> None:
     assert admission.checkout.head_repository_id == "4711"
 
 
-@pytest.mark.parametrize("changes", [{"head_repository_id": 1}, {"from_fork": True, "head_repository_id": None}])
-async def test_only_a_fork_that_is_there_is_named(github: FakeGitHub, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"head_repository_id": 1}, {"from_fork": True, "head_repository_id": None}]
+)
+async def test_only_a_fork_that_is_there_is_named(
+    github: FakeGitHub, changes: dict[str, Any]
+) -> None:
     github.pulls[3] = a_pull(**changes)
     admission = await admit(commanded(), github)
     assert admission.checkout is not None
     assert admission.checkout.head_repository_id is None
 
 
-@pytest.mark.parametrize("changes", [{"state": "closed"}, {"head_ref": "metaagent/feature/01234567"}])
-async def test_closed_and_own_pull_requests_are_refused(github: FakeGitHub, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"state": "closed"}, {"head_ref": "metaagent/feature/01234567"}]
+)
+async def test_closed_and_own_pull_requests_are_refused(
+    github: FakeGitHub, changes: dict[str, Any]
+) -> None:
     github.pulls[3] = a_pull(**changes)
     assert (await admit(commanded(), github)).refusal is Outcome.POLICY
 
@@ -260,13 +305,17 @@ async def test_a_number_that_is_an_issue_is_refused(github: FakeGitHub) -> None:
     assert (await admit(commanded(), github)).refusal is Outcome.POLICY
 
 
-async def test_the_pull_request_of_a_fork_at_the_same_commit_is_not_taken(github: FakeGitHub) -> None:
+async def test_the_pull_request_of_a_fork_at_the_same_commit_is_not_taken(
+    github: FakeGitHub,
+) -> None:
     github.pulls[3] = a_pull(from_fork=True)
     admission = await admit(automatic(), github)
     assert admission.request.pull_request is None
 
 
-async def test_the_branch_of_a_fork_that_is_called_like_one_of_ours_starts_nothing(github: FakeGitHub) -> None:
+async def test_the_branch_of_a_fork_that_is_called_like_one_of_ours_starts_nothing(
+    github: FakeGitHub,
+) -> None:
     github.pulls[3] = a_pull(from_fork=True, head_ref="main")
     admission = await admit(automatic(head_branch="main"), github)
     assert admission.refusal is Outcome.POLICY
@@ -281,14 +330,18 @@ async def test_an_admission_survives_its_json(github: FakeGitHub) -> None:
 
 async def test_who_set_off_the_run_is_asked_of_github(github: FakeGitHub) -> None:
     github.runs[1] = WorkflowRunState(
-        id=1, event="pull_request", head_sha=HEAD, conclusion="failure", actor="maintainer", triggering_actor="triager"
+        id=1,
+        event="pull_request",
+        head_sha=HEAD,
+        conclusion="failure",
+        actor="maintainer",
+        triggering_actor="triager",
     )
-    assert (await admit(automatic(), github)).admitted
-    admission = await admit(automatic(), github, runs=github)
+    admission = await admit(automatic(), github)
     assert admission.refusal is Outcome.POLICY
     assert "triager" in admission.reason
     github.faults["runs_at"] = [NotPermitted("no right to read actions")]
-    assert (await admit(automatic(), github, runs=github)).admitted
+    assert (await admit(automatic(), github)).admitted
 
 
 async def test_a_skipped_commit_starts_nothing_unasked(github: FakeGitHub) -> None:
@@ -311,7 +364,9 @@ async def test_a_mission_is_not_counted_against_itself(github: FakeGitHub) -> No
     github.files[POLICY] = b"limits: {attempts: 2}"
     registry = MemoryRegistry()
     for name, admitted in (("m", True), ("m2", True), ("m3", False)):
-        live = LiveMission(mission_id=name, repository=a_repository(), head_sha=HEAD, branch="feature")
+        live = LiveMission(
+            mission_id=name, repository=a_repository(), head_sha=HEAD, branch="feature"
+        )
         await registry.begin(live)
         admission = await admit(automatic(mission_id=name), github, registry=registry)
         assert admission.admitted is admitted, admission.reason

@@ -48,7 +48,13 @@ def event_of(action: str, **content: Any) -> dict[str, Any]:
 
 
 def review_comment(body: str, **changes: Any) -> dict[str, Any]:
-    said = {"id": 88, "body": body, "user": {"login": "maintainer", "type": "User"}, "path": "a.py", "line": 3}
+    said = {
+        "id": 88,
+        "body": body,
+        "user": {"login": "maintainer", "type": "User"},
+        "path": "a.py",
+        "line": 3,
+    }
     pull = payloads.closed_pull_request(number=3)["pull_request"] | {
         "head": {"ref": "feature", "sha": payloads.HEAD, "repo": {"id": 42}}
     }
@@ -57,7 +63,9 @@ def review_comment(body: str, **changes: Any) -> dict[str, Any]:
 
 def pressed(identifier: str | None = "fix", **changes: Any) -> dict[str, Any]:
     ours = {"id": payloads.APP_ID, "slug": "metaagent"}
-    payload = payloads.check_run(**{"app": ours, "external_id": "mission:42:x", "conclusion": "neutral"} | changes)
+    payload = payloads.check_run(
+        **{"app": ours, "external_id": "mission:42:x", "conclusion": "neutral"} | changes
+    )
     if identifier is None:
         return payload | {"action": "rerequested"}
     return payload | {"action": "requested_action", "requested_action": {"identifier": identifier}}
@@ -73,19 +81,32 @@ def labeled(name: str, **changes: Any) -> dict[str, Any]:
 def test_a_comment_is_a_command_of_its_author() -> None:
     asked_for = command("issue_comment", payloads.comment("/metaagent fix tests --rungs=0"))
     assert asked_for.command_id == "command:42:c77"
-    assert (asked_for.verb, asked_for.target, asked_for.options) == (Verb.FIX, "tests", {"rungs": "0"})
-    assert (asked_for.author, asked_for.number, asked_for.is_pull_request) == ("maintainer", 3, True)
+    assert (asked_for.verb, asked_for.target, asked_for.options) == (
+        Verb.FIX,
+        "tests",
+        {"rungs": "0"},
+    )
+    assert (asked_for.author, asked_for.number, asked_for.is_pull_request) == (
+        "maintainer",
+        3,
+        True,
+    )
     assert asked_for.comment is not None
     assert not asked_for.comment.in_review
 
 
 def test_a_comment_on_an_issue_is_one_too() -> None:
-    assert not command("issue_comment", payloads.comment("/metaagent status", pull_request=None)).is_pull_request
+    assert not command(
+        "issue_comment", payloads.comment("/metaagent status", pull_request=None)
+    ).is_pull_request
 
 
 def test_the_same_comment_asks_once_whichever_delivery_brings_it() -> None:
     payload = payloads.comment("/metaagent fix")
-    assert len({command("issue_comment", payload, delivery).command_id for delivery in ("d-1", "d-2")}) == 1
+    assert (
+        len({command("issue_comment", payload, delivery).command_id for delivery in ("d-1", "d-2")})
+        == 1
+    )
 
 
 def test_an_unknown_word_is_a_command_that_is_answered_with_help() -> None:
@@ -95,7 +116,11 @@ def test_an_unknown_word_is_a_command_that_is_answered_with_help() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
-    [({"type": "Bot"}, "bot"), ({"login": "metaagent[bot]"}, "bot"), ({"login": "x[bot]", "type": None}, "bot")],
+    [
+        ({"type": "Bot"}, "bot"),
+        ({"login": "metaagent[bot]"}, "bot"),
+        ({"login": "x[bot]", "type": None}, "bot"),
+    ],
 )
 def test_bots_command_nothing(changes: dict[str, Any], reason: str) -> None:
     assert reason in why_not("issue_comment", payloads.comment("/metaagent fix", **changes))
@@ -122,13 +147,21 @@ def test_a_review_comment_and_a_comment_of_the_same_number_are_two_commands() ->
 
 @pytest.mark.parametrize("verb", [Verb.FIX, Verb.RERUN, Verb.OFF])
 def test_a_button_is_a_command_of_whoever_pressed_it(verb: Verb) -> None:
-    asked_for = command("check_run", pressed(verb.value, pull_requests=[payloads.pull_request_link()]))
+    asked_for = command(
+        "check_run", pressed(verb.value, pull_requests=[payloads.pull_request_link()])
+    )
     assert (asked_for.verb, asked_for.origin, asked_for.number) == (verb, Origin.BUTTON, 3)
-    assert (asked_for.mission_id, asked_for.check_run, asked_for.head_sha) == ("mission:42:x", 99, payloads.HEAD)
+    assert (asked_for.mission_id, asked_for.check_run, asked_for.head_sha) == (
+        "mission:42:x",
+        99,
+        payloads.HEAD,
+    )
 
 
 def test_a_button_pressed_twice_asks_twice_and_a_redelivery_does_not() -> None:
-    ids = [command("check_run", pressed(), delivery).command_id for delivery in ("d-1", "d-2", "d-2")]
+    ids = [
+        command("check_run", pressed(), delivery).command_id for delivery in ("d-1", "d-2", "d-2")
+    ]
     assert len(set(ids)) == 2
 
 
@@ -141,7 +174,7 @@ def test_running_our_check_again_is_another_try() -> None:
     [
         (pressed("explode"), "button"),
         (pressed("FIX"), "button"),
-        (pressed(app={"id": 1, "slug": "other"}), "not ours"),
+        (pressed(app={"id": 1, "slug": "other"}), "another App's"),
         (pressed() | {"sender": {"login": "ci[bot]", "type": "Bot"}}, "bot"),
         (pressed() | {"sender": None}, "bot"),
     ],
@@ -155,7 +188,9 @@ def test_a_button_knows_no_pull_request_of_another_repository() -> None:
     assert command("check_run", pressed(pull_requests=[elsewhere])).number is None
 
 
-@pytest.mark.parametrize(("label", "verb"), [("metaagent:fix", Verb.FIX), ("MetaAgent:Off", Verb.OFF)])
+@pytest.mark.parametrize(
+    ("label", "verb"), [("metaagent:fix", Verb.FIX), ("MetaAgent:Off", Verb.OFF)]
+)
 def test_a_label_is_a_command_of_whoever_put_it_there(label: str, verb: Verb) -> None:
     asked_for = command("pull_request", labeled(label))
     assert (asked_for.verb, asked_for.origin, asked_for.number, asked_for.author) == (
@@ -166,17 +201,23 @@ def test_a_label_is_a_command_of_whoever_put_it_there(label: str, verb: Verb) ->
     )
 
 
-@pytest.mark.parametrize("label", ["bug", "metaagent:needs-human", "metaagent:test-change", "metaagent", ""])
+@pytest.mark.parametrize(
+    "label", ["bug", "metaagent:needs-human", "metaagent:test-change", "metaagent", ""]
+)
 def test_other_labels_are_ignored(label: str) -> None:
     assert "label" in why_not("pull_request", labeled(label))
 
 
 def test_a_label_put_there_by_a_bot_is_ignored() -> None:
-    assert "bot" in why_not("pull_request", labeled("metaagent:fix", sender={"login": "metaagent[bot]", "type": "Bot"}))
+    assert "bot" in why_not(
+        "pull_request", labeled("metaagent:fix", sender={"login": "metaagent[bot]", "type": "Bot"})
+    )
 
 
 @pytest.mark.shared
-def test_every_recorded_payload_of_these_events_is_a_command_or_a_typed_reason(shared: Path) -> None:
+def test_every_recorded_payload_of_these_events_is_a_command_or_a_typed_reason(
+    shared: Path,
+) -> None:
     for path, event in payloads.recorded(shared):
         if event not in HANDLERS:
             continue

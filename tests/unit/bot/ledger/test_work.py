@@ -31,7 +31,12 @@ async def a_try(meters: WorkMeters, clock: FixedClock, seconds: float) -> None:
         return SourceDiff(files={})
 
     request, policy = a_request(mission_id="m-1"), RepositoryPolicy()
-    run = await begin(request, policy, CHECKOUT, replace(Stage(clock=clock).ports, meter=meters.of(request, policy)))
+    run = await begin(
+        request,
+        policy,
+        CHECKOUT,
+        replace(Stage(clock=clock).ports, meter=meters.of(request, policy)),
+    )
     try:
         await run.steps.run("one", SourceDiff, slow)
     finally:

@@ -5,7 +5,7 @@ import pytest
 from bot.domain.mission import Budget, MissionContext, Outcome
 from bot.domain.model import ModelTrouble, Role
 from bot.domain.publication import Publication
-from bot.lessons.by_model import looked_back
+from bot.lessons.by_model import add_reflection
 from bot.lessons.reflect import reflect
 from tests.builders import a_mission
 from tests.fakes.scripted_mind import ScriptedMind
@@ -21,7 +21,7 @@ def ended(outcome: Outcome = Outcome.FIXED, **changes: object) -> MissionContext
 async def told(mind: ScriptedMind, context: MissionContext) -> tuple[str, str]:
     """Who spoke, and the sentence that is kept."""
     reflection, lesson = reflect(context, Publication(mission_id=context.mission_id), ())
-    reflection, lesson = await looked_back(mind, reflection, lesson, context)
+    reflection, lesson = await add_reflection(mind, reflection, lesson, context)
     return reflection.by, lesson.sentence
 
 
@@ -41,7 +41,9 @@ async def test_nothing_but_a_verified_fix_is_put_before_a_model(outcome: Outcome
     assert not mind.questions
 
 
-@pytest.mark.parametrize("mind", [a_mind(roles=[Role.FIX]), a_mind({"reflect": ModelTrouble.UNREADABLE})])
+@pytest.mark.parametrize(
+    "mind", [a_mind(roles=[Role.FIX]), a_mind({"reflect": ModelTrouble.UNREADABLE})]
+)
 async def test_without_a_usable_answer_the_lesson_is_the_rules_own(mind: ScriptedMind) -> None:
     context = ended()
     _, lesson = reflect(context, Publication(mission_id=context.mission_id), ())

@@ -10,7 +10,7 @@ from bot.domain.patch import Mutants, Rung, VerifiedRun
 from bot.lessons.calibration import (
     MINIMUM_SAMPLE,
     brier_score,
-    calibrated,
+    calibrate,
     confidence_after,
     confidence_by_rules,
     is_enough,
@@ -75,7 +75,8 @@ def test_what_the_search_thinks_of_its_own_fix_counts() -> None:
 
 def test_tests_that_notice_no_mutant_of_the_patched_lines_lower_it() -> None:
     blind, some, strict = (
-        value(candidate=a_candidate(mutants=Mutants(tried=20, killed=killed))) for killed in (2, 14, 20)
+        value(candidate=a_candidate(mutants=Mutants(tried=20, killed=killed)))
+        for killed in (2, 14, 20)
     )
     assert blind < some < strict
     assert value(candidate=a_candidate(mutants=Mutants(tried=2, killed=0))) == some
@@ -86,7 +87,8 @@ def test_a_trusted_tool_starts_higher_and_memory_counts() -> None:
     merged = a_recalled_lesson(lesson=a_lesson(fate="merged"))
     rejected = a_recalled_lesson(lesson=a_lesson(fate="reverted"))
     plain, better, worse = (
-        confidence_by_rules(a_mission(lessons=lessons)).value or 0.0 for lessons in ((), (merged,), (rejected,))
+        confidence_by_rules(a_mission(lessons=lessons)).value or 0.0
+        for lessons in ((), (merged,), (rejected,))
     )
     assert worse < plain < better
 
@@ -99,7 +101,9 @@ def test_the_brier_score_of_certainty_and_of_guessing() -> None:
 
 
 def test_the_reliability_curve_counts_per_bin() -> None:
-    curve = reliability_curve(forecasts((0.81, True), (0.85, False), (0.89, True), (1.0, True), (0.0, False)))
+    curve = reliability_curve(
+        forecasts((0.81, True), (0.85, False), (0.89, True), (1.0, True), (0.0, False))
+    )
     assert [(b.low, b.count) for b in curve] == [(0.0, 1), (0.8, 3), (0.9, 1)]
     assert curve[1].mean_forecast == pytest.approx(0.85)
     assert curve[1].merged_share == pytest.approx(2 / 3)
@@ -127,12 +131,16 @@ def test_nothing_verified_stays_without_a_number_however_many_outcomes() -> None
     assert confidence_after(a_mission(Outcome.NO_FIX), history).value is None
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=80), st.floats(0, 1), st.floats(0, 1))
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=80),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
 def test_calibration_keeps_order_and_stays_a_probability(
     pairs: list[tuple[float, bool]], one: float, other: float
 ) -> None:
     history = forecasts(*pairs)
     low, high = sorted((one, other))
-    assert 0.0 <= calibrated(low, history) <= 1.0
+    assert 0.0 <= calibrate(low, history) <= 1.0
     if history:
-        assert calibrated(low, history) <= calibrated(high, history)
+        assert calibrate(low, history) <= calibrate(high, history)

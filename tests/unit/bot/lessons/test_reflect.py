@@ -41,7 +41,10 @@ def test_every_outcome_leaves_a_lesson(outcome: Outcome) -> None:
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_a_mission_that_never_began_leaves_a_lesson_too(outcome: Outcome) -> None:
     context = MissionContext(
-        mission_id="m-9", request=a_request(), created_at="2026-01-02T03:04:05+00:00", target_path="octo/calculator"
+        mission_id="m-9",
+        request=a_request(),
+        created_at="2026-01-02T03:04:05+00:00",
+        target_path="octo/calculator",
     )
     _, lesson = reflect(context.ended(outcome, "nothing was known"), publication(), ())
     assert lesson.error is None
@@ -55,6 +58,29 @@ def test_a_fix_is_remembered_with_template_files_and_confidence() -> None:
     assert lesson.sentence == f"swap_operator in calculator.py fixed {TEST}: use + in add"
 
 
+@pytest.mark.parametrize(
+    "diff",
+    ["", "+key = 'ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'\n", "+\x1b[31m\n", "+x\n" * 30_000],
+    ids=["none", "secret", "control character", "too long"],
+)
+def test_a_diff_that_the_gate_would_change_is_not_kept(diff: str) -> None:
+    mission = a_mission()
+    (iteration,) = mission.iterations
+    assert iteration.verification is not None
+    changed = iteration.with_(verification=iteration.verification.with_(diff=diff))
+    _, lesson = reflect(mission.with_(iterations=(changed,)), publication(), ())
+    assert lesson.fix is None
+    _, plain = reflect(mission, publication(), ())
+    assert plain.fix is not None
+    assert plain.fix.diff == iteration.verification.diff
+
+
+@pytest.mark.parametrize("outcome", sorted(set(Outcome) - {Outcome.FIXED, Outcome.NEEDS_HUMAN}))
+def test_only_a_fix_that_people_saw_is_kept_for_the_next_time(outcome: Outcome) -> None:
+    _, lesson = reflect(a_mission(), publication(outcome=outcome), ())
+    assert lesson.fix is None
+
+
 def test_a_fix_told_as_a_duplicate_does_not_claim_the_other_pull_request() -> None:
     _, lesson = reflect(a_mission(), publication(pull_request=17, outcome=Outcome.DUPLICATE), ())
     assert lesson.outcome == "DUPLICATE"
@@ -64,7 +90,13 @@ def test_a_fix_told_as_a_duplicate_does_not_claim_the_other_pull_request() -> No
 def test_the_next_like_mission_recalls_it() -> None:
     _, lesson = reflect(a_mission(), publication(), ())
     by_fingerprint = rank([lesson], fingerprint=FINGERPRINT, error=None, words=(), limit=1)
-    by_words = rank([lesson], fingerprint="", error=None, words=("assert -1 == 3 in test_add of calculator",), limit=1)
+    by_words = rank(
+        [lesson],
+        fingerprint="",
+        error=None,
+        words=("assert -1 == 3 in test_add of calculator",),
+        limit=1,
+    )
     assert by_fingerprint[0].reason == "same fingerprint"
     assert by_words[0].reason == "similar words"
 
@@ -78,7 +110,9 @@ def test_only_gated_text_is_kept() -> None:
     hostile = "\x1b[31m" + "token ghp_" + "a1B2" * 9 + "\u202e\n" + "x" * 5000
     failure = a_failure(name=hostile, error=hostile, error_message=hostile, file=hostile)
     iteration = an_iteration(candidate=a_candidate(title=hostile, template=hostile))
-    context = a_mission(iterations=(iteration,), test_results=a_report(failures=(failure,)), reason=hostile)
+    context = a_mission(
+        iterations=(iteration,), test_results=a_report(failures=(failure,)), reason=hostile
+    )
     reflection, lesson = reflect(context, publication(), ())
     for text in (lesson.model_dump_json(), reflection.model_dump_json()):
         assert "ghp_a1B2" not in text
@@ -115,6 +149,8 @@ def test_what_went_wrong_suggests_what_to_do_better(outcome: Outcome, area: str)
 
 def test_several_behaviours_suggest_a_test() -> None:
     reflection, _ = reflect(
-        a_mission(iterations=(an_iteration(candidate=a_candidate(behaviours=2)),)), publication(), ()
+        a_mission(iterations=(an_iteration(candidate=a_candidate(behaviours=2)),)),
+        publication(),
+        (),
     )
-    assert "tells the 2 passing behaviours apart" in reflection.improvements[0].suggestion
+    assert "distinguishes the 2 passing behaviours" in reflection.improvements[0].suggestion

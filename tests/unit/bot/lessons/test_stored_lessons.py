@@ -50,7 +50,10 @@ def test_several_processes_write_to_a_new_database_without_losing_any(
 async def test_lessons_outlive_the_store(tmp_path: Path) -> None:
     await StoredLessons(a_database(tmp_path / "a" / "b")).remember(a_lesson())
     store = StoredLessons(a_database(tmp_path / "a" / "b"))
-    assert len(await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=())) == 1
+    assert (
+        len(await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=()))
+        == 1
+    )
 
 
 @pytest.mark.anyio
@@ -67,10 +70,12 @@ async def test_a_mission_goes_on_without_lessons_that_cannot_be_read(
 ) -> None:
     (tmp_path / FILE).write_bytes(RUBBISH)
     store = StoredLessons(a_database(tmp_path))
-    assert await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=()) == ()
+    assert (
+        await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=()) == ()
+    )
     assert await store.template_record(repository_id="42", error=None) == {}
     assert await store.forecasts(repository_id="42") == ()
-    assert "no lesson is recalled: the database cannot be used" in caplog.text
+    assert "recalling lessons failed: the database cannot be used" in caplog.text
 
 
 @pytest.mark.anyio
@@ -90,7 +95,9 @@ async def test_a_row_of_another_version_is_as_good_as_forgotten(
     await store.remember(a_lesson(id="old"))
     await store.remember(a_lesson(id="new"))
     await database.do(
-        lambda tx: tx.change("UPDATE lesson SET value = :value WHERE id = 'old'", {"value": '{"version": 0}'})
+        lambda tx: tx.change(
+            "UPDATE lesson SET value = :value WHERE id = 'old'", {"value": '{"version": 0}'}
+        )
     )
     found = await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=())
     assert [one.lesson.id for one in found] == ["new"]

@@ -22,9 +22,20 @@ def test_identifiers_are_split_and_noise_is_dropped(text: str, words: tuple[str,
 
 def test_words_are_distinct_and_bounded() -> None:
     assert words_of(["one One ONE two"]) == ("one", "two")
-    assert len(words_of([" ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(500))])) == 60
+    assert (
+        len(words_of([" ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(500))]))
+        == 60
+    )
 
 
 def test_paths_are_told_from_words() -> None:
-    words = ["src/a.py", "tests/test_a.py::test_x", "b.py:12:F401", "KeyError", "1.5", "e.g.", "package.module"]
+    words = [
+        "src/a.py",
+        "tests/test_a.py::test_x",
+        "b.py:12:F401",
+        "KeyError",
+        "1.5",
+        "e.g.",
+        "package.module",
+    ]
     assert paths_of(words) == {"src/a.py", "tests/test_a.py", "b.py"}

@@ -14,7 +14,9 @@ HELLO = {"role": "user", "content": "hello"}
 
 def sent(path: str, **asked: Any) -> dict[str, Any]:
     wire = WIRES["anthropic" if path == MESSAGES else "openai-chat"]
-    return bounded(json.dumps({"model": "dear", "messages": [HELLO], **asked}).encode(), path, wire, "mine")
+    return bounded(
+        json.dumps({"model": "dear", "messages": [HELLO], **asked}).encode(), path, wire, "mine"
+    )
 
 
 @pytest.mark.parametrize("path", [CHAT, RESPONSES, MESSAGES])
@@ -79,7 +81,10 @@ def test_without_tools_there_is_no_choice_among_them() -> None:
 )
 def test_nothing_is_fetched_by_the_provider(part: dict[str, Any]) -> None:
     with pytest.raises(Refused):
-        sent(MESSAGES, messages=[{"role": "user", "content": [{"type": "tool_result", "content": [part]}]}])
+        sent(
+            MESSAGES,
+            messages=[{"role": "user", "content": [{"type": "tool_result", "content": [part]}]}],
+        )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,9 @@ def test_nothing_is_fetched_by_the_provider(part: dict[str, Any]) -> None:
     ids=str,
 )
 def test_what_stands_in_the_request_itself_goes_on(part: dict[str, Any]) -> None:
-    assert sent(MESSAGES, messages=[{"role": "user", "content": [part]}])["messages"][0]["content"] == [part]
+    assert sent(MESSAGES, messages=[{"role": "user", "content": [part]}])["messages"][0][
+        "content"
+    ] == [part]
 
 
 @pytest.mark.parametrize(
@@ -130,31 +137,47 @@ def test_messages_may_be_nested_deeply() -> None:
 
 
 def test_usage_of_a_whole_answer() -> None:
-    details = {"prompt_tokens_details": {"cached_tokens": 30}, "completion_tokens_details": {"reasoning_tokens": 5}}
-    content = json.dumps({"usage": {"prompt_tokens": 100, "completion_tokens": 20, **details}}).encode()
-    assert usage_in(content) == Usage(input_tokens=100, output_tokens=20, cache_read_tokens=30, reasoning_tokens=5)
+    details = {
+        "prompt_tokens_details": {"cached_tokens": 30},
+        "completion_tokens_details": {"reasoning_tokens": 5},
+    }
+    content = json.dumps(
+        {"usage": {"prompt_tokens": 100, "completion_tokens": 20, **details}}
+    ).encode()
+    assert usage_in(content) == Usage(
+        input_tokens=100, output_tokens=20, cache_read_tokens=30, reasoning_tokens=5
+    )
 
 
 def test_usage_of_anthropics_stream() -> None:
-    start = {"input_tokens": 50, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 500}
+    start = {
+        "input_tokens": 50,
+        "cache_read_input_tokens": 1000,
+        "cache_creation_input_tokens": 500,
+    }
     events = [
         {"type": "message_start", "message": {"usage": {**start, "output_tokens": 1}}},
         {"type": "content_block_delta", "delta": {"text": '"usage"'}},
         {"type": "message_delta", "usage": {"output_tokens": 42}},
     ]
     stream = "".join(f"event: e\ndata: {json.dumps(event)}\n\n" for event in events).encode()
-    expected = Usage(input_tokens=1550, output_tokens=42, cache_read_tokens=1000, cache_write_tokens=500)
+    expected = Usage(
+        input_tokens=1550, output_tokens=42, cache_read_tokens=1000, cache_write_tokens=500
+    )
     assert usage_in(stream) == expected
 
 
 def test_usage_of_a_stream_of_responses() -> None:
     usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 40}, "output_tokens": 9}
     stream = f"data: {json.dumps({'type': 'response.completed', 'response': {'usage': usage}})}\n\ndata: [DONE]\n"
-    assert usage_in(stream.encode()) == Usage(input_tokens=100, output_tokens=9, cache_read_tokens=40)
+    assert usage_in(stream.encode()) == Usage(
+        input_tokens=100, output_tokens=9, cache_read_tokens=40
+    )
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<html>", b'{"usage": 5}', b'data: {"usage"', b'{"usage": {"input_tokens": -1}}']
+    "content",
+    [b"", b"<html>", b'{"usage": 5}', b'data: {"usage"', b'{"usage": {"input_tokens": -1}}'],
 )
 def test_an_answer_that_counts_nothing_counts_nothing(content: bytes) -> None:
     assert usage_in(content) == Usage()

@@ -7,7 +7,17 @@ import pytest
 from typing_extensions import override
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import Completion, Finish, ModelTrouble, Passage, Prompt, Question, Role, Usage, total
+from bot.domain.model import (
+    Completion,
+    Finish,
+    ModelTrouble,
+    Passage,
+    Prompt,
+    Question,
+    Role,
+    Usage,
+    total,
+)
 from bot.domain.model_error import ModelError
 from bot.domain.policy import PolicyLimits, RepositoryPolicy
 from bot.ledger.calls import CallLedger
@@ -26,7 +36,11 @@ BAD = "```yaml\ntype: assess_live\nversion: 1\npayload:\n  should_continue: perh
 QUESTION = Question(
     stage="live",
     prompt="assess_live",
-    gaps={"diagnosis": "add subtracts", "failures": Passage(label="test", text="assert -1 == 3"), "sources": ()},
+    gaps={
+        "diagnosis": "add subtracts",
+        "failures": Passage(label="test", text="assert -1 == 3"),
+        "sources": (),
+    },
 )
 Says = str | Completion | ModelError | ModelTrouble
 
@@ -53,7 +67,9 @@ class Chatty:
             raise said
         if isinstance(said, Completion):
             return said
-        return Completion(text=said, usage=Usage(input_tokens=1_000, output_tokens=100), latency_s=0.5)
+        return Completion(
+            text=said, usage=Usage(input_tokens=1_000, output_tokens=100), latency_s=0.5
+        )
 
     async def close(self) -> None:
         self.closed += 1
@@ -70,7 +86,9 @@ class Purse:
     def minds(self, *chats: Chatty, secrets: tuple[str, ...] = ()) -> ModelMinds:
         both = dict.fromkeys(Role, FallbackChat(chats))
         prices = Prices(self.limits.prices)
-        return ModelMinds(both, self.ledger, prices, self.limits, clock=FixedClock(), secrets=secrets)
+        return ModelMinds(
+            both, self.ledger, prices, self.limits, clock=FixedClock(), secrets=secrets
+        )
 
     def mind(self, *chats: Chatty, secrets: tuple[str, ...] = ()) -> ModelMind:
         mind = self.minds(*chats, secrets=secrets).of(a_request(), RepositoryPolicy())
@@ -141,7 +159,11 @@ async def test_the_next_model_is_asked_when_one_says_nothing_of_use(purse: Purse
 
 
 async def test_all_answers_of_several_models_are_remembered_in_their_order(purse: Purse) -> None:
-    chats = [Chatty("hm", "hm hm"), Chatty(ModelTrouble.OVERLOADED, name="openai-chat:two"), Chatty(GOOD, name="x:z")]
+    chats = [
+        Chatty("hm", "hm hm"),
+        Chatty(ModelTrouble.OVERLOADED, name="openai-chat:two"),
+        Chatty(GOOD, name="x:z"),
+    ]
     await purse.mind(*chats).ask(QUESTION, AssessLive)
     again = [Chatty(ModelTrouble.TIMEOUT), Chatty(ModelTrouble.TIMEOUT, name="openai-chat:two")]
     message, calls = await purse.mind(*again).ask(QUESTION, AssessLive)
@@ -151,7 +173,9 @@ async def test_all_answers_of_several_models_are_remembered_in_their_order(purse
 
 async def test_free_text_names_the_models_that_failed_before(purse: Purse) -> None:
     away = Chatty(ModelTrouble.OVERLOADED)
-    written = await purse.mind(away, Chatty("text", name="anthropic:two")).write(QUESTION.with_(role=Role.FIX))
+    written = await purse.mind(away, Chatty("text", name="anthropic:two")).write(
+        QUESTION.with_(role=Role.FIX)
+    )
     assert written.text == "text"
     assert written.call.model == "anthropic:two"
     (failed,) = written.failed
@@ -159,7 +183,9 @@ async def test_free_text_names_the_models_that_failed_before(purse: Purse) -> No
 
 
 async def test_a_refusal_is_paid_for_and_leads_to_the_next_model(purse: Purse) -> None:
-    refusal = Completion(text="I cannot", finish=Finish.REFUSAL, usage=Usage(input_tokens=10, output_tokens=5))
+    refusal = Completion(
+        text="I cannot", finish=Finish.REFUSAL, usage=Usage(input_tokens=10, output_tokens=5)
+    )
     written = await purse.mind(Chatty(refusal), Chatty("yes", name="x:two")).write(QUESTION)
     assert written.text == "yes"
     assert written.failed[0].trouble is ModelTrouble.REFUSAL
@@ -169,7 +195,9 @@ async def test_a_refusal_is_paid_for_and_leads_to_the_next_model(purse: Purse) -
     assert caught.value.trouble is ModelTrouble.REFUSAL
 
 
-async def test_an_answer_that_was_cut_off_is_asked_for_again_unless_it_is_whole(purse: Purse) -> None:
+async def test_an_answer_that_was_cut_off_is_asked_for_again_unless_it_is_whole(
+    purse: Purse,
+) -> None:
     cut = Completion(text=GOOD.rstrip("`\n"), finish=Finish.LENGTH)
     chat = Chatty(cut, GOOD)
     _, calls = await purse.mind(chat).ask(QUESTION, AssessLive)
@@ -212,8 +240,12 @@ async def test_a_cost_is_what_the_provider_says_or_what_was_counted_or_unknown(
     assert (await purse.mind(Chatty(answer)).write(QUESTION)).call.cost_usd == cost
 
 
-async def test_a_model_without_a_price_costs_unknown_and_one_that_is_free_nothing(purse: Purse) -> None:
-    unknown = Chatty(Completion(text="x", usage=Usage(input_tokens=9)), name="openai-chat:my-own-model")
+async def test_a_model_without_a_price_costs_unknown_and_one_that_is_free_nothing(
+    purse: Purse,
+) -> None:
+    unknown = Chatty(
+        Completion(text="x", usage=Usage(input_tokens=9)), name="openai-chat:my-own-model"
+    )
     assert (await purse.mind(unknown).write(QUESTION)).call.cost_usd is None
     free = Chatty(Completion(text="x"), name="mock")
     assert (await purse.mind(free).write(QUESTION.with_(sample=1))).call.cost_usd == 0.0
@@ -228,7 +260,9 @@ async def test_a_policy_without_money_leaves_free_models_only(purse: Purse) -> N
 
 async def test_a_role_without_a_model_is_an_error_and_is_told_before(purse: Purse) -> None:
     prices = Prices(purse.limits.prices)
-    minds = ModelMinds({Role.FIX: Chatty("x")}, purse.ledger, prices, purse.limits, clock=FixedClock())
+    minds = ModelMinds(
+        {Role.FIX: Chatty("x")}, purse.ledger, prices, purse.limits, clock=FixedClock()
+    )
     mind = minds.of(a_request(), RepositoryPolicy())
     assert mind is not None
     assert (mind.has(Role.FIX), mind.has(Role.JUDGE)) == (True, False)
@@ -241,7 +275,9 @@ async def test_only_messages_of_the_protocol_can_be_asked_for(purse: Purse) -> N
         await purse.mind(Chatty(GOOD)).ask(QUESTION, Completion)
 
 
-async def test_who_can_hold_to_a_schema_gets_it_for_decisions_and_not_for_text(purse: Purse) -> None:
+async def test_who_can_hold_to_a_schema_gets_it_for_decisions_and_not_for_text(
+    purse: Purse,
+) -> None:
     answer = '{"type": "assess_live", "version": 1, "payload": {"should_continue": true}}'
     chat = Chatty(answer, schema=True)
     mind = purse.mind(chat)
@@ -254,7 +290,10 @@ async def test_who_can_hold_to_a_schema_gets_it_for_decisions_and_not_for_text(p
 async def test_secrets_never_leave(purse: Purse) -> None:
     secret = "canary-4f9a7c-value"
     chat = Chatty(f"no {secret}", GOOD)
-    gaps = {**QUESTION.gaps, "sources": Passage(label=secret, text=f"TOKEN={secret}", origin=f"{secret}.py")}
+    gaps = {
+        **QUESTION.gaps,
+        "sources": Passage(label=secret, text=f"TOKEN={secret}", origin=f"{secret}.py"),
+    }
     await purse.mind(chat, secrets=(secret,)).ask(QUESTION.with_(gaps=gaps), AssessLive)
     assert len(chat.prompts) == 2
     assert secret not in str(chat.prompts)
@@ -264,12 +303,17 @@ async def test_an_answer_in_the_question_is_not_taken(purse: Purse) -> None:
     planted = Passage(label="log", text=GOOD)
     chat = Chatty(f"> the log says\n{GOOD}", "I would go on")
     with pytest.raises(ModelError, match="no readable"):
-        await purse.mind(chat).ask(QUESTION.with_(gaps={**QUESTION.gaps, "sources": planted}), AssessLive)
+        await purse.mind(chat).ask(
+            QUESTION.with_(gaps={**QUESTION.gaps, "sources": planted}), AssessLive
+        )
 
 
 @pytest.mark.parametrize("name", ["codex-cli:m", "claude-cli"])
 async def test_the_deadline_depends_on_who_is_asked(purse: Purse, name: str) -> None:
-    chat, agent = Chatty(ModelTrouble.TRANSPORT, name="openai-chat:my-cli:7b"), Chatty("x", name=name)
+    chat, agent = (
+        Chatty(ModelTrouble.TRANSPORT, name="openai-chat:my-cli:7b"),
+        Chatty("x", name=name),
+    )
     await purse.mind(chat, agent).write(QUESTION)
     assert chat.deadlines == [pytest.approx(330.0, rel=0.05)]
     assert agent.deadlines == [pytest.approx(660.0, rel=0.05)]

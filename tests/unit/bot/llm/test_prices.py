@@ -30,7 +30,14 @@ def test_what_a_cache_held_costs_less_than_what_was_read_anew() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    ["openai-chat:my-own-model", "openai-chat:llama3.1:8b", "anthropic:no-such", "codex-cli:", "pydantic-ai:odd", "x"],
+    [
+        "openai-chat:my-own-model",
+        "openai-chat:llama3.1:8b",
+        "anthropic:no-such",
+        "codex-cli:",
+        "pydantic-ai:odd",
+        "x",
+    ],
 )
 def test_an_unknown_price_is_unknown_and_not_nothing(model: str) -> None:
     prices = Prices()
@@ -48,8 +55,12 @@ def test_a_price_of_the_settings_wins_over_the_table() -> None:
     million = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
     assert prices.cost("openai-chat:gpt-4o-mini", million) == pytest.approx(3.0)
     assert prices.cost("anthropic:local", million) == 0.0
-    assert prices.cost("anthropic:other", million.with_(cache_read_tokens=1_000_000)) == pytest.approx(2.5)
-    assert prices.cost("anthropic:other", million.with_(cache_write_tokens=1_000_000)) == pytest.approx(5.0)
+    assert prices.cost(
+        "anthropic:other", million.with_(cache_read_tokens=1_000_000)
+    ) == pytest.approx(2.5)
+    assert prices.cost(
+        "anthropic:other", million.with_(cache_write_tokens=1_000_000)
+    ) == pytest.approx(5.0)
 
 
 def test_the_most_a_call_may_cost_is_never_less_than_what_it_costs() -> None:
@@ -59,7 +70,9 @@ def test_the_most_a_call_may_cost_is_never_less_than_what_it_costs() -> None:
         assert (cost or 0.0) <= prices.at_most("anthropic:m", 1000, 300)
 
 
-@pytest.mark.parametrize("text", ["gpt", "gpt=1", "gpt=1/2/3", "gpt=a/b", "=1/2", "gpt=-1/2", "gpt=nan/1", "gpt=inf/1"])
+@pytest.mark.parametrize(
+    "text", ["gpt", "gpt=1", "gpt=1/2/3", "gpt=a/b", "=1/2", "gpt=-1/2", "gpt=nan/1", "gpt=inf/1"]
+)
 def test_a_price_that_cannot_be_read_is_named(text: str) -> None:
     with pytest.raises(SettingsError, match=r"models\.prices"):
         Prices(text)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bot.domain.model import Question
-from bot.llm.prompts.render import rendered
+from bot.llm.prompts.render import render_question
 from tests.fakes.scripted_mind import ScriptedMind
 
 SAYS: dict[str, Any] = {
@@ -11,17 +11,37 @@ SAYS: dict[str, Any] = {
         "cause": "`add` subtracts",
         "reasoning": "add(1, 2) is -1",
         "confidence": 0.9,
-        "suspects": [{"file": "calc.py", "line": 2, "score": 0.95, "reason": "minus instead of plus"}],
+        "suspects": [
+            {"file": "calc.py", "line": 2, "score": 0.95, "reason": "minus instead of plus"}
+        ],
     },
-    "assess_live": {"should_continue": False, "should_deepen": False, "confidence_adjustment": 0.5, "feedback": "good"},
+    "assess_live": {
+        "should_continue": False,
+        "should_deepen": False,
+        "confidence_adjustment": 0.5,
+        "feedback": "good",
+    },
     "plan_task": {
         "goal": "make add add",
         "confidence": 0.9,
-        "steps": [{"id": "S-1", "order": 1, "description": "search for the operator", "action": "search"}],
-        "acceptance_criteria": [{"id": "AC-1", "description": "add(2, 2) is 4", "type": "unit", "critical": True}],
+        "steps": [
+            {"id": "S-1", "order": 1, "description": "search for the operator", "action": "search"}
+        ],
+        "acceptance_criteria": [
+            {"id": "AC-1", "description": "add(2, 2) is 4", "type": "unit", "critical": True}
+        ],
     },
-    "critique_plan": {"overall": 0.9, "safety": 0.95, "recommendation": "approve", "rationale": "short and safe"},
-    "evaluate_reasoning": {"reasoning_quality": 0.9, "confidence_in_reasoning": 0.85, "feedback": "sound"},
+    "critique_plan": {
+        "overall": 0.9,
+        "safety": 0.95,
+        "recommendation": "approve",
+        "rationale": "short and safe",
+    },
+    "evaluate_reasoning": {
+        "reasoning_quality": 0.9,
+        "confidence_in_reasoning": 0.85,
+        "feedback": "sound",
+    },
     "next_action": {
         "decision": {"action": "run_worker", "reason": "cheap to try"},
         "worker_call": {"worker_type": "search", "prompt": "look at line 2"},
@@ -29,12 +49,19 @@ SAYS: dict[str, Any] = {
     "critique_change": {"score": 0.95, "justification": "mends the cause"},
     "reflect": {"lessons_learned": ["calc.add was written with a minus"], "confidence": 0.8},
 }
-JUDGING = ("analyze_failure", "assess_live", "plan_task", "critique_plan", "evaluate_reasoning", "next_action")
+JUDGING = (
+    "analyze_failure",
+    "assess_live",
+    "plan_task",
+    "critique_plan",
+    "evaluate_reasoning",
+    "next_action",
+)
 """Of one iteration, in order."""
 
 
 async def _renders(question: Question) -> None:
-    rendered(question)
+    render_question(question)
 
 
 def a_mind(answers: dict[str, Any] | None = None, **more: Any) -> ScriptedMind:

@@ -5,7 +5,7 @@ import pytest
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, RungNote
 from bot.domain.policy import Limits
-from bot.mission.continuous import run_continuous_improvement, told
+from bot.mission.continuous import run_continuous_improvement, select_reported
 from tests.builders import a_request
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.unit.bot.mission.world import ADDS, CHECKOUT, MENDED, PATH, Stage, a_fix, a_world
@@ -34,7 +34,9 @@ async def test_the_limit_ends_it() -> None:
         return [] if files[PATH] == ADDS else [a_fix(ADDS)]
 
     stage = Stage(limits=Limits(iterations=1), fixers=(ScriptedFixer(mends_then_waits),))
-    contexts = await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports, limit=1)
+    contexts = await run_continuous_improvement(
+        a_request(), stage.policy, CHECKOUT, stage.ports, limit=1
+    )
     assert [context.outcome for context in contexts] == [Outcome.PARTIAL]
 
 
@@ -43,7 +45,9 @@ async def test_a_part_is_told_of_though_the_next_mission_found_nothing_more() ->
         return [] if files[PATH] == ADDS else [a_fix(ADDS)]
 
     stage = Stage(limits=Limits(iterations=1), fixers=(ScriptedFixer(only_a_part),))
-    contexts = await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports, limit=2)
+    contexts = await run_continuous_improvement(
+        a_request(), stage.policy, CHECKOUT, stage.ports, limit=2
+    )
     assert [context.outcome for context in contexts] == [Outcome.PARTIAL, Outcome.NO_FIX]
-    assert told(contexts) is contexts[0]
-    assert told(contexts[1:]) is contexts[1]
+    assert select_reported(contexts) is contexts[0]
+    assert select_reported(contexts[1:]) is contexts[1]

@@ -7,7 +7,7 @@ from bot.domain.publication import Publication
 from bot.domain.request import Depth
 from bot.lessons.reflect import reflect
 from bot.publish.report import answer, mission_report
-from bot.publish.story import a_story, headline
+from bot.publish.story import build_story, headline
 from sandbox.types import TestReport
 from tests.fakes.scripted_workspace import Asked, a_run
 from tests.unit.bot.mission.world import MENDED, PATH, Stage, a_world, outcomes
@@ -29,14 +29,17 @@ async def test_who_only_wants_to_know_gets_no_change(depth: Depth) -> None:
 
 
 async def test_it_says_that_it_was_reproduced_and_not_that_nothing_was_found() -> None:
-    story = a_story(await Stage().play(depth=Depth.EXPLAIN))
+    story = build_story(await Stage().play(depth=Depth.EXPLAIN))
     assert "the failure was reproduced (red in" in headline(story)
     assert "no fix was found" not in mission_report(story)
-    assert "### Cause" in answer(story)
+    assert "<summary>Where to look</summary>" in mission_report(story)
+    assert "**Next:** " in answer(story)
 
 
 async def test_what_is_no_bug_is_told_as_ever() -> None:
-    assert (await Stage(world=a_world(MENDED)).play(depth=Depth.REPRODUCE)).outcome is Outcome.NOT_REPRODUCED
+    assert (
+        await Stage(world=a_world(MENDED)).play(depth=Depth.REPRODUCE)
+    ).outcome is Outcome.NOT_REPRODUCED
 
 
 async def test_nothing_is_measured_a_second_time_because_no_fix_was_looked_for() -> None:
@@ -56,5 +59,5 @@ async def test_nothing_is_measured_a_second_time_because_no_fix_was_looked_for()
 async def test_the_lesson_of_a_look_is_no_lesson_about_fixes() -> None:
     context = await Stage().play(depth=Depth.EXPLAIN)
     reflection, lesson = reflect(context, Publication(mission_id=context.mission_id), ())
-    assert "only that was asked for" in lesson.sentence
+    assert "only the cause was asked for" in lesson.sentence
     assert reflection.improvements == ()

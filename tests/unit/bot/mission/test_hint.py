@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.mission.suspects import from_hint
+from bot.mission.failures.suspects import from_hint
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.unit.bot.mission.world import ADDS, PATH, Stage, a_world
 
@@ -37,7 +37,10 @@ async def test_only_files_that_are_there_and_may_be_edited_are_suspected(
 
 
 async def test_a_long_hint_is_bounded() -> None:
-    assert len(await from_hint(" ".join(f"flat.py:{n}" for n in range(1, 900)), FakeWorkspace(FILES))) <= 50
+    assert (
+        len(await from_hint(" ".join(f"flat.py:{n}" for n in range(1, 900)), FakeWorkspace(FILES)))
+        <= 50
+    )
 
 
 async def test_what_a_person_named_is_suspected_first() -> None:

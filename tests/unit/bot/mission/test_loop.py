@@ -20,7 +20,13 @@ from bot.lessons.calibration import confidence_by_rules
 from bot.mission.loop import run_mission
 from bot.ports import Workspace
 from bot.queue.memory import MemoryCheckpoint
-from sandbox.errors import ImportRejected, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
+from sandbox.errors import (
+    ImportRejected,
+    SandboxDied,
+    SandboxError,
+    SandboxUnavailable,
+    SetupFailed,
+)
 from sandbox.types import Checkout, RunVerdict, StepKind, TestReport, TestStatus
 from tests.builders import a_change, a_lint_recipe, a_recalled_lesson, a_request, facts
 from tests.fakes.fixed_clock import FixedClock
@@ -61,7 +67,9 @@ def in_order(asked: Asked) -> TestReport:
     """`ruff check . && pytest`: the tests run when the linter is content."""
     source = asked.files[PATH]
     if "import os" in source and not asked.targets:
-        return a_run({f"{PATH}:1:F401": "F401: unused"}, runner="diagnostics").with_(ended_at="ruff check .")
+        return a_run({f"{PATH}:1:F401": "F401: unused"}, runner="diagnostics").with_(
+            ended_at="ruff check ."
+        )
     return a_run(outcomes(source), targets=asked.targets).with_(steps=2)
 
 
@@ -85,7 +93,9 @@ async def test_what_the_repair_of_one_command_uncovers_is_repaired_next() -> Non
     assert (first.partial, first.newly_failing) == (True, ())
     changed = {change.name: (change.before, change.after) for change in second.table}
     assert changed[ADD] == (TestStatus.FAIL, TestStatus.PASS)
-    assert second.control is not None, "the uncovered tests are run once without the change that mends them"
+    assert second.control is not None, (
+        "the uncovered tests are run once without the change that mends them"
+    )
     assert second.control.failing == {ADD}
     assert [edit.content.decode() for edit in second.edits] == [MENDED]
 
@@ -159,7 +169,11 @@ async def test_one_bug_is_mended_in_one_iteration() -> None:
     assert context.iterations[0].confidence is not None
     assert context.iterations[0].confidence.action is Route.EXECUTE
     assert context.triage is not None
-    assert (context.triage.runs, context.triage.red_runs, context.triage.base_checked) == (6, 6, True)
+    assert (context.triage.runs, context.triage.red_runs, context.triage.base_checked) == (
+        6,
+        6,
+        True,
+    )
 
 
 async def test_the_second_iteration_sees_the_partly_mended_tree_only() -> None:
@@ -182,7 +196,9 @@ async def test_a_wrong_candidate_is_refused_and_the_next_one_tried() -> None:
     assert len(context.iterations) == 1
 
 
-async def test_candidates_beyond_the_third_wait_for_the_next_iteration_without_another_climb() -> None:
+async def test_candidates_beyond_the_third_wait_for_the_next_iteration_without_another_climb() -> (
+    None
+):
     # Each breaks something else, so the failure is never quite the same again.
     wrong = [a_fix(f"{BROKEN}# {n}\n", id=f"w-{n}") for n in range(3)]
     fixer = always(*wrong, a_fix(MENDED))
@@ -194,13 +210,23 @@ async def test_candidates_beyond_the_third_wait_for_the_next_iteration_without_a
 
 async def test_a_lint_finding_is_repaired_by_the_tools() -> None:
     def lint(asked: Asked) -> TestReport:
-        found = {"calc.py:1:F401": "F401: unused import"} if "import os" in asked.files[PATH] else {}
+        found = (
+            {"calc.py:1:F401": "F401: unused import"} if "import os" in asked.files[PATH] else {}
+        )
         return a_run(found, runner="diagnostics").with_(
-            success=not found, exit_code=int(bool(found)), verdict=RunVerdict.FAIL if found else RunVerdict.PASS
+            success=not found,
+            exit_code=int(bool(found)),
+            verdict=RunVerdict.FAIL if found else RunVerdict.PASS,
         )
 
-    world = World(files={PATH: f"import os\n{MENDED}"}, run=lint, facts=facts(recipe=a_lint_recipe(), base_sha=None))
-    fixer = ScriptedFixer(lambda _f, _c: [a_fix(MENDED, rung=Rung.TOOLS, fixer="ruff")], rung=Rung.TOOLS)
+    world = World(
+        files={PATH: f"import os\n{MENDED}"},
+        run=lint,
+        facts=facts(recipe=a_lint_recipe(), base_sha=None),
+    )
+    fixer = ScriptedFixer(
+        lambda _f, _c: [a_fix(MENDED, rung=Rung.TOOLS, fixer="ruff")], rung=Rung.TOOLS
+    )
     context = await Stage(world=world, fixers=(fixer,)).play()
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.iterations[0].next_action is not None
@@ -233,17 +259,24 @@ async def test_a_broken_lesson_store_makes_forgetful_and_nothing_else() -> None:
 
 async def test_a_part_that_stays_broken_is_partial() -> None:
     fixer = ScriptedFixer(
-        lambda files, _: [a_fix(files[PATH].replace("a - b", "a + b", 1))] if "a + b" not in files[PATH] else []
+        lambda files, _: (
+            [a_fix(files[PATH].replace("a - b", "a + b", 1))] if "a + b" not in files[PATH] else []
+        )
     )
     context = await Stage(fixers=(fixer,)).play()
     assert context.outcome is Outcome.PARTIAL
     assert "1 of 2 failures are gone" in context.reason
     assert context.fix is not None
-    assert [c.passed for c in context.acceptance_criteria if c.check in {ADD, EVEN}] == [True, False]
+    assert [c.passed for c in context.acceptance_criteria if c.check in {ADD, EVEN}] == [
+        True,
+        False,
+    ]
 
 
 async def test_a_ladder_without_candidates_names_what_was_tried() -> None:
-    context = await Stage(fixers=(always(RungNote(reason="no template applies", candidates_tried=17)),)).play()
+    context = await Stage(
+        fixers=(always(RungNote(reason="no template applies", candidates_tried=17)),)
+    ).play()
     assert context.outcome is Outcome.NO_FIX
     assert "17 candidates tried" in context.reason
     assert "no template applies" in context.reason
@@ -329,7 +362,9 @@ async def test_green_first_and_red_then_is_flaky() -> None:
 
 async def test_tests_that_pass_alone_and_fail_together_are_no_flake() -> None:
     def together(asked: Asked) -> TestReport:
-        alone = bool(asked.targets) and "a - b" in asked.files[PATH].split("def even", maxsplit=1)[0]
+        alone = (
+            bool(asked.targets) and "a - b" in asked.files[PATH].split("def even", maxsplit=1)[0]
+        )
         return a_run(outcomes(MENDED if alone else asked.files[PATH]), targets=asked.targets)
 
     context = await Stage(world=a_world(base=None, run=together)).play()
@@ -338,12 +373,16 @@ async def test_tests_that_pass_alone_and_fail_together_are_no_flake() -> None:
     assert any("depend on tests that run before" in note for note in context.triage.notes)
 
 
-async def test_a_steady_failure_that_is_green_without_the_change_ends_as_flaky_without_a_fix() -> None:
+async def test_a_steady_failure_that_is_green_without_the_change_ends_as_flaky_without_a_fix() -> (
+    None
+):
     def lucky(asked: Asked) -> TestReport:
         # Red in the first run and all reruns; from then on green, whatever is changed.
         return a_run(outcomes(ADDS if asked.number <= 6 else MENDED), targets=asked.targets)
 
-    context = await Stage(world=a_world(ADDS, base=None, run=lucky), fixers=(always(a_fix(f"{ADDS}# 1\n")),)).play()
+    context = await Stage(
+        world=a_world(ADDS, base=None, run=lucky), fixers=(always(a_fix(f"{ADDS}# 1\n")),)
+    ).play()
     assert context.outcome is Outcome.FLAKY
     assert context.fix is None
     assert "red in 6 of 7 runs" in context.reason
@@ -377,7 +416,9 @@ async def test_tests_that_cannot_be_asked_for_by_name_are_measured_with_the_whol
 async def test_a_file_that_is_collected_alone_but_not_with_the_others_is_no_flake() -> None:
     def clash(asked: Asked) -> TestReport:
         mismatch = {"tests/test_math.py": "CollectError: import file mismatch"}
-        return a_run(outcomes(asked.files[PATH]) if asked.targets else mismatch, targets=asked.targets)
+        return a_run(
+            outcomes(asked.files[PATH]) if asked.targets else mismatch, targets=asked.targets
+        )
 
     context = await Stage(world=a_world(base=None, run=clash)).play()
     assert context.triage is not None
@@ -386,7 +427,10 @@ async def test_a_file_that_is_collected_alone_but_not_with_the_others_is_no_flak
 
 async def test_a_steady_failure_beside_a_flaky_one_is_still_a_bug() -> None:
     def shaky(asked: Asked) -> TestReport:
-        said = {**outcomes(asked.files[PATH]), "tests/t.py::test_net": "OSError: x" if asked.number == 1 else ""}
+        said = {
+            **outcomes(asked.files[PATH]),
+            "tests/t.py::test_net": "OSError: x" if asked.number == 1 else "",
+        }
         return a_run(said, targets=asked.targets)
 
     context = await Stage(world=a_world(EVENS, base=None, run=shaky)).play()
@@ -406,7 +450,10 @@ async def test_red_on_the_base_commit_for_another_reason_is_not_base_red() -> No
     def other(asked: Asked) -> TestReport:
         said = outcomes(asked.files[PATH])
         if asked.revision == "base":
-            said |= {ADD: "ImportError: cannot import name 'add'", EVEN: "ImportError: cannot import name 'even'"}
+            said |= {
+                ADD: "ImportError: cannot import name 'add'",
+                EVEN: "ImportError: cannot import name 'even'",
+            }
         return a_run(said, targets=asked.targets)
 
     assert (await Stage(world=a_world(run=other)).play()).outcome is Outcome.FIXED
@@ -448,7 +495,9 @@ async def test_without_a_base_commit_triage_says_so() -> None:
 
 
 async def test_a_base_commit_that_cannot_be_built_is_a_note() -> None:
-    world = a_world(trouble=lambda use: SetupFailed("no such package") if use == "base:run_tests" else None)
+    world = a_world(
+        trouble=lambda use: SetupFailed("no such package") if use == "base:run_tests" else None
+    )
     context = await Stage(world=world).play()
     assert context.outcome is Outcome.FIXED
     assert context.triage is not None
@@ -477,7 +526,9 @@ async def test_everything_failing_with_an_outage_signature_is_infra() -> None:
         (nothing_ran("", verdict=RunVerdict.TAMPERED), "contradict"),
     ],
 )
-async def test_runs_without_a_verdict_mean_the_environment_is_not_rebuilt(report: TestReport, words: str) -> None:
+async def test_runs_without_a_verdict_mean_the_environment_is_not_rebuilt(
+    report: TestReport, words: str
+) -> None:
     context = await Stage(world=a_world(run=lambda _: report)).play()
     assert context.outcome is Outcome.ENV_UNBUILDABLE
     assert words in context.reason
@@ -485,7 +536,9 @@ async def test_runs_without_a_verdict_mean_the_environment_is_not_rebuilt(report
 
 async def test_a_missing_dependency_means_the_environment_is_not_rebuilt() -> None:
     said = "ModuleNotFoundError: No module named 'frobnicator'"
-    world = a_world(base=None, run=lambda asked: a_run({"tests/test_math.py": said}, targets=asked.targets))
+    world = a_world(
+        base=None, run=lambda asked: a_run({"tests/test_math.py": said}, targets=asked.targets)
+    )
     context = await Stage(world=world).play()
     assert context.outcome is Outcome.ENV_UNBUILDABLE
     assert "`frobnicator`" in context.reason
@@ -518,13 +571,18 @@ async def test_trouble_when_the_workspace_opens_is_an_outcome_too() -> None:
 
     ports = stage.ports
     context = await run_mission(
-        a_request(), stage.policy, CHECKOUT, type(ports)(**{**vars(ports), "open_workspace": refuse})
+        a_request(),
+        stage.policy,
+        CHECKOUT,
+        type(ports)(**{**vars(ports), "open_workspace": refuse}),
     )
     assert context.outcome is Outcome.ERROR
 
 
 async def test_a_sandbox_that_dies_in_the_middle_keeps_what_is_known() -> None:
-    world = a_world(trouble=lambda use: SandboxDied("gone") if use == "head:apply_changes" else None)
+    world = a_world(
+        trouble=lambda use: SandboxDied("gone") if use == "head:apply_changes" else None
+    )
     context = await Stage(world=world).play()
     assert context.outcome is Outcome.ERROR
     assert context.diagnosis is not None
@@ -537,18 +595,28 @@ async def test_ground_that_moves_is_stale() -> None:
     def moved(_files: Any, _context: Any) -> Any:
         raise Superseded("the branch moved")
 
-    assert (await Stage(fixers=(ScriptedFixer(moved),), recall=Moved()).play()).outcome is Outcome.STALE
+    assert (
+        await Stage(fixers=(ScriptedFixer(moved),), recall=Moved()).play()
+    ).outcome is Outcome.STALE
 
 
 async def test_iterations_that_run_out_are_budget() -> None:
     def never_quite(asked: Asked) -> TestReport:
         # Every patch trades one failure for another, so no fingerprint comes twice.
         mark = asked.files[PATH].count("#")
-        said = {ADD: "", **{f"tests/t.py::t{n}": "" for n in range(50)}, f"tests/t.py::t{mark}": "ValueError: no"}
+        said = {
+            ADD: "",
+            **{f"tests/t.py::t{n}": "" for n in range(50)},
+            f"tests/t.py::t{mark}": "ValueError: no",
+        }
         return a_run(said, targets=asked.targets)
 
     wrong = [a_fix(f"{BROKEN}{'#' * n}\n", id=f"w-{n}") for n in range(1, 9)]
-    stage = Stage(world=a_world(base=None, run=never_quite), fixers=(always(*wrong),), limits=Limits(iterations=2))
+    stage = Stage(
+        world=a_world(base=None, run=never_quite),
+        fixers=(always(*wrong),),
+        limits=Limits(iterations=2),
+    )
     context = await stage.play()
     assert context.outcome is Outcome.BUDGET
     assert len(context.iterations) == 2
@@ -581,7 +649,9 @@ async def test_time_that_runs_out_is_budget() -> None:
         clock.advance(2000.0)
         return [a_fix(f"{BROKEN}# {n}\n", id=f"w-{n}") for n in range(9)]
 
-    context = await Stage(clock=clock, fixers=(ScriptedFixer(slow),), limits=Limits(search_s=5000.0)).play()
+    context = await Stage(
+        clock=clock, fixers=(ScriptedFixer(slow),), limits=Limits(time_limit=5000.0)
+    ).play()
     assert context.outcome is Outcome.BUDGET
     assert "1800 s" in context.reason
     assert context.seconds >= 2000.0
@@ -602,7 +672,7 @@ async def test_the_policy_may_give_a_mission_less_time_and_never_more() -> None:
 
 
 async def test_a_climb_gets_what_is_left() -> None:
-    stage = Stage(policy=RepositoryPolicy(time_limit_s=30.0))
+    stage = Stage(policy=RepositoryPolicy(time_limit=30.0))
     await stage.play()
     assert stage.fixers[0].budgets[0].time_limit_s == pytest.approx(30.0, abs=0.5)
     asked = Stage()
@@ -611,7 +681,13 @@ async def test_a_climb_gets_what_is_left() -> None:
 
 
 async def test_rivals_that_cannot_be_ranked_are_a_question() -> None:
-    rival = Rival(template="t", path=PATH, line=2, description="abs(a) + b", distinguishing_input="add(-1, 2): 1 or 3")
+    rival = Rival(
+        template="t",
+        path=PATH,
+        line=2,
+        description="abs(a) + b",
+        distinguishing_input="add(-1, 2): 1 or 3",
+    )
     fix = a_fix(MENDED, behaviours=2, rivals=(rival,), score=0.3)
     context = await Stage(fixers=(always(fix),)).play()
     assert context.outcome is Outcome.NEEDS_HUMAN
@@ -621,7 +697,12 @@ async def test_rivals_that_cannot_be_ranked_are_a_question() -> None:
 
 async def test_a_fix_its_own_fixer_does_not_believe_is_a_question_and_no_pull_request() -> None:
     rival = Rival(
-        template="t", path=PATH, line=2, description="abs(a) + b", distinguishing_input="add(-1, 2)", results=("1", "3")
+        template="t",
+        path=PATH,
+        line=2,
+        description="abs(a) + b",
+        distinguishing_input="add(-1, 2)",
+        results=("1", "3"),
     )
     fix = a_fix(MENDED, behaviours=2, rivals=(rival,), score=0.7, confident=False)
     context = await Stage(fixers=(always(fix),)).play()
@@ -678,7 +759,9 @@ async def test_too_little_knowledge_is_a_question_to_a_human() -> None:
         return report.with_(failures=(), failure_count=12)
 
     world = World(
-        files={"readme": ""}, run=opaque, facts=facts(recipe=a_lint_recipe(kind=StepKind.OTHER), base_sha=None)
+        files={"readme": ""},
+        run=opaque,
+        facts=facts(recipe=a_lint_recipe(kind=StepKind.OTHER), base_sha=None),
     )
     context = await Stage(world=world).play()
     assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
@@ -689,7 +772,11 @@ async def test_too_little_knowledge_is_a_question_to_a_human() -> None:
 async def test_a_plan_that_is_not_good_enough_is_refined_once() -> None:
     def opaque(_: Asked) -> TestReport:
         report = a_run({"make check": ": x"}, runner="command")
-        return report.with_(failures=(report.failures[0].with_(error=None, error_message=None, frames=(), file=None),))
+        return report.with_(
+            failures=(
+                report.failures[0].with_(error=None, error_message=None, frames=(), file=None),
+            )
+        )
 
     world = World(files={"readme": ""}, run=opaque, facts=facts(base_sha=None))
     checkpoint = Recording()
@@ -811,7 +898,9 @@ async def test_cancellation_escapes_and_closes_every_workspace() -> None:
 
     class Waiting(MemoryCheckpoint):
         @override
-        async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+        async def step(
+            self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+        ) -> Value:
             async def slowly() -> Value:
                 value = await call()
                 reached.set()
@@ -850,7 +939,9 @@ async def test_a_file_that_could_not_be_collected_can_be_fixed() -> None:
     def collected(asked: Asked) -> TestReport:
         if asked.files[PATH] == MENDED:
             return a_run(outcomes(MENDED), targets=asked.targets)
-        return a_run({"tests/test_math.py": "ImportError: cannot import name 'add'"}, targets=asked.targets)
+        return a_run(
+            {"tests/test_math.py": "ImportError: cannot import name 'add'"}, targets=asked.targets
+        )
 
     stage = Stage(world=a_world(run=collected), fixers=(ScriptedFixer(lambda *_: [a_fix(MENDED)]),))
     context = await stage.play()
@@ -861,7 +952,9 @@ async def test_a_file_that_could_not_be_collected_can_be_fixed() -> None:
 
 
 @pytest.mark.parametrize("said", [SKIP, None])
-async def test_a_failing_test_that_only_disappears_in_another_order_is_not_fixed(said: str | None) -> None:
+async def test_a_failing_test_that_only_disappears_in_another_order_is_not_fixed(
+    said: str | None,
+) -> None:
     def shy(asked: Asked) -> TestReport:
         found = outcomes(asked.files[PATH])
         if asked.files[PATH] == MENDED and asked.order == "reversed":
@@ -870,7 +963,9 @@ async def test_a_failing_test_that_only_disappears_in_another_order_is_not_fixed
                 del found[ADD]
         return a_run(found, targets=asked.targets)
 
-    context = await Stage(world=a_world(run=shy), fixers=(ScriptedFixer(lambda *_: [a_fix(MENDED)]),)).play()
+    context = await Stage(
+        world=a_world(run=shy), fixers=(ScriptedFixer(lambda *_: [a_fix(MENDED)]),)
+    ).play()
     assert context.outcome is Outcome.NO_FIX
     assert "1 of 2 failures are still there" in context.reason
 
@@ -891,7 +986,9 @@ class Watching:
 async def test_a_mission_goes_through_the_states_that_there_are() -> None:
     watching = Watching()
     fixed = await Stage(progress=watching).play()
-    planning = dict.fromkeys(("analyze", "plan", "critique", "evaluate", "confidence", "decide"), MissionState.PLANNING)
+    planning = dict.fromkeys(
+        ("analyze", "plan", "critique", "evaluate", "confidence", "decide"), MissionState.PLANNING
+    )
     assert watching.states == {
         "triage": MissionState.PENDING,
         **planning,

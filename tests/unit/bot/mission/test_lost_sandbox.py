@@ -25,7 +25,9 @@ class Patient(MemoryCheckpoint):
     """Tries again at once what the engine tries again after a while."""
 
     @override
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
         try:
             return await super().step(name, returns, call)
         except SandboxError:
@@ -67,13 +69,17 @@ class Host:
 
 
 @pytest.mark.parametrize("error", [HostGone, SandboxDied])
-async def test_wherever_the_host_goes_away_the_mission_comes_to_the_same_end(error: type[SandboxError]) -> None:
+async def test_wherever_the_host_goes_away_the_mission_comes_to_the_same_end(
+    error: type[SandboxError],
+) -> None:
     without = Host(a_world(), 0, error)
     first = await Stage(world=without.world, door=without.open).play()
     assert first.outcome is Outcome.FIXED
     for at in range(1, without.runs + 1):
         host = Host(a_world(), at, error)
-        context = await Stage(world=host.world, door=host.open, checkpoint=Patient(through_json=True)).play()
+        context = await Stage(
+            world=host.world, door=host.open, checkpoint=Patient(through_json=True)
+        ).play()
         assert host.restarts == 1
         assert (at, context.outcome, context.reason) == (at, first.outcome, first.reason)
 

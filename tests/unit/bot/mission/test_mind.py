@@ -14,15 +14,15 @@ from bot.domain.model_error import ModelError
 from bot.domain.patch import Rung
 from bot.domain.verdict import ChangeReview, Thought
 from bot.llm.protocol.messages import CritiqueChange
-from bot.mission.by_model.analysis import Look, analyze_by_model
-from bot.mission.by_model.criticism import critique_by_model
-from bot.mission.by_model.deciding import decide_by_model
-from bot.mission.by_model.planning import plan_by_model
-from bot.mission.by_model.reasoning import assess_by_model, evaluate_by_model
-from bot.mission.by_model.review import review_by_model
-from bot.mission.critique import critique_plan
-from bot.mission.decide import decide_next_action
-from bot.mission.evaluate import assess_live, evaluate_reasoning
+from bot.mission.judging.analyze_by_model import Look, analyze_by_model
+from bot.mission.judging.critique import critique_plan
+from bot.mission.judging.critique_by_model import critique_by_model
+from bot.mission.judging.decide import decide_next_action
+from bot.mission.judging.decide_by_model import decide_by_model
+from bot.mission.judging.evaluate import assess_live, evaluate_reasoning
+from bot.mission.judging.evaluate_by_model import assess_by_model, evaluate_by_model
+from bot.mission.judging.plan_by_model import plan_by_model
+from bot.mission.judging.review_by_model import review_by_model
 from bot.mission.mind import Billed
 from tests.builders import (
     a_candidate,
@@ -43,7 +43,9 @@ WRITTEN = Question(stage="fix", prompt="fix")
 
 
 async def test_every_call_is_on_the_bill_once_whether_it_was_answered_or_not() -> None:
-    scripted = ScriptedMind({"critique_change": [SAYS["critique_change"], ModelTrouble.REFUSAL], "fix": "text"})
+    scripted = ScriptedMind(
+        {"critique_change": [SAYS["critique_change"], ModelTrouble.REFUSAL], "fix": "text"}
+    )
     mind = Billed(scripted, Budget(money_usd=1.0))
     await mind.ask(QUESTION, CritiqueChange)
     with pytest.raises(ModelError):
@@ -76,8 +78,13 @@ async def test_a_model_without_a_price_may_be_asked_while_there_is_money() -> No
     assert len(scripted.questions) == 5
 
 
-async def test_without_money_a_model_that_costs_nothing_may_be_asked_and_another_only_once() -> None:
-    free, dear = ScriptedMind({"fix": "text"}, cost_usd=0.0), ScriptedMind({"fix": "text"}, cost_usd=0.1)
+async def test_without_money_a_model_that_costs_nothing_may_be_asked_and_another_only_once() -> (
+    None
+):
+    free, dear = (
+        ScriptedMind({"fix": "text"}, cost_usd=0.0),
+        ScriptedMind({"fix": "text"}, cost_usd=0.1),
+    )
     for scripted, most in ((free, 3), (dear, 1)):
         mind = Billed(scripted, Budget(money_usd=0.0))
         for _ in range(3):
@@ -123,7 +130,9 @@ STAGES: dict[str, Callable[[Billed], Awaitable[Any]]] = {
         assess_live(Thought(reasoning="", confidence=0.5), DIAGNOSIS),
         lambda models, ours: assess_by_model(models, ours, DIAGNOSIS),
     ),
-    "plan": lambda mind: mind.or_rules(PLAN, lambda models, ours: plan_by_model(models, ours, CONTEXT, {Rung.SEARCH})),
+    "plan": lambda mind: mind.or_rules(
+        PLAN, lambda models, ours: plan_by_model(models, ours, CONTEXT, {Rung.SEARCH})
+    ),
     "critique": lambda mind: mind.or_rules(
         critique_plan(PLAN), lambda models, ours: critique_by_model(models, ours, PLAN, DIAGNOSIS)
     ),
@@ -132,10 +141,12 @@ STAGES: dict[str, Callable[[Billed], Awaitable[Any]]] = {
         lambda models, ours: evaluate_by_model(models, ours, DIAGNOSIS, PLAN, critique=CRITIQUE),
     ),
     "decide": lambda mind: mind.or_rules(
-        decide_next_action(CONTEXT), lambda models, ours: decide_by_model(models, ours, CONTEXT, retried=False)
+        decide_next_action(CONTEXT),
+        lambda models, ours: decide_by_model(models, ours, CONTEXT, retried=False),
     ),
     "review": lambda mind: mind.or_rules(
-        ChangeReview(by="rules"), lambda models, ours: review_by_model(models, ours, *LOOKED, context=CONTEXT)
+        ChangeReview(by="rules"),
+        lambda models, ours: review_by_model(models, ours, *LOOKED, context=CONTEXT),
     ),
 }
 

@@ -12,7 +12,7 @@ from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
 from bot.domain.diagnosis import Diagnosis, Suspect
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.model import ModelCall, ModelTrouble, Role
+from bot.domain.model import ModelCall, ModelTrouble, Passage, Role
 from bot.domain.patch import Candidate, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.request import Answer
@@ -21,7 +21,7 @@ from bot.ledger.calls import CallLedger
 from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
 from bot.llm.providers.mock import Mock
-from bot.mission.suspects import text_of
+from bot.mission.failures.suspects import read_text
 from bot.ports import Mind, Workspace
 from sandbox.errors import ChangeRejected
 from tests.builders import a_change, a_request
@@ -30,14 +30,28 @@ from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.unit.bot.mission.minded import JUDGING, SAYS, a_mind, but
-from tests.unit.bot.mission.world import ADDS, BROKEN, MENDED, PATH, Killed, Recording, Stage, a_fix, a_world
+from tests.unit.bot.mission.world import (
+    ADDS,
+    BROKEN,
+    MENDED,
+    PATH,
+    Killed,
+    Recording,
+    Stage,
+    a_fix,
+    a_world,
+)
 
 pytestmark = pytest.mark.anyio
 
 
 DOUBTS: dict[str, Any] = {
     "analyze_failure": {"cause": "no idea", "reasoning": "none", "confidence": 0.0, "suspects": []},
-    "assess_live": {"should_continue": False, "should_deepen": False, "confidence_adjustment": -1.0},
+    "assess_live": {
+        "should_continue": False,
+        "should_deepen": False,
+        "confidence_adjustment": -1.0,
+    },
     **but("plan_task", confidence=0.0),
     "critique_plan": {"overall": 0.0, "safety": 0.0, "recommendation": "reject"},
     "evaluate_reasoning": {
@@ -68,8 +82,16 @@ def always(*proposals: Any, rung: Rung = Rung.SEARCH) -> ScriptedFixer:
 def who(context: MissionContext) -> dict[str, str]:
     """Who spoke in the first iteration."""
     first = context.iterations[0]
-    said = {"analyze": first.diagnosis, "plan": first.plan, "critique": first.critique, "meta": first.meta}
-    return {name: value.by if value else "nobody" for name, value in {**said, "decide": first.next_action}.items()}
+    said = {
+        "analyze": first.diagnosis,
+        "plan": first.plan,
+        "critique": first.critique,
+        "meta": first.meta,
+    }
+    return {
+        name: value.by if value else "nobody"
+        for name, value in {**said, "decide": first.next_action}.items()
+    }
 
 
 # --- who speaks -----------------------------------------------------------------------------------
@@ -112,7 +134,9 @@ async def test_a_model_for_fixes_only_judges_nothing() -> None:
     assert not mind.questions
 
 
-@pytest.mark.parametrize("trouble", [ModelTrouble.UNREADABLE, ModelTrouble.REFUSAL, ModelTrouble.TOO_LARGE])
+@pytest.mark.parametrize(
+    "trouble", [ModelTrouble.UNREADABLE, ModelTrouble.REFUSAL, ModelTrouble.TOO_LARGE]
+)
 async def test_a_model_without_a_usable_answer_leaves_every_stage_to_the_rules(
     trouble: ModelTrouble, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -181,7 +205,8 @@ async def test_no_word_of_a_model_calls_anything_fixed() -> None:
 async def test_a_model_adds_criteria_that_decide_nothing_and_changes_none() -> None:
     rules = (await one_bug(None).play()).acceptance_criteria
     update = but(
-        "next_action", updated_acceptance_criteria=[{"id": "AC-1", "description": "mul works", "critical": True}]
+        "next_action",
+        updated_acceptance_criteria=[{"id": "AC-1", "description": "mul works", "critical": True}],
     )
     context = await one_bug(a_mind(update)).play()
     assert context.outcome is Outcome.FIXED
@@ -207,7 +232,9 @@ async def test_a_model_suspects_only_lines_of_files_that_may_be_edited() -> None
     context = await one_bug(a_mind(but("analyze_failure", suspects=suspects))).play()
     diagnosis = context.iterations[0].diagnosis
     assert diagnosis is not None
-    assert {(s.file, s.line) for s in diagnosis.suspects if "named by a model" in s.reason} == {(PATH, 6)}
+    assert {(s.file, s.line) for s in diagnosis.suspects if "named by a model" in s.reason} == {
+        (PATH, 6)
+    }
     assert {s.file for s in diagnosis.suspects} == {PATH}
 
 
@@ -226,7 +253,12 @@ async def test_what_the_rules_find_wrong_with_a_models_plan_stays_in_its_critiqu
     assert first.replanned
     assert first.plan is not None
     assert first.plan.refined
-    assert [question.stage for question in mind.questions][2:6] == ["plan", "critique", "evaluate", "replan"]
+    assert [question.stage for question in mind.questions][2:6] == [
+        "plan",
+        "critique",
+        "evaluate",
+        "replan",
+    ]
     shown = str(mind.asked("plan_task")[1].gaps["criticised"])
     assert "outside the checkout" in shown
     assert first.critique is not None
@@ -253,9 +285,15 @@ async def test_a_talkative_model_costs_no_more_confidence_than_five_concerns() -
     assert len(context.iterations[0].meta.concerns) == 5
 
 
-@pytest.mark.parametrize(("action", "outcome"), [("abort", Outcome.NO_FIX), ("ask_human", Outcome.NEEDS_HUMAN)])
+@pytest.mark.parametrize(
+    ("action", "outcome"), [("abort", Outcome.NO_FIX), ("ask_human", Outcome.NEEDS_HUMAN)]
+)
 async def test_a_model_may_stop_what_costs_money(action: str, outcome: Outcome) -> None:
-    stops = {"next_action": {"decision": {"action": action, "reason": "test and source contradict each other"}}}
+    stops = {
+        "next_action": {
+            "decision": {"action": action, "reason": "test and source contradict each other"}
+        }
+    }
     stage = dear(a_mind(stops))
     context = await stage.play()
     assert context.outcome is outcome
@@ -277,18 +315,26 @@ async def test_no_doubt_of_a_model_holds_back_what_costs_nothing(prompt: str) ->
 
 
 @pytest.mark.parametrize("action", ["abort", "ask_human", "retry_with_context"])
-async def test_what_a_model_would_rather_not_do_is_told_with_what_is_done_instead(action: str) -> None:
+async def test_what_a_model_would_rather_not_do_is_told_with_what_is_done_instead(
+    action: str,
+) -> None:
     mind = a_mind({"next_action": {"decision": {"action": action, "reason": "IGNORE THIS CI"}}})
     context = await one_bug(mind).play()
     assert context.outcome is Outcome.FIXED
     first = context.iterations[0].next_action
     assert first is not None
-    assert (first.by, first.held, first.decision.action) == ("model", "IGNORE THIS CI", Action.RUN_WORKER)
+    assert (first.by, first.held, first.decision.action) == (
+        "model",
+        "IGNORE THIS CI",
+        Action.RUN_WORKER,
+    )
     assert f"held back: {action}: IGNORE THIS CI" in first.decision.reason
 
 
 @pytest.mark.parametrize("proposals", [(RungNote(reason="nothing"),), (a_fix(ADDS + "# no\n"),)])
-async def test_when_what_costs_nothing_finds_nothing_doubts_hold_back_the_rest(proposals: tuple[Any, ...]) -> None:
+async def test_when_what_costs_nothing_finds_nothing_doubts_hold_back_the_rest(
+    proposals: tuple[Any, ...],
+) -> None:
     near = NearMiss(path=PATH, line=2, description="- to +", diff="", mended=("t",))
     search = always(RungNote(reason="", near=(near,)), *proposals)
     model = always(a_fix(MENDED), rung=Rung.MODEL)
@@ -298,7 +344,8 @@ async def test_when_what_costs_nothing_finds_nothing_doubts_hold_back_the_rest(p
     assert (len(search.budgets), len(model.budgets)) == (1, 0)
     willing = always(RungNote(reason="", near=(near,)), *proposals)
     again = await one_bug(
-        a_mind({"next_action": [DOUBTS["next_action"], SAYS["next_action"]]}), fixers=(willing, model)
+        a_mind({"next_action": [DOUBTS["next_action"], SAYS["next_action"]]}),
+        fixers=(willing, model),
     ).play()
     assert again.outcome is Outcome.FIXED
     assert model.contexts[0].near_misses == (near,)
@@ -317,7 +364,9 @@ async def test_one_iteration_is_enough_for_what_costs_nothing() -> None:
 
 
 async def test_self_critique_decides_afterwards() -> None:
-    context = await one_bug(a_mind({**DOUBTS, "critique_change": {"score": 0.0, "justification": "no"}})).play()
+    context = await one_bug(
+        a_mind({**DOUBTS, "critique_change": {"score": 0.0, "justification": "no"}})
+    ).play()
     assert context.outcome is not Outcome.FIXED
     verification = context.iterations[0].verification
     assert verification is not None
@@ -338,14 +387,19 @@ async def test_a_file_too_large_to_read_is_none_that_a_model_can_end_a_mission_w
         async def read_file(self, path: str) -> str | None:
             raise ChangeRejected(f"{path} is too large")
 
-    assert await text_of(PATH, Huge({PATH: "x"})) == ""
+    assert await read_text(PATH, Huge({PATH: "x"})) == ""
 
 
 # --- thinking -------------------------------------------------------------------------------------
 
 
 async def test_deepen_adds_passes_up_to_three_and_hands_on_what_was_said() -> None:
-    deeper = {"should_continue": True, "should_deepen": True, "confidence_adjustment": -1.0, "feedback": "look at even"}
+    deeper = {
+        "should_continue": True,
+        "should_deepen": True,
+        "confidence_adjustment": -1.0,
+        "feedback": "look at even",
+    }
     mind = a_mind({"assess_live": deeper})
     context = await one_bug(mind).play()
     assert len(mind.asked("analyze_failure")) == len(mind.asked("assess_live")) == 3
@@ -374,9 +428,15 @@ async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_fo
     assert len(mind.asked("analyze_failure")) == 1 + passes
     second = mind.asked("analyze_failure")[1].gaps
     assert "show me the tests" in str(second["feedback"])
-    asked_for = {p.origin: p.text for p in second["sources"] if not isinstance(p, str) and p.label == "asked for"}  # type: ignore[union-attr]
+    asked_for = {
+        p.origin: p.text
+        for p in second["sources"]
+        if isinstance(p, Passage) and p.label == "asked for"
+    }
     assert "def test_add" in asked_for["tests/test_math.py"]
-    assert asked_for["/etc/passwd"] == asked_for["../secret"] == "(no such text file in the checkout)"
+    assert (
+        asked_for["/etc/passwd"] == asked_for["../secret"] == "(no such text file in the checkout)"
+    )
 
 
 async def test_numbers_alone_lead_to_another_look_too() -> None:
@@ -401,7 +461,9 @@ async def test_a_green_change_below_the_threshold_is_refused_and_the_next_one_tr
 
 async def test_a_change_that_nobody_would_merge_is_no_fix_and_says_why() -> None:
     bad = {"score": 0.4, "justification": "special-cases the test"}
-    context = await one_bug(a_mind({"critique_change": bad}), fixers=(always(a_fix(MENDED)),)).play()
+    context = await one_bug(
+        a_mind({"critique_change": bad}), fixers=(always(a_fix(MENDED)),)
+    ).play()
     assert context.outcome is Outcome.NO_FIX
     assert context.fix is None
     assert "refused by self-critique (0.40, below 0.70): special-cases the test" in context.reason
@@ -413,7 +475,12 @@ async def test_a_change_that_nobody_would_merge_is_no_fix_and_says_why() -> None
 
 @pytest.mark.parametrize(
     ("score", "threshold", "outcome"),
-    [(0.7, 0.7, Outcome.FIXED), (0.69, 0.7, Outcome.NO_FIX), (0.0, 0.0, Outcome.FIXED), (None, 0.7, Outcome.FIXED)],
+    [
+        (0.7, 0.7, Outcome.FIXED),
+        (0.69, 0.7, Outcome.NO_FIX),
+        (0.0, 0.0, Outcome.FIXED),
+        (None, 0.7, Outcome.FIXED),
+    ],
 )
 async def test_the_threshold_decides_and_an_unknown_score_refuses_nothing(
     score: float | None, threshold: float, outcome: Outcome
@@ -446,7 +513,10 @@ async def test_a_critical_criterion_that_a_model_calls_false_blocks_fixed(
 ) -> None:
     said = {
         **but("plan_task", acceptance_criteria=[{**OWN, **planned}]),
-        **but("next_action", updated_acceptance_criteria=[{"description": OWN["description"], "passed": decided}]),
+        **but(
+            "next_action",
+            updated_acceptance_criteria=[{"description": OWN["description"], "passed": decided}],
+        ),
         **but("critique_change", updated_acceptance_criteria=[{**OWN, "passed": reviewed}]),
     }
     context = await one_bug(a_mind(said), fixers=(always(a_fix(MENDED)),)).play()
@@ -463,7 +533,10 @@ async def test_a_critical_criterion_that_a_model_calls_false_blocks_fixed(
 
 async def test_a_model_speaks_of_its_criterion_by_the_id_it_gave() -> None:
     said = {
-        **but("plan_task", acceptance_criteria=[{**OWN, "id": "speed"}, {"id": "speed", "description": "b"}]),
+        **but(
+            "plan_task",
+            acceptance_criteria=[{**OWN, "id": "speed"}, {"id": "speed", "description": "b"}],
+        ),
         **but("next_action", updated_acceptance_criteria=[{"id": "speed", "passed": False}]),
     }
     context = await one_bug(a_mind(said), fixers=(always(a_fix(MENDED)),)).play()
@@ -538,13 +611,17 @@ async def test_a_killed_mission_resumes_with_the_same_calls_and_asks_nothing_twi
 
 async def test_a_resumed_mission_knows_that_a_server_is_away() -> None:
     away = dict.fromkeys(SAYS, ModelTrouble.TIMEOUT)
-    expected = await one_bug(a_mind(away), checkpoint=Recording(), clock=FixedClock(step=0.25)).play()
+    expected = await one_bug(
+        a_mind(away), checkpoint=Recording(), clock=FixedClock(step=0.25)
+    ).play()
     checkpoint, mind = Recording(), a_mind(away)
     checkpoint.dies_after = "iteration-1/plan"
     with pytest.raises(Killed):
         await one_bug(mind, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
     checkpoint.dies_after = None
-    assert await one_bug(mind, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play() == expected
+    assert (
+        await one_bug(mind, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play() == expected
+    )
     assert len(mind.questions) == 2
 
 
@@ -572,7 +649,9 @@ async def test_near_misses_and_suspects_of_the_climb_before_are_handed_to_the_ru
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(None, 300.0), (7.0, 7.0)])
-async def test_a_model_has_time_of_its_own_unless_somebody_says_how_long(asked: float | None, seconds: float) -> None:
+async def test_a_model_has_time_of_its_own_unless_somebody_says_how_long(
+    asked: float | None, seconds: float
+) -> None:
     fixer = always(a_fix(MENDED))
     await one_bug(None, fixers=(fixer,)).play(time_limit_s=asked)
     assert fixer.budgets[0].model_time_limit_s == seconds
@@ -605,7 +684,9 @@ async def test_a_higher_rung_that_has_nothing_says_what_was_refused_before() -> 
 
 async def test_after_a_part_is_mended_the_climb_begins_at_the_bottom_again() -> None:
     part = ScriptedFixer(
-        lambda files, _: [a_fix(files[PATH].replace("a - b", "a + b", 1))] if files[PATH] == BROKEN else []
+        lambda files, _: (
+            [a_fix(files[PATH].replace("a - b", "a + b", 1))] if files[PATH] == BROKEN else []
+        )
     )
     rest = ScriptedFixer(lambda files, _: [a_fix(files[PATH].replace("== 1", "== 0"))], Rung.MODEL)
     context = await Stage(fixers=(part, rest)).play()
@@ -617,7 +698,11 @@ async def test_who_tries_and_takes_back_stands_on_what_was_mended_before() -> No
     class Trying(ScriptedFixer):
         @override
         async def propose(
-            self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+            self,
+            context: MissionContext,
+            diagnosis: Diagnosis,
+            workspace: Workspace,
+            budget: FixBudget,
         ) -> AsyncIterator[Candidate | RungNote]:
             await workspace.apply_changes((a_change(PATH, "x = 1\n"),))
             await workspace.revert()
@@ -625,7 +710,9 @@ async def test_who_tries_and_takes_back_stands_on_what_was_mended_before() -> No
                 yield proposal
 
     part = ScriptedFixer(
-        lambda files, _: [a_fix(files[PATH].replace("a - b", "a + b", 1))] if files[PATH] == BROKEN else []
+        lambda files, _: (
+            [a_fix(files[PATH].replace("a - b", "a + b", 1))] if files[PATH] == BROKEN else []
+        )
     )
     rest = Trying(lambda files, _: [a_fix(files[PATH].replace("== 1", "== 0"))], Rung.MODEL)
     context = await Stage(fixers=(part, rest)).play()
@@ -635,19 +722,25 @@ async def test_who_tries_and_takes_back_stands_on_what_was_mended_before() -> No
 # --- all of it together ---------------------------------------------------------------------------
 
 
-async def test_the_mock_goes_through_prompts_protocol_ledger_and_every_stage(tmp_path: Path) -> None:
+async def test_the_mock_goes_through_prompts_protocol_ledger_and_every_stage(
+    tmp_path: Path,
+) -> None:
     ledger = CallLedger(a_database(tmp_path))
     minds = ModelMinds({Role.JUDGE: Mock()}, ledger, Prices(), ModelLimits(), clock=FixedClock())
     context = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
     assert context.outcome is Outcome.FIXED, context.reason
     assert set(who(context).values()) == {"model"}
     assert {call.trouble for call in context.calls} == {None}
-    assert [(c.description, c.type.value, c.critical, c.passed) for c in context.acceptance_criteria][-1] == (
+    assert [
+        (c.description, c.type.value, c.critical, c.passed) for c in context.acceptance_criteria
+    ][-1] == (
         "Mock AC 1",
         "mock",
         True,
         True,
     )
     again = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
-    assert {call.remembered for call in again.calls} == {True}, "what was paid for once is not asked again"
+    assert {call.remembered for call in again.calls} == {True}, (
+        "what was paid for once is not asked again"
+    )
     assert again.outcome is Outcome.FIXED

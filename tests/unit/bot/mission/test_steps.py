@@ -13,7 +13,7 @@ from bot.domain.mission import Budget, Outcome
 from bot.domain.model import Spend
 from bot.errors import BudgetSpent, GitHubError, MetaAgentError, RateLimited, Superseded
 from bot.mission.mind import Billed
-from bot.mission.steps import Done, Ended, Steps, trouble_of
+from bot.mission.steps import Ended, StepResult, Steps, classify_error
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import (
     ChangeRejected,
@@ -59,7 +59,9 @@ class Patient(MemoryCheckpoint):
     """Tries a step again when GitHub turns it away, as the engine does."""
 
     @override
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
         try:
             return await super().step(name, returns, call)
         except (GitHubError, SandboxError):
@@ -76,7 +78,10 @@ async def test_what_github_may_grant_later_is_left_to_the_checkpoint() -> None:
             raise answer
         return answer
 
-    assert await Steps("m-1", Patient(through_json=True), FixedClock()).run("one", SourceDiff, limited) == VALUE
+    assert (
+        await Steps("m-1", Patient(through_json=True), FixedClock()).run("one", SourceDiff, limited)
+        == VALUE
+    )
 
 
 @pytest.mark.anyio
@@ -103,10 +108,10 @@ async def test_a_step_whose_sandbox_went_away_is_left_to_the_checkpoint_and_has_
 
 
 def test_people_are_told_whose_fault_a_host_is_that_does_not_come_back() -> None:
-    trouble = trouble_of(HostGone("Docker does not answer.", "Start it."), "m-1:one")
+    trouble = classify_error(HostGone("Docker does not answer.", "Start it."), "m-1:one")
     assert trouble.outcome is Outcome.ERROR
     assert trouble.reason == "Docker does not answer: not the fault of this repository"
-    assert trouble.advice.startswith("Start it; whoever runs MetaAgent")
+    assert trouble.advice.startswith("Start it; the operator of MetaAgent")
     assert "Re-run the check" in trouble.advice
 
 
@@ -117,11 +122,11 @@ def test_at_a_terminal_the_outcome_is_told_once_with_the_next_step(
     error: SandboxError, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("WARNING")
-    trouble = trouble_of(error, "local:1:one", at_terminal=True)
+    trouble = classify_error(error, "local:1:one", at_terminal=True)
     assert caplog.records == []
     assert "whoever" not in trouble.advice
     assert not isinstance(error, HostGone) or "run the same command again" in trouble.advice
-    trouble_of(error, "m-1:one")
+    classify_error(error, "m-1:one")
     assert len(caplog.records) == 1, "a service's log has it"
 
 
@@ -158,19 +163,21 @@ async def test_an_unexpected_exception_is_not_hidden() -> None:
     ],
 )
 def test_every_error_has_an_outcome(error: SandboxError | MetaAgentError, outcome: Outcome) -> None:
-    assert trouble_of(error, "here").outcome is outcome
+    assert classify_error(error, "here").outcome is outcome
 
 
 def test_the_end_of_a_failed_set_up_is_in_the_advice() -> None:
-    trouble = trouble_of(SetupFailed("x", "pin it", log="first\n" + "y" * 5000 + "last"), "here")
+    trouble = classify_error(
+        SetupFailed("x", "pin it", log="first\n" + "y" * 5000 + "last"), "here"
+    )
     assert trouble.advice.startswith("pin it")
     assert trouble.advice.endswith("last")
     assert len(trouble.advice) < 1600
 
 
 def test_a_remembered_step_survives_json() -> None:
-    done = Done[SourceDiff](value=VALUE, seconds=1.5)
-    assert Done[SourceDiff].model_validate_json(done.model_dump_json()) == done
+    done = StepResult[SourceDiff](value=VALUE, seconds=1.5)
+    assert StepResult[SourceDiff].model_validate_json(done.model_dump_json()) == done
 
 
 class Metered:
@@ -229,7 +236,9 @@ async def test_a_time_limit_of_the_step_s_own_is_not_the_mission_s() -> None:
 async def test_the_meter_is_asked_before_every_step_and_what_it_refuses_is_the_outcome() -> None:
     clock = FixedClock(step=0.5)
     steps = limited(60.0, clock)
-    steps.meter = meter = Metered(clock, Grant(seconds=60.0, limit="all"), Grant(seconds=0.02, limit="the day's time"))
+    steps.meter = meter = Metered(
+        clock, Grant(seconds=60.0, limit="all"), Grant(seconds=0.02, limit="the day's time")
+    )
     await steps.run("one", SourceDiff, value)
 
     async def slow() -> SourceDiff:

@@ -16,7 +16,9 @@ FILES = {"a.py": "one two", "b.py": "three"}
 
 
 def replace(path: str, content: str, search_for: str | None = None) -> FileChange:
-    return FileChange(action=ChangeAction.REPLACE, path=path, content=content, search_for=search_for)
+    return FileChange(
+        action=ChangeAction.REPLACE, path=path, content=content, search_for=search_for
+    )
 
 
 def result(*sets: tuple[FileChange, ...]) -> dict[str, bytes] | None:
@@ -39,7 +41,9 @@ def test_two_whole_contents_of_one_file_become_one() -> None:
 
 
 def test_a_search_in_a_whole_content_becomes_a_whole_content() -> None:
-    assert compose((replace("a.py", "x y"),), (replace("a.py", "z", "y"),)) == (replace("a.py", "x z"),)
+    assert compose((replace("a.py", "x y"),), (replace("a.py", "z", "y"),)) == (
+        replace("a.py", "x z"),
+    )
 
 
 def test_a_created_file_stays_created() -> None:
@@ -52,15 +56,23 @@ WORDS = st.sampled_from(["one", "two", "three", "x one", ""])
 CHANGES = st.one_of(
     st.builds(replace, PATHS, WORDS),
     st.builds(replace, PATHS, WORDS, WORDS),
-    st.builds(lambda path, text: FileChange(action=ChangeAction.CREATE, path=path, content=text), PATHS, WORDS),
+    st.builds(
+        lambda path, text: FileChange(action=ChangeAction.CREATE, path=path, content=text),
+        PATHS,
+        WORDS,
+    ),
     st.builds(lambda path: FileChange(action=ChangeAction.DELETE, path=path), PATHS),
-    st.builds(lambda path, to: FileChange(action=ChangeAction.RENAME, path=path, content=to), PATHS, PATHS),
+    st.builds(
+        lambda path, to: FileChange(action=ChangeAction.RENAME, path=path, content=to), PATHS, PATHS
+    ),
 )
 SETS = st.lists(CHANGES, max_size=3).map(tuple)
 
 
 @given(first=SETS, second=SETS)
-def test_a_composition_does_what_both_do(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> None:
+def test_a_composition_does_what_both_do(
+    first: tuple[FileChange, ...], second: tuple[FileChange, ...]
+) -> None:
     apart = result(first, second)
     if apart is not None:
         assert result(compose(first, second)) == apart

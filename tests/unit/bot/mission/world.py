@@ -11,7 +11,7 @@ from bot.domain.patch import Candidate, RungNote
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.mission.loop import MissionPorts, run_mission
 from bot.ports import Checkpoint, Mind, OpenWorkspace, Progress
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.types import Checkout, GitSource, LogReading, TestReport
 from tests.builders import BASE, HEAD, a_candidate, a_change, a_request
@@ -24,9 +24,7 @@ ADD = "tests/test_math.py::test_add"
 EVEN = "tests/test_math.py::test_even"
 SUB = "tests/test_math.py::test_sub"
 PATH = "calc.py"
-BROKEN = (
-    "def add(a, b):\n    return a - b\n\n\ndef even(n):\n    return n % 2 == 1\n\n\ndef sub(a, b):\n    return a - b\n"
-)
+BROKEN = "def add(a, b):\n    return a - b\n\n\ndef even(n):\n    return n % 2 == 1\n\n\ndef sub(a, b):\n    return a - b\n"
 ADDS = BROKEN.replace("a - b", "a + b", 1)
 EVENS = BROKEN.replace("== 1", "== 0")
 MENDED = ADDS.replace("== 1", "== 0")
@@ -40,7 +38,9 @@ def outcomes(source: str) -> dict[str, str]:
         if "def add(a, b):\n    return a + b" in source
         else "AssertionError: assert -1 == 3\n + where -1 = add(1, 2)",
         EVEN: "" if "== 0" in source else "AssertionError: assert False\n + where False = even(2)",
-        SUB: "" if "def sub(a, b):\n    return a - b" in source else "AssertionError: assert 3 == -1",
+        SUB: ""
+        if "def sub(a, b):\n    return a - b" in source
+        else "AssertionError: assert 3 == -1",
     }
 
 
@@ -58,10 +58,14 @@ def a_world(source: str = BROKEN, base: str | None = MENDED, **changes: Any) -> 
 
 def a_fix(content: str, **changes: Any) -> Candidate:
     """The whole new content of calc.py."""
-    return a_candidate(**{"id": f"c-{hash(content) % 1000}", "changes": (a_change(PATH, content),), **changes})
+    return a_candidate(
+        **{"id": f"c-{hash(content) % 1000}", "changes": (a_change(PATH, content),), **changes}
+    )
 
 
-def one_step_at_a_time(files: dict[str, str], context: MissionContext) -> list[Candidate | RungNote]:
+def one_step_at_a_time(
+    files: dict[str, str], context: MissionContext
+) -> list[Candidate | RungNote]:
     """Mends the first bug that is still there."""
     source = files[PATH]
     if "return a + b" not in source:
@@ -76,7 +80,9 @@ class Stage:
     """Everything around one mission."""
 
     world: World = field(default_factory=a_world)
-    fixers: tuple[ScriptedFixer, ...] = field(default_factory=lambda: (ScriptedFixer(one_step_at_a_time),))
+    fixers: tuple[ScriptedFixer, ...] = field(
+        default_factory=lambda: (ScriptedFixer(one_step_at_a_time),)
+    )
     recall: KnownLessons = field(default_factory=KnownLessons)
     checkpoint: Checkpoint = field(default_factory=lambda: MemoryCheckpoint(through_json=True))
     clock: FixedClock = field(default_factory=FixedClock)
@@ -105,13 +111,17 @@ class Stage:
     ) -> MissionContext:
         """Run the mission."""
         where = checkout or CHECKOUT
-        context = await run_mission(a_request(**request), self.policy, where, self.ports, ci_log=ci_log)
+        context = await run_mission(
+            a_request(**request), self.policy, where, self.ports, ci_log=ci_log
+        )
         assert self.world.open_now == 0, "every workspace is closed"
         assert context.outcome is not None
         return context
 
 
-CHECKOUT = Checkout(source=GitSource(url="https://git.example/r", sha=HEAD, base_sha=BASE, repository_id="42"))
+CHECKOUT = Checkout(
+    source=GitSource(url="https://git.example/r", sha=HEAD, base_sha=BASE, repository_id="42")
+)
 
 
 class Killed(Exception):
@@ -126,7 +136,9 @@ class Recording:
         self.ran: list[str] = []
         self.dies_after: str | None = None
 
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
         if name not in self.kept:
             self.ran.append(name)
             self.kept[name] = (await call()).model_dump_json()

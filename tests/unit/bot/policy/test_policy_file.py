@@ -46,7 +46,7 @@ test_command: pytest -q
 setup:
   - make deps
 python: "3.11"
-time_limit_s: 30
+time_limit: 30
 flaky_reruns: 5
 dependencies: never
 paths_allowed: [src/**]
@@ -90,7 +90,7 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
         test_command="pytest -q",
         setup=("make deps",),
         python="3.11",
-        time_limit_s=30.0,
+        time_limit=30.0,
         flaky_reruns=5,
         dependencies="never",
         paths_allowed=("src/**",),
@@ -152,13 +152,20 @@ def test_a_pyproject_is_read_in_its_table_and_told_by_line() -> None:
     assert (policy.rungs, policy.limits.attempts, policy.deliver[0].deliver) == ((), 0, "report")
 
 
-@pytest.mark.parametrize("content", [b"[project]\nname = 'x'\n", b"[project\n", b"tool = 1\nx = 'metaagent'\n"])
+@pytest.mark.parametrize(
+    "content", [b"[project]\nname = 'x'\n", b"[project\n", b"tool = 1\nx = 'metaagent'\n"]
+)
 def test_a_pyproject_that_says_nothing_of_us_says_nothing(content: bytes) -> None:
     assert read_policy(content, "pyproject.toml") == RepositoryPolicy()
 
 
 @pytest.mark.parametrize(
-    "content", [b"[tool.metaagent]\nenabled = \n", b"[tool]\nmetaagent = 1\n", b"tool.metaagent.x = 1\n" * 20_000]
+    "content",
+    [
+        b"[tool.metaagent]\nenabled = \n",
+        b"[tool]\nmetaagent = 1\n",
+        b"tool.metaagent.x = 1\n" * 20_000,
+    ],
 )
 def test_a_pyproject_that_names_us_and_cannot_be_read_allows_nothing(content: bytes) -> None:
     assert not read_policy(content, "pyproject.toml").enabled
@@ -179,7 +186,10 @@ LONG: dict[str, tuple[bytes, bool]] = {
     "a deep key with quotes": (b'"\\"".' + DEEP + b"'\"' = 1\n", False),
     "a deep key behind a long word": (b'x = ["""\n"""", {' + DEEP + b"a = 1}]\n", False),
     "a deep key behind a long plain word": (b"x = ['''\n'''', {" + DEEP + b"a = 1}]\n", False),
-    "a deep key over many lines of another kind": (('a."\u2028".' * 25_000).encode() + b"a = 1\n", False),
+    "a deep key over many lines of another kind": (
+        ('a."\u2028".' * 25_000).encode() + b"a = 1\n",
+        False,
+    ),
     "a quote without an end": (b'"' + b'\\"' * 100_000 + b"\n", False),
     "quotes without ends": (b'"""' + b'"\\' * 100_000 + b"\n", False),
 }
@@ -215,7 +225,9 @@ def test_unknown_keys_are_named_by_line_and_the_rest_is_kept() -> None:
         ("trigger: {checks: false}", "triggers.checks", False),
     ],
 )
-def test_a_misspelt_restriction_counts_as_the_strictest(line: str, key: str, counts: object) -> None:
+def test_a_misspelt_restriction_counts_as_the_strictest(
+    line: str, key: str, counts: object
+) -> None:
     policy = read_policy(line.encode())
     assert value_of(policy, key) == counts
     (problem,) = policy.problems
@@ -227,7 +239,9 @@ def test_a_misspelt_key_beside_the_right_one_changes_nothing() -> None:
     assert read_policy(b"enabled: true\nenable: false\n").enabled
 
 
-@pytest.mark.parametrize("line", ["test_command: [pytest]", "setup: pip install x", "python: 3.11", "labels: [1]"])
+@pytest.mark.parametrize(
+    "line", ["test_command: [pytest]", "setup: pip install x", "python: 3.11", "labels: [1]"]
+)
 def test_a_wrong_value_of_a_key_that_restricts_nothing_counts_as_not_set(line: str) -> None:
     policy = read_policy(f"{line}\ndraft: true\n".encode())
     (problem,) = policy.problems
@@ -237,7 +251,8 @@ def test_a_wrong_value_of_a_key_that_restricts_nothing_counts_as_not_set(line: s
 
 @pytest.mark.parametrize("key", STRICTEST)
 @pytest.mark.parametrize(
-    "value", ["[[1]]", "!!python/object:os.x {}", "2001-01-01", "1e999", "{?: 1}", "-7", "9" * 5_000]
+    "value",
+    ["[[1]]", "!!python/object:os.x {}", "2001-01-01", "1e999", "{?: 1}", "-7", "9" * 5_000],
 )
 def test_a_wrong_value_of_a_restriction_counts_as_the_strictest(key: str, value: str) -> None:
     group, dot, name = key.partition(".")
@@ -251,18 +266,21 @@ def test_what_is_set_twice_counts_as_the_strictest() -> None:
     policy = read_policy(b"draft: false\nenabled: true\nenabled: true\n")
     assert not policy.enabled
     assert policy.problems == (
-        f"{POLICY_PATH}:3: `enabled`: it is set twice, first in line 2; until it is mended, the strictest counts",
+        f"{POLICY_PATH}:3: `enabled`: it is set twice, first in line 2; the strictest value applies until this is corrected",
     )
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_that_is_none_is_strict_in_all_its_keys(group: str) -> None:
     policy = read_policy(f"{group}: nonsense\n".encode())
-    assert all(value_of(policy, key) == value for key, value in STRICTEST.items() if key.startswith(group))
+    assert all(
+        value_of(policy, key) == value for key, value in STRICTEST.items() if key.startswith(group)
+    )
 
 
 @pytest.mark.parametrize(
-    "rule", ["deliver: shove", "rungs: [0]", "{deliver: push, path: src}", "{deliver: push, paths: [1]}"]
+    "rule",
+    ["deliver: shove", "rungs: [0]", "{deliver: push, path: src}", "{deliver: push, paths: [1]}"],
 )
 def test_one_wrong_rule_leaves_words_only(rule: str) -> None:
     policy = read_policy(f"deliver:\n- {rule}\n- deliver: push\n".encode())
@@ -285,7 +303,9 @@ def test_one_wrong_rule_leaves_words_only(rule: str) -> None:
         (b"a: \x00", 1),
     ],
 )
-def test_a_file_that_cannot_be_read_allows_nothing_and_says_where(content: bytes, line: int) -> None:
+def test_a_file_that_cannot_be_read_allows_nothing_and_says_where(
+    content: bytes, line: int
+) -> None:
     policy = read_policy(content)
     # Words are still allowed, or nobody would learn of it.
     assert {key: value_of(policy, key) for key in STRICTEST} == {**STRICTEST, "mode": "active"}
@@ -294,7 +314,9 @@ def test_a_file_that_cannot_be_read_allows_nothing_and_says_where(content: bytes
 
 
 def test_what_somebody_wrote_is_shown_short_and_harmless() -> None:
-    (problem,) = read_policy(b'test_command: ["`@everyone` \\u202e\\n' + b"x" * 500 + b'"]').problems
+    (problem,) = read_policy(
+        b'test_command: ["`@everyone` \\u202e\\n' + b"x" * 500 + b'"]'
+    ).problems
     assert "`@everyone`" not in problem
     assert "\u202e" not in problem
     assert len(problem) < 200
@@ -308,12 +330,16 @@ def test_no_content_ever_raises(content: bytes) -> None:
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
 
-@given(st.dictionaries(st.sampled_from([*RepositoryPolicy.model_fields, "rung"]), VALUES, max_size=4))
+@given(
+    st.dictionaries(st.sampled_from([*RepositoryPolicy.model_fields, "rung"]), VALUES, max_size=4)
+)
 def test_a_value_is_taken_as_it_is_or_named(document: dict[str, Any]) -> None:
     policy = read_policy(yaml.safe_dump(document).encode())
     for key, value in document.items():
@@ -321,12 +347,16 @@ def test_a_value_is_taken_as_it_is_or_named(document: dict[str, Any]) -> None:
             assert json.loads(policy.model_dump_json())[key] == value or key == "deliver"
 
 
-def test_the_policy_of_a_folder_is_read_from_its_file_and_never_through_a_link(tmp_path: Path) -> None:
+def test_the_policy_of_a_folder_is_read_from_its_file_and_never_through_a_link(
+    tmp_path: Path,
+) -> None:
     assert read_folder_policy(tmp_path) == RepositoryPolicy()
     file = tmp_path / POLICY_PATH
     file.parent.mkdir()
     file.write_text("test_command: make check\nrungs: [0]\n")
-    assert told(read_folder_policy(tmp_path)) == RepositoryPolicy(test_command="make check", rungs=(0,))
+    assert told(read_folder_policy(tmp_path)) == RepositoryPolicy(
+        test_command="make check", rungs=(0,)
+    )
     file.rename(tmp_path / "elsewhere.yml")
     file.symlink_to(tmp_path / "elsewhere.yml")
     assert read_folder_policy(tmp_path) == RepositoryPolicy()
@@ -338,7 +368,9 @@ def test_the_policy_of_a_folder_is_read_from_its_file_and_never_through_a_link(t
 def test_a_folder_that_cannot_be_looked_into_allows_nothing(tmp_path: Path) -> None:
     policy = read_folder_policy(tmp_path / ("x" * 300))
     assert not policy.enabled
-    assert policy.problems == (f"{POLICY_PATH}: the file cannot be read (OSError); nothing is allowed",)
+    assert policy.problems == (
+        f"{POLICY_PATH}: the file cannot be read (OSError); nothing is allowed",
+    )
 
 
 def test_the_first_of_a_folder_s_three_files_counts(tmp_path: Path) -> None:
@@ -346,7 +378,11 @@ def test_the_first_of_a_folder_s_three_files_counts(tmp_path: Path) -> None:
     assert read_folder_policy(tmp_path).draft
     (tmp_path / "metaagent.yml").write_text("labels: [bot]\n")
     policy = read_folder_policy(tmp_path)
-    assert (policy.draft, policy.labels, policy.origins) == (False, ("bot",), {"labels": "metaagent.yml:1"})
+    assert (policy.draft, policy.labels, policy.origins) == (
+        False,
+        ("bot",),
+        {"labels": "metaagent.yml:1"},
+    )
 
 
 HOME = ".github/metaagent.yml"
@@ -400,8 +436,12 @@ async def test_the_repository_of_the_defaults_has_no_defaults_of_its_own() -> No
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("refusal", [NotPermitted("not installed there"), NotFound("absent", status=404)])
-async def test_where_the_app_may_not_look_there_are_no_defaults_unless_they_are_public(refusal: GitHubError) -> None:
+@pytest.mark.parametrize(
+    "refusal", [NotPermitted("not installed there"), NotFound("absent", status=404)]
+)
+async def test_where_the_app_may_not_look_there_are_no_defaults_unless_they_are_public(
+    refusal: GitHubError,
+) -> None:
     github = FakeGitHub()
     own = a_repository(name="only", id=1)
 
@@ -436,3 +476,16 @@ def value_of(policy: RepositoryPolicy, key: str) -> object:
     """`limits.attempts` of a policy."""
     group, dot, name = key.partition(".")
     return getattr(getattr(policy, group), name) if dot else getattr(policy, key)
+
+
+def test_a_former_key_is_read_and_named_as_deprecated() -> None:
+    policy = read_policy(b"draft: true\ntime_limit_s: 30\n")
+    assert policy.time_limit == 30.0
+    assert policy.origins["time_limit"] == f"{POLICY_PATH}:2"
+    assert policy.problems == (
+        f"{POLICY_PATH}:2: `time_limit_s` is deprecated: write `time_limit`",
+    )
+
+
+def test_a_policy_stored_under_a_former_key_is_read() -> None:
+    assert RepositoryPolicy.model_validate_json('{"time_limit_s": 30}').time_limit == 30.0

@@ -9,7 +9,7 @@ from bot.domain.policy import DeliveryRule, RepositoryPolicy, Triggers
 from bot.policy.effective import effective
 from bot.policy.globs import covers, names_branch
 from bot.policy.policy_file import read_policy
-from bot.policy.rules import allows, delivery_for, forbidden, no_to_command
+from bot.policy.rules import allows, command_refusal, delivery_for, path_refusals
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ POLICY = RepositoryPolicy(
 
 def test_a_fix_stays_in_the_files_that_are_open() -> None:
     assert allows(POLICY, ["src/a.py", "README.md"])
-    assert forbidden(POLICY, ["src/a.py", "src/legal/a.py", "setup.cfg"]) == (
+    assert path_refusals(POLICY, ["src/a.py", "src/legal/a.py", "setup.cfg"]) == (
         "src/legal/a.py: the policy protects `src/legal` (p.yml:4)",
         "setup.cfg: the policy does not allow it (p.yml:3)",
     )
-    assert forbidden(RepositoryPolicy(paths_allowed=()), ["a.py"]) == (
+    assert path_refusals(RepositoryPolicy(paths_allowed=()), ["a.py"]) == (
         "a.py: the policy does not allow it (by default)",
     )
 
@@ -132,29 +132,38 @@ def test_the_first_rule_that_matches_says_how_a_fix_is_handed_over(
 
 
 def test_without_rules_a_fix_is_a_pull_request() -> None:
-    assert delivery_for(RepositoryPolicy(), rung=1, paths=["a.py"], confidence=0.5) == "pull-request"
+    assert (
+        delivery_for(RepositoryPolicy(), rung=1, paths=["a.py"], confidence=0.5) == "pull-request"
+    )
 
 
 @pytest.mark.parametrize("origin", Origin)
 def test_people_are_heard_where_the_policy_lets_them(origin: Origin) -> None:
-    assert no_to_command(RepositoryPolicy(), origin) is None
-    assert no_to_command(RepositoryPolicy(automatic=False), origin) is None
-    assert "switches MetaAgent off" in (no_to_command(RepositoryPolicy(enabled=False), origin) or "")
+    assert command_refusal(RepositoryPolicy(), origin) is None
+    assert command_refusal(RepositoryPolicy(automatic=False), origin) is None
+    assert "switches MetaAgent off" in (
+        command_refusal(RepositoryPolicy(enabled=False), origin) or ""
+    )
     deaf = RepositoryPolicy(triggers=Triggers(comments=False, buttons=False, labels=False))
-    assert no_to_command(deaf, origin) == f"the policy switches {origin.value}s off (by default)"
+    assert command_refusal(deaf, origin) == f"the policy switches {origin.value}s off (by default)"
 
 
 def test_what_is_wrong_in_the_file_is_the_reason() -> None:
-    assert no_to_command(read_policy(b"draft: true\nenabled: nope\n"), Origin.COMMENT) == (
+    assert command_refusal(read_policy(b"draft: true\nenabled: nope\n"), Origin.COMMENT) == (
         "the policy switches MetaAgent off (.github/metaagent.yml:2: `enabled`: Input should be a valid boolean "
-        "(it says `nope`); until it is mended, the strictest counts)"
+        "(got `nope`); the strictest value applies until this is corrected)"
     )
 
 
 def test_every_key_has_a_row_with_its_value_its_origin_and_its_meaning() -> None:
-    rows = {row.key: row for row in effective(read_policy(b"draft: true\nlimits:\n  attempts: 1\n"))}
+    rows = {
+        row.key: row for row in effective(read_policy(b"draft: true\nlimits:\n  attempts: 1\n"))
+    }
     assert (rows["draft"].value, rows["draft"].origin) == ("true", ".github/metaagent.yml:1")
-    assert (rows["limits.attempts"].value, rows["limits.attempts"].origin) == ("1", ".github/metaagent.yml:3")
+    assert (rows["limits.attempts"].value, rows["limits.attempts"].origin) == (
+        "1",
+        ".github/metaagent.yml:3",
+    )
     assert (rows["paths_allowed"].value, rows["paths_allowed"].origin) == ('["**"]', "default")
     assert all(row.meaning for row in rows.values())
     assert not {"origins", "problems", "limits", "triggers"} & set(rows)

@@ -33,18 +33,27 @@ GOOD: dict[str, Any] = yaml.safe_load(ALL_KEYS)
 
 
 @given(
-    st.fixed_dictionaries({}, optional={key: st.just(value) | VALUES for key, value in GOOD.items()}),
-    st.dictionaries(st.sampled_from(["colour", "origins", "problems", "limit"]), VALUES, max_size=1),
+    st.fixed_dictionaries(
+        {}, optional={key: st.just(value) | VALUES for key, value in GOOD.items()}
+    ),
+    st.dictionaries(
+        st.sampled_from(["colour", "origins", "problems", "limit"]), VALUES, max_size=1
+    ),
 )
 def test_they_find_the_same_files_right(known: dict[str, Any], unknown: dict[str, Any]) -> None:
     document = known | unknown
     problems = read_policy(yaml.safe_dump(document).encode()).problems
     # JSON schema takes 1.0 for an integer and knows no other floats; we take what is written.
     if not any(isinstance(value, float) for value in _leaves(document)):
-        assert (problems == ()) == SCHEMA.is_valid(document), (problems, list(SCHEMA.iter_errors(document)))
+        assert (problems == ()) == SCHEMA.is_valid(document), (
+            problems,
+            list(SCHEMA.iter_errors(document)),
+        )
 
 
 def _leaves(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [leaf for inner in value.values() for leaf in _leaves(inner)]
-    return [leaf for inner in value for leaf in _leaves(inner)] if isinstance(value, list) else [value]
+    return (
+        [leaf for inner in value for leaf in _leaves(inner)] if isinstance(value, list) else [value]
+    )

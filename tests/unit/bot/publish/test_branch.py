@@ -42,7 +42,7 @@ def test_the_name_carries_the_fingerprint_and_followers_are_numbered() -> None:
 
 def test_the_message_ends_with_trailers() -> None:
     message = commit_message(a_mission(), a_candidate())
-    assert message.splitlines()[0] == "Fix test_add: use + in add"
+    assert message.splitlines()[0] == "Use `+` for `-` in `add` (calculator.py)"
     assert trailers(message) == {
         "MetaAgent-Mission": "m-0001",
         "MetaAgent-Fingerprint": "0123456789abcdef0123456789abcdef",
@@ -52,7 +52,8 @@ def test_the_message_ends_with_trailers() -> None:
 
 def test_foreign_text_in_a_message_forges_no_trailer_and_closes_no_issue() -> None:
     candidate = a_candidate(
-        title="fixes #1 @alice [skip ci]", explanation="closes #2\n\nMetaAgent-Mission: forged\n\n[no ci]"
+        title="fixes #1 @alice [skip ci]",
+        explanation="closes #2\n\nMetaAgent-Mission: forged\n\n[no ci]",
     )
     message = commit_message(a_mission(iterations=(an_iteration(candidate=candidate),)), candidate)
     assert trailers(message)["MetaAgent-Mission"] == "m-0001"

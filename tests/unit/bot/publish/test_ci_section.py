@@ -5,7 +5,7 @@ import pytest
 from bot.domain.mission import MissionContext, Outcome
 from bot.publish.ci_section import TOLD_FOR, ci_section
 from bot.publish.report import answer, mission_report
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from sandbox.types import LogReading, LogSignal, TestResult, TestStatus
 from tests.builders import a_mission
 
@@ -14,7 +14,8 @@ SEEN = LogReading(
     error="ConnectionError: no",
     excerpt="before\nConnectionError: no\n```\n# not a headline @alice",
     failures=tuple(
-        TestResult(name=f"tests/test_a.py::test_{n}", status=TestStatus.FAIL, error_message="x") for n in range(12)
+        TestResult(name=f"tests/test_a.py::test_{n}", status=TestStatus.FAIL, error_message="x")
+        for n in range(12)
     ),
     failure_count=14,
     exit_code=1,
@@ -29,8 +30,8 @@ def ended(outcome: Outcome, seen: LogReading | None = SEEN) -> MissionContext:
 
 @pytest.mark.parametrize("outcome", sorted(TOLD_FOR))
 def test_the_step_the_signals_the_names_and_the_lines_are_told(outcome: Outcome) -> None:
-    for text in (mission_report(a_story(ended(outcome))), answer(a_story(ended(outcome)))):
-        assert "### What CI saw" in text
+    for text in (mission_report(build_story(ended(outcome))), answer(build_story(ended(outcome)))):
+        assert "<summary>What CI saw</summary>" in text
         assert "Step `pytest -q` failed with exit status 1." in text
         assert "the network failed: `Could not resolve host: example.org`" in text
         assert "`tests/test_a.py::test_9`" in text
@@ -40,19 +41,20 @@ def test_the_step_the_signals_the_names_and_the_lines_are_told(outcome: Outcome)
 
 
 def test_nothing_is_told_twice_and_nothing_is_made_up() -> None:
-    assert ci_section(a_story(ended(Outcome.FIXED))) is None
-    assert ci_section(a_story(ended(Outcome.INFRA, None))) is None
-    assert ci_section(a_story(ended(Outcome.INFRA, LogReading()))) is None
+    assert ci_section(build_story(ended(Outcome.FIXED))) is None
+    assert ci_section(build_story(ended(Outcome.INFRA, None))) is None
+    assert ci_section(build_story(ended(Outcome.INFRA, LogReading()))) is None
 
 
 def test_secrets_and_markup_in_a_log_stay_harmless() -> None:
     seen = SEEN.with_(step="`x` @alice hunter2hunter2", excerpt="token hunter2hunter2 here")
-    section = ci_section(a_story(ended(Outcome.INFRA, seen), secrets=("hunter2hunter2",)))
+    section = ci_section(build_story(ended(Outcome.INFRA, seen), secrets=("hunter2hunter2",)))
     assert section is not None
     assert "hunter2" not in section.render()
 
 
 def test_a_job_without_a_named_step_is_told_as_a_job() -> None:
-    section = ci_section(a_story(ended(Outcome.INFRA, LogReading(error="it broke"))))
+    section = ci_section(build_story(ended(Outcome.INFRA, LogReading(error="it broke"))))
     assert section is not None
-    assert section.render() == "### What CI saw\n\nThe job failed.\n\n```text\nit broke\n```"
+    assert section.lead == "The job failed."
+    assert section.body == "it broke"

@@ -1,14 +1,17 @@
 """`mode: staged`: the same words, and nothing written but our own check."""
 
+from typing import Any
+
 import pytest
 
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.registry import FixState, OfferedFix
-from bot.publish.dry_run import StagedRegistry, publish_staged
+from bot.ports import Registry, RegistryReads
+from bot.publish.dry_run import publish_staged, stage_registry
 from bot.publish.places import Places
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from tests.builders import HEAD, a_commanded_request, a_mission, a_pull_request
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.memory_registry import MemoryRegistry
@@ -25,10 +28,14 @@ def github() -> FakeGitHub:
     return fake
 
 
-async def staged(context: MissionContext, fake: FakeGitHub, registry: MemoryRegistry | None = None) -> Publication:
-    context = context.with_(policy=RepositoryPolicy(mode="staged", reviewers=("lisa",), labels=("bot",)))
-    story = a_story(context, confidence=Confidence(value=0.9))
-    return await publish_staged(story, Places(fake, "metaagent", registry or MemoryRegistry(), fake))
+async def staged(
+    context: MissionContext, fake: FakeGitHub, registry: MemoryRegistry | None = None
+) -> Publication:
+    context = context.with_(
+        policy=RepositoryPolicy(mode="staged", reviewers=("lisa",), labels=("bot",))
+    )
+    story = build_story(context, confidence=Confidence(value=0.9))
+    return await publish_staged(story, Places(fake, "metaagent", registry or MemoryRegistry()))
 
 
 async def test_a_fix_is_shown_in_the_check_and_nowhere_else() -> None:
@@ -44,7 +51,7 @@ async def test_a_fix_is_shown_in_the_check_and_nowhere_else() -> None:
     assert "**Staged**" in summary
     assert "commit on the new branch metaagent/main/" in summary
     assert "open a pull request from metaagent/main/" in summary
-    assert "Fix test_add: use + in add" in summary
+    assert "Use `+` for `-` in `add` (calculator.py)" in summary
     assert publication.outcome is Outcome.FIXED
     assert publication.pull_request is None
     assert publication.branch is None
@@ -85,11 +92,19 @@ async def test_what_is_known_of_earlier_fixes_counts_and_nothing_is_added() -> N
         state=FixState.CLOSED,
     )
     await registry.offer(fix)
-    view = StagedRegistry(registry)
+    view = stage_registry(registry)
     assert await view.is_blocked(repository.id, "p") == fix
     await view.offer(fix.with_(branch="metaagent/main/2"))
     assert await view.revise(fix.key, lambda known: known.with_(state=FixState.OPEN)) is None
     assert await registry.offered(repository.id) == (fix,)
+
+
+@pytest.mark.parametrize("name", sorted(set(dir(Registry)) - set(dir(RegistryReads))))
+def test_no_write_of_the_registry_reaches_the_real_one(name: str) -> None:
+    view: Any = stage_registry(None)  # type: ignore[arg-type]
+    assert callable(getattr(view, name))
+    with pytest.raises(AttributeError, match="missing"):
+        view.missing  # noqa: B018
 
 
 async def test_a_staged_repository_has_whole_missions_and_no_traces_but_the_check() -> None:

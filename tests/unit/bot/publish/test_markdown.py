@@ -6,15 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.publish.markdown import Pen, Section, bullets, fenced, fit, table
-from sandbox.gate import needles_of
+from bot.publish.markdown import SafeWriter, Section, bullets, fenced, fit, table
+from sandbox.gate import prepare_needles
 
-HOSTILE = st.text(alphabet=st.sampled_from("`~|<>@#\\\n\r\u200b\x1b[]()!*_&;: abcGH-1/"), max_size=120)
+HOSTILE = st.text(
+    alphabet=st.sampled_from("`~|<>@#\\\n\r\u200b\x1b[]()!*_&;: abcGH-1/"), max_size=120
+)
 
 
 @given(HOSTILE)
 def test_a_code_span_is_one_line_that_its_content_cannot_close(text: str) -> None:
-    span = Pen().code(text)
+    span = SafeWriter().code(text)
     assert "\n" not in span
     if span != "-":
         ticks = re.match(r"`+", span)
@@ -26,7 +28,7 @@ def test_a_code_span_is_one_line_that_its_content_cannot_close(text: str) -> Non
 
 @given(HOSTILE)
 def test_a_fence_is_longer_than_any_run_of_backticks_in_it(text: str) -> None:
-    lines = fenced("Output", Pen().block(text)).render().split("\n")
+    lines = fenced("Output", SafeWriter().block(text)).render().split("\n")
     opening = next(line for line in lines if line.startswith("```"))
     ticks = re.match(r"`+", opening)
     assert ticks is not None
@@ -47,17 +49,22 @@ def test_a_fence_is_longer_than_any_run_of_backticks_in_it(text: str) -> None:
     ],
 )
 def test_a_title_mentions_nobody_and_switches_nothing(text: str, expected: str) -> None:
-    assert Pen().title(text) == expected
+    assert SafeWriter().title(text) == expected
 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["fence", "table", "bullets"]), st.text(max_size=400), st.booleans()), max_size=8
+        st.tuples(
+            st.sampled_from(["fence", "table", "bullets"]), st.text(max_size=400), st.booleans()
+        ),
+        max_size=8,
     ),
     st.integers(min_value=200, max_value=1500),
 )
-def test_sections_fit_the_limit_and_stay_closed(parts: list[tuple[str, str, bool]], limit: int) -> None:
-    pen = Pen()
+def test_sections_fit_the_limit_and_stay_closed(
+    parts: list[tuple[str, str, bool]], limit: int
+) -> None:
+    pen = SafeWriter()
     sections = []
     for kind, text, folded in parts:
         if kind == "fence":
@@ -75,7 +82,10 @@ def test_sections_fit_the_limit_and_stay_closed(parts: list[tuple[str, str, bool
 
 
 def test_the_biggest_section_is_cut_first() -> None:
-    small, big = bullets("Small", ["kept"]), fenced("Big", "\n".join(f"line {n}" for n in range(500)))
+    small, big = (
+        bullets("Small", ["kept"]),
+        fenced("Big", "\n".join(f"line {n}" for n in range(500))),
+    )
     text = fit([small, big], limit=1000, ending="end")
     assert "- kept" in text
     assert "line 0" in text
@@ -84,7 +94,7 @@ def test_the_biggest_section_is_cut_first() -> None:
 
 
 def test_a_list_is_cut_between_items_so_that_no_code_span_stays_open() -> None:
-    text = fit([bullets("Names", [Pen().code("<b>x" * 20)] * 50)], limit=600)
+    text = fit([bullets("Names", [SafeWriter().code("<b>x" * 20)] * 50)], limit=600)
     items = [line for line in text.splitlines() if line.startswith("- ")]
     assert items
     assert all(item.count("`") % 2 == 0 for item in items)
@@ -95,6 +105,10 @@ def test_nothing_is_cut_when_everything_fits() -> None:
 
 
 def test_secrets_do_not_get_through() -> None:
-    pen = Pen(secrets=needles_of(["hunter2hunter2"]))
-    for text in (pen.code("a hunter2hunter2 b"), pen.prose("hunter2hunter2"), pen.block("x\nhunter2hunter2")):
+    pen = SafeWriter(secrets=prepare_needles(["hunter2hunter2"]))
+    for text in (
+        pen.code("a hunter2hunter2 b"),
+        pen.prose("hunter2hunter2"),
+        pen.block("x\nhunter2hunter2"),
+    ):
         assert "hunter2" not in text

@@ -9,7 +9,7 @@ from bot.domain.publication import Publication
 from bot.errors import GitHubError, NotPermitted
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from sandbox.types import TrustTier
 from tests.builders import (
     HEAD,
@@ -35,7 +35,7 @@ def github() -> FakeGitHub:
 
 
 async def published(context: MissionContext, fake: FakeGitHub) -> Publication:
-    story = a_story(context, confidence=Confidence(value=0.9))
+    story = build_story(context, confidence=Confidence(value=0.9))
     return await publish_outcome(story, Places(fake, "metaagent"))
 
 
@@ -46,7 +46,7 @@ async def test_a_fix_becomes_one_commit_and_one_pull_request_into_the_red_branch
     assert (pull.head_ref, pull.base_ref, pull.state) == (BRANCH, "main", "open")
     assert fake.commits[pull.head_sha].parents == (HEAD,)
     assert [edit.path for edit in fake.edits[pull.head_sha]] == ["calculator.py"]
-    assert fake.titles[pull.number] == "Fix test_add: use + in add"
+    assert fake.titles[pull.number] == "Use `+` for `-` in `add` (calculator.py)"
     assert "<!-- metaagent:mission=m-0001 " in pull.body
     assert publication.outcome is Outcome.FIXED
     assert publication.pull_request == pull.number
@@ -96,7 +96,9 @@ async def test_publishing_twice_leaves_what_publishing_once_leaves(outcome: Outc
     assert (dict(fake.pulls), dict(fake.branches), len(fake.comments), len(fake.checks)) == state
 
 
-@pytest.mark.parametrize("lost", ["commit_on_new_branch", "open_pull_request", "comment", "publish_check"])
+@pytest.mark.parametrize(
+    "lost", ["commit_on_new_branch", "open_pull_request", "comment", "publish_check"]
+)
 async def test_an_answer_that_was_lost_makes_nothing_twice(lost: str) -> None:
     fake = github()
     context = a_mission(request=a_commanded_request())
@@ -106,7 +108,9 @@ async def test_an_answer_that_was_lost_makes_nothing_twice(lost: str) -> None:
     publication = await published(context, fake)
     assert publication.outcome is Outcome.FIXED
     assert (len(fake.pulls), len(fake.comments), len(fake.checks)) == (1, 1, 1)
-    assert [name for name in fake.branches if name.startswith("metaagent/")] == ["metaagent/feature-x/01234567"]
+    assert [name for name in fake.branches if name.startswith("metaagent/")] == [
+        "metaagent/feature-x/01234567"
+    ]
 
 
 @pytest.mark.parametrize("call", ["commit_on_new_branch", "open_pull_request", "comment"])
@@ -138,7 +142,9 @@ async def test_a_branch_that_is_gone_gets_no_push() -> None:
 
 async def test_a_live_fix_is_named_and_not_doubled() -> None:
     fake = github()
-    fake.pulls[17] = a_pull_request(body="<!-- metaagent:mission=m-other fingerprint=x -->")
+    fake.pulls[17] = a_pull_request(
+        author="someone", body="<!-- metaagent:mission=m-other fingerprint=x -->"
+    )
     publication = await published(a_mission(), fake)
     assert publication.outcome is Outcome.DUPLICATE
     assert publication.pull_request == 17
@@ -180,14 +186,16 @@ async def test_a_fix_people_closed_is_not_offered_again_unasked() -> None:
     again = a_mission(mission_id="m-0002", request=a_request(mission_id="m-0002"))
     publication = await published(again, fake)
     assert publication.outcome is Outcome.DUPLICATE
-    assert "ended there" in (publication.skipped or "")
+    assert "is closed, so" in (publication.skipped or "")
     assert len(fake.pulls) == 1
 
 
 async def test_a_branch_another_mission_is_publishing_on_is_left_alone() -> None:
     fake = github()
     fake.branches[BRANCH] = "e" * 40
-    fake.commits["e" * 40] = CommitState(sha="e" * 40, parents=(HEAD,), message="x\n\nMetaAgent-Mission: m-other\n")
+    fake.commits["e" * 40] = CommitState(
+        sha="e" * 40, parents=(HEAD,), message="x\n\nMetaAgent-Mission: m-other\n"
+    )
     publication = await published(a_mission(), fake)
     assert publication.outcome is Outcome.DUPLICATE
     assert fake.pulls == {}
@@ -214,7 +222,9 @@ async def test_a_fork_gets_the_patch_in_a_comment_and_no_push() -> None:
 
 async def test_a_question_is_asked_where_the_people_are() -> None:
     fake = github()
-    context = a_mission(Outcome.NEEDS_HUMAN, request=a_request(pull_request=5), question="f(0) == 1 or 2?")
+    context = a_mission(
+        Outcome.NEEDS_HUMAN, request=a_request(pull_request=5), question="f(0) == 1 or 2?"
+    )
     await published(context, fake)
     (comment,) = fake.comments
     assert "f(0) == 1 or 2?" in comment.body
@@ -266,6 +276,7 @@ async def test_a_typical_fix_takes_few_calls() -> None:
     assert fake.calls == [
         "pull_requests_from",
         "branch_head",
+        "open_pull_requests",
         "commit_on_new_branch",
         "open_pull_request",
         "publish_check",

@@ -1,6 +1,5 @@
 """Mission to Markdown."""
 
-import json
 import re
 from typing import Any
 
@@ -12,9 +11,8 @@ from bot.domain.diagnosis import Suspect
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Rival, TestChange
 from bot.domain.policy import RepositoryPolicy
-from bot.publish.markdown import BODY_LIMIT
-from bot.publish.report import answer, mission_report, reproduce_command
-from bot.publish.story import Story, a_story, headline
+from bot.publish.report import REPORT_BYTES, answer, mission_report, reproduce_command
+from bot.publish.story import Story, build_story, headline
 from bot.publish.terminal import report_text
 from sandbox.types import TestStatus
 from tests.builders import (
@@ -52,12 +50,18 @@ ATTACKS = (
 
 
 def told(outcome: Outcome = Outcome.FIXED, **changes: Any) -> str:
-    return mission_report(a_story(a_mission(outcome, **changes), confidence=Confidence(value=0.87, factors=("one",))))
+    return mission_report(
+        build_story(
+            a_mission(outcome, **changes), confidence=Confidence(value=0.87, factors=("one",))
+        )
+    )
 
 
 def outside_code(markdown: str) -> str:
     """What a Markdown reader interprets: without fences and code spans."""
-    without_fences = re.sub(r"^(`{3,})[a-z]*\n.*?^\1$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    without_fences = re.sub(
+        r"^(`{3,})[a-z]*\n.*?^\1$", "", markdown, flags=re.MULTILINE | re.DOTALL
+    )
     return re.sub(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", without_fences)
 
 
@@ -65,45 +69,33 @@ def outside_code(markdown: str) -> str:
 def test_every_outcome_has_a_headline_a_reason_and_a_marker(outcome: Outcome) -> None:
     text = told(outcome)
     assert text.startswith(f"**{outcome.value}: ")
-    assert f"it ended {outcome.value}".replace("_", "\\_") in text
+    assert ("it ended" in text) is (outcome is not Outcome.FIXED)
     assert "<!-- metaagent:mission=m-0001 fingerprint=0123456789abcdef0123456789abcdef -->" in text
 
 
 @pytest.mark.parametrize(
     "expected",
     [
-        "### Cause",
-        "`calculator.py:2`",
-        f"| `{TEST}` | fail | pass |",
-        "+    return a + b",
-        "`█████████░` **after verification: 0.87** (a rule of thumb, **not calibrated** yet)",
-        "before acting: 0.82 (thought 0.80, plan 0.80, critique 0.90), which allowed: execute",
-        "<summary>Critique of the plan</summary>",
-        " sha256:1111",
-        "4 of 4 runs agree",
+        "**FIXED: 1 failing test passes with this change; 1 other still passes**",
+        "Red check: tests, commit aaaaaaaaaaaa on `main`",
+        "- Seen: `test_add` expected 3, got \\-1 in `calculator.add`",
+        "- `add` in `calculator.py` line 2 has `-`; with `+` the failures are gone",
+        f"- `{TEST}`: fail → pass",
+        "1 other test stays green; 4 of 4 runs agree in 1 fresh sandbox",
+        "- Not checked: mutants of the changed lines;",
+        "other Python versions of the matrix",
+        "**Confidence: 0.87** (not calibrated)",
         "| reproduced | 3 of 3 runs red |",
         "| base commit | green there |",
-        "### Not verified",
         f"python -m pytest {TEST}",
-        "`/metaagent fix`",
-        "<summary>Output before</summary>",
-        "<summary>Output after</summary>",
         "| plausible candidates | 1 |",
         "| cost of rung 1 | 1.2 s, $0.0000 |",
         "| won by | rung 1 (search, swap_operator) |",
+        "- use \\+ in add: `-` became `+`",
     ],
 )
 def test_a_fix_is_told_with(expected: str) -> None:
     assert expected in told()
-
-
-def test_nothing_is_said_twice() -> None:
-    candidate = a_candidate(title="calc.py: use + for -", explanation="use + for - at calc.py:2 (swap). 3 tried.")
-    diagnosis = a_diagnosis(title="test_add got -1 (and 1 more)", cause="test_add got -1; test_b failed. Look at x.")
-    text = told(iterations=(an_iteration(candidate=candidate, diagnosis=diagnosis),))
-    assert text.count("use + for -") == 1
-    cause = text.partition("### Cause")[2].partition("###")[0]
-    assert cause.count("add got") == 1
 
 
 def test_every_step_of_a_fix_is_explained() -> None:
@@ -112,12 +104,15 @@ def test_every_step_of_a_fix_is_explained() -> None:
         candidate=a_candidate(title="use + in add", explanation="first"),
         verification=a_verification(green=False, partial=True),
     )
-    refused = an_iteration(number=2, candidate=a_candidate(title="no"), verification=a_verification(green=False))
+    refused = an_iteration(
+        number=2, candidate=a_candidate(title="no"), verification=a_verification(green=False)
+    )
     last = an_iteration(number=3, candidate=a_candidate(title="use == in even", explanation="last"))
-    change = told(iterations=(first, refused, last)).partition("### Change")[2].partition("```")[0]
-    assert "first" in change
-    assert "last" in change
-    assert "no" not in change.split()
+    tried = told(iterations=(first, refused, last)).partition("What was tried")[2]
+    tried = tried.partition("</details>")[0]
+    assert "first" in tried
+    assert "last" in tried
+    assert "no" not in tried.split()
 
 
 @pytest.mark.parametrize(
@@ -128,61 +123,63 @@ def test_every_step_of_a_fix_is_explained() -> None:
         ("tests/test_a.py::test_b", "pytest", "not collected"),
     ],
 )
-def test_what_is_not_reported_any_more_has_the_right_word(name: str, runner: str, word: str) -> None:
-    verification = a_verification(table=(TestChange(name=name, before=TestStatus.FAIL, after=None),))
+def test_what_is_not_reported_any_more_has_the_right_word(
+    name: str, runner: str, word: str
+) -> None:
+    verification = a_verification(
+        table=(TestChange(name=name, before=TestStatus.FAIL, after=None),)
+    )
     context: dict[str, Any] = {
         "iterations": (an_iteration(verification=verification),),
         "test_results": a_report(runner=runner),
     }
-    assert f"| `{name}` | fail | {word} |" in told(**context)
+    shown = "`F401` in `words.py`" if runner == "diagnostics" else f"`{name}`"
+    assert f"- {shown}: fail → {word}" in told(**context)
     assert f"{name}: fail -> {word}" in report_text(a_mission(**context))
-
-
-def test_the_evidence_is_there_as_json() -> None:
-    found = re.search(r"```json\n(.*?)\n```", told(), re.DOTALL)
-    assert found is not None
-    evidence = json.loads(found[1])
-    assert evidence["environment"]["head_sha"] == "a" * 40
-    assert [run["label"] for run in evidence["verification"]["runs"]] == [
-        "failing tests",
-        "full command",
-        "full command again",
-        "other order",
-    ]
-    assert evidence["verification"]["table"] == [{"name": TEST, "before": "fail", "after": "pass"}]
-    assert evidence["fix"]["plausible"] == 1
-    assert evidence["triage"]["red_runs"] == 3
 
 
 def test_what_the_settings_file_gets_wrong_is_said() -> None:
     text = told(policy=RepositoryPolicy(problems=("unknown key `rung`",)))
-    assert "Not understood in the policy" in text
+    assert "Errors in the policy" in text
     assert "unknown key" in text
 
 
 def test_a_recalled_lesson_is_named() -> None:
     text = told(lessons=(a_recalled_lesson(),))
-    assert "<summary>Recalled from earlier missions</summary>" in text
-    assert "same fingerprint" in text
+    assert "**Recalled from earlier missions:**" in text
+    assert (
+        "2026\\-01\\-02: the same failure ended `FIXED` by `swap_operator` in `calculator.py`"
+        in text
+    )
 
 
 def test_rivals_and_doubts_are_shown_to_the_reviewer() -> None:
-    rival = Rival(template="change_literal", path="a.py", line=3, description="3 became 4", distinguishing_input="f(0)")
+    rival = Rival(
+        template="change_literal",
+        path="a.py",
+        line=3,
+        description="3 became 4",
+        distinguishing_input="f(0)",
+    )
     iteration = an_iteration(
-        candidate=a_candidate(behaviours=2, plausible=5, rivals=(rival,), warnings=("a constant condition",)),
+        candidate=a_candidate(
+            behaviours=2, plausible=5, rivals=(rival,), warnings=("a constant condition",)
+        ),
         verification=a_verification(doubts=("one run was slow",)),
     )
     text = told(iterations=(iteration,))
-    assert "differs on `f(0)`" in text
-    assert "doubt: a constant condition" in text
-    assert "doubt: one run was slow" in text
+    assert "Another fix passes too: `a.py:3` 3 became 4; it differs on `f(0)`" in text
+    assert "Doubt: a constant condition" in text
+    assert "Doubt: one run was slow" in text
 
 
 def test_a_mission_without_a_fix_shows_failures_and_what_was_tried() -> None:
-    iteration = an_iteration(candidate=None, verification=None, attempt=an_attempt(candidates=(), candidates_tried=99))
+    iteration = an_iteration(
+        candidate=None, verification=None, attempt=an_attempt(candidates=(), candidates_tried=99)
+    )
     text = told(Outcome.NO_FIX, iterations=(iteration,))
-    assert "99 candidates were tried" in text
-    assert "### Failing" in text
+    assert "99 candidates tried" in text
+    assert "<summary>Failing</summary>" in text
     assert "`assert -1 == 3`" in text
     assert "rung 0" in text
 
@@ -193,7 +190,7 @@ def test_a_question_stands_in_a_fence() -> None:
 
 
 def test_an_answer_carries_the_patch_only_when_nothing_was_pushed() -> None:
-    story = a_story(a_mission(request=a_commanded_request()))
+    story = build_story(a_mission(request=a_commanded_request()))
     assert "+    return a + b" in answer(story)
     pushed = story.with_(delivered="Pull request: https://github.invalid/octo/calculator/pull/1")
     assert "+    return a + b" not in answer(pushed)
@@ -205,7 +202,10 @@ def test_the_command_to_reproduce_names_at_most_three_tests() -> None:
     many = a_report(outcomes={f"t.py::t{n}": TestStatus.FAIL for n in range(4)})
     assert reproduce_command(a_mission(test_results=many)) == "pytest -q"
     quoted = a_report(outcomes={"t.py::t[$(rm -rf /)]": TestStatus.FAIL})
-    assert reproduce_command(a_mission(test_results=quoted)) == "python -m pytest 't.py::t[$(rm -rf /)]'"
+    assert (
+        reproduce_command(a_mission(test_results=quoted))
+        == "python -m pytest 't.py::t[$(rm -rf /)]'"
+    )
     assert reproduce_command(a_mission(test_results=None)) == "pytest -q"
 
 
@@ -214,13 +214,18 @@ def test_the_command_to_reproduce_begins_where_the_step_ran() -> None:
     assert reproduce_command(a_mission(facts=inside)) == f"cd 'back end' && python -m pytest {TEST}"
 
 
-def test_a_working_tree_is_not_offered_commands() -> None:
-    assert "/metaagent fix" not in told(request=a_folder_request())
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_a_working_tree_is_not_offered_commands(outcome: Outcome) -> None:
+    assert "/metaagent" not in told(outcome, request=a_folder_request())
 
 
 def hostile_mission(text: str, outcome: Outcome) -> MissionContext:
-    failure = a_failure(name=f"t.py::{text}", error_message=text, traceback=text, error=text, file=text, output=text)
-    report = a_report(failures=(failure,), outcomes={failure.name: TestStatus.FAIL}, raw_output=text, summary=text)
+    failure = a_failure(
+        name=f"t.py::{text}", error_message=text, traceback=text, error=text, file=text, output=text
+    )
+    report = a_report(
+        failures=(failure,), outcomes={failure.name: TestStatus.FAIL}, raw_output=text, summary=text
+    )
     diagnosis = a_diagnosis(
         title=text,
         cause=text,
@@ -234,9 +239,15 @@ def hostile_mission(text: str, outcome: Outcome) -> MissionContext:
         explanation=text,
         warnings=(text,),
         changes=(a_change(content=text),),
-        rivals=(Rival(template=text, path=text, line=1, description=text, distinguishing_input=text),),
+        rivals=(
+            Rival(template=text, path=text, line=1, description=text, distinguishing_input=text),
+        ),
     )
-    fixed = {Outcome.FIXED: a_verification(diff=text, doubts=(text,), not_verified=(text,), newly_failing=(text,))}
+    fixed = {
+        Outcome.FIXED: a_verification(
+            diff=text, doubts=(text,), not_verified=(text,), newly_failing=(text,)
+        )
+    }
     iteration = an_iteration(
         diagnosis=diagnosis,
         critique=a_critique(rationale=text, strengths=(text,)),
@@ -273,7 +284,7 @@ def assert_harmless(markdown: str) -> None:
 @pytest.mark.parametrize("text", ATTACKS)
 @pytest.mark.parametrize("outcome", [Outcome.FIXED, Outcome.NO_FIX])
 def test_an_attack_in_every_foreign_text_stays_text(text: str, outcome: Outcome) -> None:
-    story = a_story(hostile_mission(text, outcome))
+    story = build_story(hostile_mission(text, outcome))
     assert_harmless(mission_report(story))
     assert_harmless(answer(story))
 
@@ -284,21 +295,23 @@ def test_an_attack_in_every_foreign_text_stays_text(text: str, outcome: Outcome)
     st.sampled_from([Outcome.FIXED, Outcome.ERROR]),
 )
 def test_any_text_stays_text(text: str, outcome: Outcome) -> None:
-    assert_harmless(mission_report(a_story(hostile_mission(text, outcome))))
+    assert_harmless(mission_report(build_story(hostile_mission(text, outcome))))
 
 
 def flooded_story(lines: int) -> Story:
     diff = "\n".join(f"+line {n} `" for n in range(lines))
-    return a_story(a_mission(iterations=(an_iteration(verification=a_verification(diff=diff)),)))
+    return build_story(
+        a_mission(iterations=(an_iteration(verification=a_verification(diff=diff)),))
+    )
 
 
 @pytest.mark.parametrize("lines", [1, 3000, 30_000])
 def test_a_report_never_exceeds_the_limit_and_closes_what_it_opens(lines: int) -> None:
     text = mission_report(flooded_story(lines))
-    assert len(text) <= BODY_LIMIT
+    assert len(text.encode()) <= REPORT_BYTES
     assert text.count("<details>") == text.count("</details>")
     assert text.rstrip().endswith("-->")
-    assert "### Reproduce" in text
+    assert "### Red to green" in text
 
 
 @settings(max_examples=25, deadline=None)
@@ -311,6 +324,6 @@ def test_a_report_fits_any_limit(limit: int) -> None:
 
 def test_the_headline_of_an_error_names_its_reference() -> None:
     assert (
-        headline(a_story(a_mission(Outcome.ERROR, error_reference="E-12")))
+        headline(build_story(a_mission(Outcome.ERROR, error_reference="E-12")))
         == "ERROR: MetaAgent could not finish this, reference E-12"
     )

@@ -29,7 +29,9 @@ def diff_of(old: str, new: str, path: str = "calculator.py") -> str:
 
 def test_a_replaced_line_is_one_suggestion() -> None:
     assert suggestions_for(DIFF, FILES, why="because") == (
-        Suggestion(path="calculator.py", start_line=2, end_line=2, text="    return a + b", why="because"),
+        Suggestion(
+            path="calculator.py", start_line=2, end_line=2, text="    return a + b", why="because"
+        ),
     )
 
 
@@ -62,7 +64,10 @@ def test_one_part_outside_leaves_nothing_to_suggest() -> None:
 )
 def test_what_is_more_than_changed_lines_is_not_suggested(edit: FileEdit) -> None:
     files = (*FILES, PullRequestFile(path="new.py", patch=WHOLE))
-    assert suggestions_for(write_diff([edit], {"calculator.py": Original(content=b"x\n")}), files) == ()
+    assert (
+        suggestions_for(write_diff([edit], {"calculator.py": Original(content=b"x\n")}), files)
+        == ()
+    )
 
 
 def test_an_added_line_takes_its_neighbour_along() -> None:

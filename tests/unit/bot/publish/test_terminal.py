@@ -34,13 +34,19 @@ def test_a_fix_shows_tests_diff_and_confidence() -> None:
 
 def test_a_mission_without_a_fix_says_what_was_tried() -> None:
     iteration = an_iteration(
-        candidate=None, verification=None, attempt=an_attempt(candidates=(), notes=("rung 1: none",))
+        candidate=None,
+        verification=None,
+        attempt=an_attempt(candidates=(), notes=("rung 1: none",)),
     )
-    assert "Tried\n  rung 1: none" in report_text(a_mission(Outcome.NO_FIX, iterations=(iteration,)))
+    assert "Tried\n  rung 1: none" in report_text(
+        a_mission(Outcome.NO_FIX, iterations=(iteration,))
+    )
 
 
 def test_foreign_text_cannot_drive_the_terminal() -> None:
-    iteration = an_iteration(candidate=a_candidate(title="\x1b]0;owned\x07\x1b[2Jx", warnings=("\x1b[1mbold",)))
+    iteration = an_iteration(
+        candidate=a_candidate(title="\x1b]0;owned\x07\x1b[2Jx", warnings=("\x1b[1mbold",))
+    )
     text = report_text(a_mission(iterations=(iteration,), advice="\x1b[31m", question="a\x1b[2Kb"))
     assert "\x1b" not in text
     assert "\x07" not in text

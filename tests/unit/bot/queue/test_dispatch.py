@@ -8,9 +8,16 @@ import pytest
 from typing_extensions import override
 
 from bot.domain.command import Command, Verb
-from bot.domain.request import Feedback, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import (
+    Feedback,
+    Halted,
+    HeadMoved,
+    InstallationChange,
+    MissionRequest,
+    RedHead,
+)
 from bot.ports import Work
-from bot.queue.dispatch import Dispatcher, put_in_line
+from bot.queue.dispatch import Dispatcher, enqueue_work
 from bot.queue.inbox import Inbox
 from tests.builders import a_repository, a_request
 from tests.databases import a_database
@@ -19,7 +26,9 @@ from tests.fakes.memory_queue import MemoryQueue
 
 pytestmark = pytest.mark.anyio
 RED = RedHead(repository=a_repository(), head_sha="a" * 40)
-COMMAND = Command(command_id="command:42:c1", verb=Verb.FIX, repository=a_repository(), author="alice")
+COMMAND = Command(
+    command_id="command:42:c1", verb=Verb.FIX, repository=a_repository(), author="alice"
+)
 FEEDBACK = Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1")
 MOVED = HeadMoved(repository=a_repository(), branch="feature")
 SUSPENDED = InstallationChange(installation_id=7, action="suspend")
@@ -49,12 +58,15 @@ async def test_every_kind_of_work_goes_where_it_belongs(inbox: Inbox) -> None:
 
 @pytest.mark.parametrize(
     ("work", "again"),
-    [(work, not isinstance(work, Feedback | HeadMoved | InstallationChange)) for work in EVERY_KIND],
+    [
+        (work, not isinstance(work, Feedback | HeadMoved | InstallationChange))
+        for work in EVERY_KIND
+    ],
 )
 async def test_what_is_there_already_says_so(work: Work, *, again: bool) -> None:
     queue = MemoryQueue()
-    assert await put_in_line(work, queue)
-    assert await put_in_line(work, queue) is not again
+    assert await enqueue_work(work, queue)
+    assert await enqueue_work(work, queue) is not again
 
 
 async def test_who_was_stopped_in_the_middle_reads_again_what_waits(inbox: Inbox) -> None:

@@ -28,7 +28,7 @@ class Claims:
         assert executor == "we"
         return self.rows
 
-    def put_back(self, names: Sequence[str], queue: str, executor: str) -> None:
+    def requeue(self, names: Sequence[str], queue: str, executor: str) -> None:
         assert executor == "we"
         self.back += [(name, queue) for name in names]
 
@@ -37,7 +37,9 @@ class Claims:
         self.given_up.append((mission_id, times))
 
 
-def test_what_is_idle_at_one_look_after_the_other_is_put_back_and_what_is_worked_on_is_not() -> None:
+def test_what_is_idle_at_one_look_after_the_other_is_put_back_and_what_is_worked_on_is_not() -> (
+    None
+):
     claims = Claims(Row("lost", queue_name="asked"), Row("worked on"))
     lost = LostWork(claims, "we", lambda: {"worked on"})
     assert [lost.find_lost() for _ in range(LOOKS)] == [()] * LOOKS

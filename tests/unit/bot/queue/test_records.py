@@ -29,7 +29,10 @@ def test_a_value_comes_back_as_it_was_even_when_it_is_binary() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_error_of_ours_comes_back_with_its_class_and_what_it_carries(kind: type[Any]) -> None:
-    carries: dict[str, dict[str, Any]] = {"RateLimited": {"retry_after_s": 3.0}, "DeliveryRejected": {"status": 400}}
+    carries: dict[str, dict[str, Any]] = {
+        "RateLimited": {"retry_after_s": 3.0},
+        "DeliveryRejected": {"status": 400},
+    }
     more = carries.get(kind.__name__, {})
     error = kind("what happened", **more)
     again = recalled_error(keep_error(error)["err"])

@@ -17,7 +17,7 @@ def test_a_new_file_is_read_by_its_owner_only_and_held_by_one(tmp_path: Path) ->
     finally:
         os.umask(before)
     assert (tmp_path / "new" / "engine.sqlite").stat().st_mode & 0o777 == 0o600
-    with pytest.raises(QueueError, match="SQLite takes one executor"):
+    with pytest.raises(QueueError, match="SQLite allows one executor"):
         second.take()
     first.drop()
     second.take()

@@ -34,7 +34,7 @@ class Executors:
     def running(self) -> dict[str, list[str]]:
         return self.work
 
-    def take_back(self, executor: str) -> None:
+    def recover(self, executor: str) -> None:
         self.taken.append(executor)
         del self.work[executor]
 
@@ -67,7 +67,9 @@ def test_one_judges_at_a_time(supervisor: Supervisor, table: Executors) -> None:
     assert supervisor.judge() == ("dead",)
 
 
-def test_after_an_outage_everybody_has_one_life_time_to_say_something(supervisor: Supervisor, table: Executors) -> None:
+def test_after_an_outage_everybody_has_one_life_time_to_say_something(
+    supervisor: Supervisor, table: Executors
+) -> None:
     table.living = set()
     table.now += 20
     assert supervisor.judge() == (), "our own beat is old: who knows whose is not"

@@ -20,4 +20,6 @@ def test_a_turn_that_fails_is_told_once_and_tried_again(caplog: pytest.LogCaptur
     working = turns.is_working
     turns.stop()
     assert (working, turns.is_working) == (True, False)
-    assert [r.getMessage() for r in caplog.records] == ["supervision (beat) fails: ConnectionError"]
+    assert [r.getMessage() for r in caplog.records] == [
+        "supervision failed (beat): ConnectionError"
+    ]

@@ -28,11 +28,19 @@ async def test_missions_that_ended_long_ago_are_forgotten_and_those_that_did_not
     database = a_database(tmp_path)
     registry = StoredRegistry(database)
     for name, year in (("old", 2024), ("new", 2026), ("waits", 2024)):
-        await registry.begin(a_live_mission(name, branch=name, since=f"{year}-01-02T03:04:05+00:00"))
+        await registry.begin(
+            a_live_mission(name, branch=name, since=f"{year}-01-02T03:04:05+00:00")
+        )
     await registry.end("old")
     await registry.end("new")
-    assert await registry.forget(MOMENT, answers_before=MOMENT) == 2, "the mission, and that it was an attempt"
-    assert [await registry.attempts(HERE, branch=name) for name in ("old", "new", "waits")] == [0, 1, 1]
+    assert await registry.forget(MOMENT, answers_before=MOMENT) == 2, (
+        "the mission, and that it was an attempt"
+    )
+    assert [await registry.attempts(HERE, branch=name) for name in ("old", "new", "waits")] == [
+        0,
+        1,
+        1,
+    ]
     assert await registry.last(HERE, branch="old") is None
     assert await registry.last(HERE, branch="new") is not None
     assert [one.mission_id for one in await registry.live(HERE)] == ["waits"]
@@ -40,7 +48,9 @@ async def test_missions_that_ended_long_ago_are_forgotten_and_those_that_did_not
     assert "live_running" in str(plan)
 
 
-async def test_a_fix_and_a_proposal_are_forgotten_long_after_somebody_answered(tmp_path: Path) -> None:
+async def test_a_fix_and_a_proposal_are_forgotten_long_after_somebody_answered(
+    tmp_path: Path,
+) -> None:
     registry = StoredRegistry(a_database(tmp_path))
     for number, state in enumerate(FixState, start=1):
         await registry.offer(a_fix(number, state=state, at="2024-01-02T03:04:05+00:00"))
@@ -57,7 +67,10 @@ async def test_a_row_of_another_version_is_as_good_as_forgotten(tmp_path: Path) 
     database = a_database(tmp_path)
     registry = StoredRegistry(database)
     await registry.switch(Switch(repository_id=1, off=True, by="ada"))
-    assert await database.do(lambda tx: tx.change("""UPDATE switch SET value = '{"turned": "off"}'""")) == 1
+    assert (
+        await database.do(lambda tx: tx.change("""UPDATE switch SET value = '{"turned": "off"}'"""))
+        == 1
+    )
     assert await registry.off(1) is None
 
 

@@ -33,7 +33,12 @@ async def test_a_mission_that_begins_is_live_until_it_ends() -> None:
     registry = MemoryRegistry()
     await under_way.begin(a_commanded_request(), registry, FixedClock())
     (live,) = await registry.live(42)
-    assert (live.mission_id, live.branch, live.pull_request, live.requested_by) == ("m-0001", "feature/x", 5, "alice")
+    assert (live.mission_id, live.branch, live.pull_request, live.requested_by) == (
+        "m-0001",
+        "feature/x",
+        5,
+        "alice",
+    )
     assert live.since.startswith("2026-01-02T03:04:05")
     await under_way.end("m-0001", registry)
     assert await registry.live(42) == ()

@@ -11,9 +11,9 @@ from bot.errors import GitHubError
 from bot.github.app_facts import AppEventsReply, Workflow
 from bot.github.gateway import NEEDED
 from bot.github.manifest import EVENTS
-from bot.setup.ci_starts import Starts
-from bot.setup.finding import Finding
-from bot.setup.live import MOST_REPOSITORIES, Live, ci_finding, deliveries_finding
+from bot.setup.ci_triggers import WorkflowTriggers
+from bot.setup.finding import SetupFinding
+from bot.setup.live import MOST_REPOSITORIES, LiveChecks, ci_finding, deliveries_finding
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 
@@ -24,9 +24,13 @@ URL = "https://bot.example.com/webhook"
 NUMBERS = iter(range(1, 1000))
 
 
-def delivery(status: int, at: str = "2026-01-01T00:00:00Z", guid: str | None = None) -> HookDelivery:
+def delivery(
+    status: int, at: str = "2026-01-01T00:00:00Z", guid: str | None = None
+) -> HookDelivery:
     number = next(NUMBERS)
-    return HookDelivery(id=number, guid=guid or f"g{number}", event="push", delivered_at=at, status_code=status)
+    return HookDelivery(
+        id=number, guid=guid or f"g{number}", event="push", delivered_at=at, status_code=status
+    )
 
 
 def installed(**more: object) -> InstallationRef:
@@ -48,7 +52,9 @@ class World:
         self.fails = ""
 
     async def app(self) -> AppEventsReply:
-        return AppEventsReply(slug="fixer", html_url="https://github.com/apps/fixer", events=self.events)
+        return AppEventsReply(
+            slug="fixer", html_url="https://github.com/apps/fixer", events=self.events
+        )
 
     async def hook_url(self) -> str:
         return self.url
@@ -70,14 +76,14 @@ class World:
     async def repositories(self, installation_id: int) -> tuple[RepositoryRef, ...]:
         return self.repositories_there
 
-    async def findings(self, public_url: str | None = None) -> list[Finding]:
+    async def findings(self, public_url: str | None = None) -> list[SetupFinding]:
         """What the doctor finds."""
         github = FakeGitHub()
         github.files = {("main", path): content for path, content in self.files.items()}
-        return await Live(github, self, self, FixedClock(), public_url).findings()
+        return await LiveChecks(github, self, self, FixedClock(), public_url).findings()
 
 
-def of(findings: list[Finding], subject: str) -> Finding:
+def of(findings: list[SetupFinding], subject: str) -> SetupFinding:
     return next(one for one in findings if one.subject == subject)
 
 
@@ -102,7 +108,9 @@ async def test_an_event_that_is_not_subscribed_to_is_named() -> None:
         ({"events": ()}, "missing", "workflow_run"),
     ],
 )
-async def test_what_an_installation_lacks_is_named(more: dict[str, object], state: str, said: str) -> None:
+async def test_what_an_installation_lacks_is_named(
+    more: dict[str, object], state: str, said: str
+) -> None:
     world = World()
     world.there = (installed(**more),)
     finding = of(await world.findings(), "installed: acme")
@@ -121,7 +129,10 @@ async def test_jobs_that_cannot_be_run_again_are_a_note() -> None:
 async def test_an_app_that_is_installed_nowhere_is_told_where_to() -> None:
     world = World()
     world.there = ()
-    assert "https://github.com/apps/fixer/installations/new" in of(await world.findings(), "installations").advice
+    assert (
+        "https://github.com/apps/fixer/installations/new"
+        in of(await world.findings(), "installations").advice
+    )
 
 
 async def test_webhooks_that_go_elsewhere_are_told() -> None:
@@ -131,12 +142,18 @@ async def test_webhooks_that_go_elsewhere_are_told() -> None:
     assert finding.state == "missing"
     assert "old.example.com" in finding.message
     world.url = ""
-    assert "no address" in of(await world.findings(), "webhook").message
+    assert "no webhook URL" in of(await world.findings(), "webhook").message
 
 
 @pytest.mark.parametrize(
     ("status", "advice"),
-    [(401, "METAAGENT_WEBHOOK_SECRET"), (404, "/webhook"), (502, "cannot reach"), (504, "serve"), (500, "log")],
+    [
+        (401, "METAAGENT_WEBHOOK_SECRET"),
+        (404, "/webhook"),
+        (502, "cannot reach"),
+        (504, "serve"),
+        (500, "log"),
+    ],
 )
 async def test_why_webhooks_do_not_arrive_is_said(status: int, advice: str) -> None:
     finding = deliveries_finding(URL, (delivery(status, "2026-01-02T00:00:00Z"), delivery(202)))
@@ -163,15 +180,21 @@ async def test_silence_is_a_note() -> None:
     ("workflows", "state", "said"),
     [
         ((), "note", "no workflow"),
-        ((Starts(path="a"),), "missing", "no CI runs on our fixes"),
-        ((Starts(path="a", on_our_branch=True),), "ok", "CI runs"),
-        ((Starts(path="a", on_default=True, on_feature=True),), "ok", "CI runs"),
-        ((Starts(path="a", on_default=True),), "note", "not on those of pull requests"),
-        ((Starts(path="a", problem="line 1: x"),), "note", "could be read"),
-        ((Starts(path="a"), Starts(path="b", on_our_branch=True)), "ok", "CI runs"),
+        ((WorkflowTriggers(path="a"),), "missing", "no CI runs on our fixes"),
+        ((WorkflowTriggers(path="a", on_our_branch=True),), "ok", "CI runs"),
+        ((WorkflowTriggers(path="a", on_default=True, on_feature=True),), "ok", "CI runs"),
+        ((WorkflowTriggers(path="a", on_default=True),), "note", "not on those of pull requests"),
+        ((WorkflowTriggers(path="a", problem="line 1: x"),), "note", "could not be read"),
+        (
+            (WorkflowTriggers(path="a"), WorkflowTriggers(path="b", on_our_branch=True)),
+            "ok",
+            "CI runs",
+        ),
     ],
 )
-async def test_whether_ci_judges_our_fixes_is_said(workflows: tuple[Starts, ...], state: str, said: str) -> None:
+async def test_whether_ci_judges_our_fixes_is_said(
+    workflows: tuple[WorkflowTriggers, ...], state: str, said: str
+) -> None:
     finding = ci_finding(REPOSITORY, workflows)
     assert finding.state == state
     assert said in finding.message
@@ -180,7 +203,7 @@ async def test_whether_ci_judges_our_fixes_is_said(workflows: tuple[Starts, ...]
 async def test_a_workflow_that_is_switched_off_does_not_count() -> None:
     world = World()
     world.off = (".github/workflows/ci.yml",)
-    assert "switched off: .github/workflows/ci.yml" in of(await world.findings(), "acme/shop").message
+    assert "disabled: .github/workflows/ci.yml" in of(await world.findings(), "acme/shop").message
 
 
 async def test_github_refusing_one_answer_costs_one_line() -> None:
@@ -193,7 +216,9 @@ async def test_github_refusing_one_answer_costs_one_line() -> None:
 
 async def test_of_many_repositories_the_first_are_looked_at() -> None:
     world = World()
-    world.repositories_there = tuple(REPOSITORY.with_(id=n, name=f"r{n}") for n in range(MOST_REPOSITORIES + 2))
+    world.repositories_there = tuple(
+        REPOSITORY.with_(id=n, name=f"r{n}") for n in range(MOST_REPOSITORIES + 2)
+    )
     found = await world.findings()
     assert sum(one.subject.startswith("acme/") for one in found) == MOST_REPOSITORIES
     assert "first 20 of 22" in of(found, "repositories").message

@@ -23,7 +23,7 @@ def silent(_: str) -> None:
 
 
 def test_an_app_that_is_set_is_not_made_again(settings: Make) -> None:
-    with pytest.raises(SettingsError, match="set already"):
+    with pytest.raises(SettingsError, match="set up already"):
         run_setup(settings(app_id="1"), silent)
 
 
@@ -38,7 +38,7 @@ def test_a_stored_app_is_not_made_again(settings: Make) -> None:
 def test_a_port_that_is_taken_is_told_before_a_code_is_shown(settings: Make) -> None:
     taken = socket.create_server(("127.0.0.1", 0))
     order = settings(port=str(taken.getsockname()[1]))
-    with taken, pytest.raises(SettingsError, match="cannot be listened on"):
+    with taken, pytest.raises(SettingsError, match="cannot be used"):
         run_setup(order, silent)
 
 
@@ -49,7 +49,13 @@ class Answers(BaseHTTPRequestHandler):
     taken: list[tuple[str, str]] = []  # noqa: RUF012 -- made anew for each test
 
     def do_POST(self) -> None:
-        app = {"id": 9, "slug": "fixer", "html_url": "http://h/apps/fixer", "webhook_secret": None, "pem": self.key}
+        app = {
+            "id": 9,
+            "slug": "fixer",
+            "html_url": "http://h/apps/fixer",
+            "webhook_secret": None,
+            "pem": self.key,
+        }
         self._answer(201 if "good" in self.path else 404, app)
 
     def do_PATCH(self) -> None:
@@ -76,7 +82,9 @@ def github() -> Iterator[tuple[str, list[tuple[str, str]]]]:
     taken: list[tuple[str, str]] = []
     handler = type("Handler", (Answers,), {"taken": taken, "key": new_private_key()})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/api/v3/", taken
         server.shutdown()
 
@@ -91,7 +99,9 @@ async def test_a_missing_secret_is_set(github: tuple[str, list[tuple[str, str]]]
 
 
 @pytest.mark.anyio
-async def test_a_code_that_was_used_is_told_without_naming_it(github: tuple[str, list[tuple[str, str]]]) -> None:
-    with pytest.raises(GitHubError, match="does not know this code") as refused:
+async def test_a_code_that_was_used_is_told_without_naming_it(
+    github: tuple[str, list[tuple[str, str]]],
+) -> None:
+    with pytest.raises(GitHubError, match="does not accept this code") as refused:
         await new_app(github[0], "spent-code")
     assert "spent-code" not in refused.value.message

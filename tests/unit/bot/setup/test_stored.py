@@ -62,7 +62,7 @@ def test_room_is_made_for_the_owner_only_and_leaves_nothing(tmp_path: Path) -> N
 
 def test_no_room_is_told_before_github_is_asked(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match="nothing can be written"):
+    with pytest.raises(SettingsError, match="is not writable"):
         make_room(tmp_path / "file" / "data")
 
 

@@ -21,13 +21,20 @@ from tests.unit.bot.setup.test_stored import APP
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Settings]
 HOME = "http://localhost:8080"
-FIELDS = {"name": "Fixer", "organization": "", "address": "https://bot.example.com", "reruns": "yes"}
+FIELDS = {
+    "name": "Fixer",
+    "organization": "",
+    "address": "https://bot.example.com",
+    "reruns": "yes",
+}
 
 
 class Person:
     """A browser at the pages, without its engine."""
 
-    def __init__(self, settings: Settings, home: str = HOME, fails: Exception | None = None) -> None:
+    def __init__(
+        self, settings: Settings, home: str = HOME, fails: Exception | None = None
+    ) -> None:
         from fastapi import FastAPI
 
         self.settings, self.home, self.fails = settings, home, fails
@@ -35,13 +42,17 @@ class Person:
         self.codes: list[str] = []
         self.done: list[NewApp] = []
         app = FastAPI()
-        app.include_router(setup_router(SetUp(settings, self.door, self.exchange, self.done.append)))
+        app.include_router(
+            setup_router(SetUp(settings, self.door, self.exchange, self.done.append))
+        )
         self._app = app
         self.http = self.another()
 
     def another(self, home: str | None = None) -> httpx.AsyncClient:
         """Another browser."""
-        return httpx.AsyncClient(transport=httpx.ASGITransport(self._app), base_url=home or self.home)
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(self._app), base_url=home or self.home
+        )
 
     async def exchange(self, code: str) -> tuple[NewApp, str]:
         self.codes.append(code)
@@ -49,7 +60,9 @@ class Person:
             raise self.fails
         return APP, "hush"
 
-    async def post(self, path: str, fields: dict[str, str], origin: str | None = None) -> httpx.Response:
+    async def post(
+        self, path: str, fields: dict[str, str], origin: str | None = None
+    ) -> httpx.Response:
         return await self.http.post(path, data=fields, headers={"origin": origin or self.home})
 
     async def enter(self) -> httpx.Response:
@@ -88,8 +101,13 @@ async def test_from_the_code_to_the_stored_app(person: Person) -> None:
     assert content["public"] is False
     assert content["redirect_url"] == f"{HOME}/setup/created"
     assert content["hook_attributes"] == {"url": "https://bot.example.com/webhook", "active": True}
-    back = await person.http.get("/setup/created", params={"code": "abc123", "state": state_in(action)})
-    assert (back.status_code, back.headers["location"]) == (303, "https://github.com/apps/fixer/installations/new")
+    back = await person.http.get(
+        "/setup/created", params={"code": "abc123", "state": state_in(action)}
+    )
+    assert (back.status_code, back.headers["location"]) == (
+        303,
+        "https://github.com/apps/fixer/installations/new",
+    )
     assert (person.codes, person.done) == (["abc123"], [APP])
     stored = load({"data_dir": str(person.settings.data_dir)}, environment={})
     assert (stored.app_id, stored.app_slug) == ("5", "fixer")
@@ -122,10 +140,14 @@ async def test_nothing_is_shown_or_begun_without_the_code(person: Person) -> Non
 async def test_a_second_browser_with_the_same_code_stays_outside(person: Person) -> None:
     await person.enter()
     async with person.another() as other:
-        late = await other.post("/setup/enter", data={"code": person.door.code}, headers={"origin": HOME})
+        late = await other.post(
+            "/setup/enter", data={"code": person.door.code}, headers={"origin": HOME}
+        )
         assert late.status_code == 403
         assert "used" in (await other.get("/setup")).text
-        assert (await other.post("/setup/manifest", data=FIELDS, headers={"origin": HOME})).status_code == 403
+        assert (
+            await other.post("/setup/manifest", data=FIELDS, headers={"origin": HOME})
+        ).status_code == 403
 
 
 async def test_a_stranger_cannot_slip_in_an_app_of_his_own(person: Person) -> None:
@@ -135,42 +157,55 @@ async def test_a_stranger_cannot_slip_in_an_app_of_his_own(person: Person) -> No
         assert (
             await other.get("/setup/created", params={"code": "evil", "state": state_in(action)})
         ).status_code == 403
-    lured = await person.http.get("/setup/created", params={"code": "evil", "state": "of-the-stranger"})
+    lured = await person.http.get(
+        "/setup/created", params={"code": "evil", "state": "of-the-stranger"}
+    )
     assert lured.status_code == 403
     assert person.codes == []
     assert not (person.settings.data_dir / "app.json").exists()
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:9999", "http://localhost"])
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost:9999", "http://localhost"]
+)
 async def test_a_form_from_elsewhere_is_refused(person: Person, origin: str) -> None:
-    assert (await person.post("/setup/enter", {"code": person.door.code}, origin)).status_code == 403
+    assert (
+        await person.post("/setup/enter", {"code": person.door.code}, origin)
+    ).status_code == 403
     assert not person.door.is_used
     await person.enter()
     assert (await person.post("/setup/manifest", FIELDS, origin)).status_code == 403
 
 
 async def test_a_form_that_names_no_origin_is_refused(person: Person) -> None:
-    assert (await person.http.post("/setup/enter", data={"code": person.door.code})).status_code == 403
+    assert (
+        await person.http.post("/setup/enter", data={"code": person.door.code})
+    ).status_code == 403
 
 
 async def test_a_form_without_an_end_is_cut_off(person: Person) -> None:
     assert (await person.post("/setup/enter", {"code": "x" * 20_000})).status_code == 413
 
 
-@pytest.mark.parametrize("home", ["http://bot.example.com", "http://192.168.0.7:8080", "http://evil.example:8080"])
+@pytest.mark.parametrize(
+    "home", ["http://bot.example.com", "http://192.168.0.7:8080", "http://evil.example:8080"]
+)
 async def test_over_plain_http_on_a_network_nothing_is_asked(person: Person, home: str) -> None:
     async with person.another(home) as http:
         answer = await http.get("/setup")
         assert answer.status_code == 403
         assert 'name="code"' not in answer.text
         assert "ssh -L" in answer.text
-        sent = await http.post("/setup/enter", data={"code": person.door.code}, headers={"origin": home})
+        sent = await http.post(
+            "/setup/enter", data={"code": person.door.code}, headers={"origin": home}
+        )
         assert sent.status_code == 403
     assert not person.door.is_used
 
 
 @pytest.mark.parametrize(
-    "home", ["http://localhost:1", "http://127.0.0.1:8080", "http://[::1]:8080", "https://a.example"]
+    "home",
+    ["http://localhost:1", "http://127.0.0.1:8080", "http://[::1]:8080", "https://a.example"],
 )
 async def test_where_nobody_listens_the_page_is_shown(person: Person, home: str) -> None:
     async with person.another(home) as http:
@@ -186,7 +221,9 @@ async def test_a_malformed_host_is_no_accident(person: Person, host: str) -> Non
 async def test_behind_something_that_speaks_tls_the_public_address_counts(settings: Make) -> None:
     person = Person(settings(public_url="https://bot.example.com"), "http://bot.example.com")
     assert (await person.http.get("/setup")).status_code == 200
-    entered = await person.post("/setup/enter", {"code": person.door.code}, "https://bot.example.com")
+    entered = await person.post(
+        "/setup/enter", {"code": person.door.code}, "https://bot.example.com"
+    )
     assert entered.status_code == 303
     assert "Secure" in entered.headers["set-cookie"]
 
@@ -204,7 +241,9 @@ async def test_behind_something_that_speaks_tls_the_public_address_counts(settin
         ("address", "http://127.0.0.1:8080", "GitHub cannot reach"),
     ],
 )
-async def test_what_cannot_be_right_is_asked_again(person: Person, field: str, value: str, said: str) -> None:
+async def test_what_cannot_be_right_is_asked_again(
+    person: Person, field: str, value: str, said: str
+) -> None:
     await person.enter()
     answer = await person.post("/setup/manifest", {**FIELDS, field: value})
     assert answer.status_code == 422
@@ -213,7 +252,9 @@ async def test_what_cannot_be_right_is_asked_again(person: Person, field: str, v
 
 async def test_what_was_entered_is_shown_as_text_only(person: Person) -> None:
     await person.enter()
-    answer = await person.post("/setup/manifest", {**FIELDS, "name": '"><script>x', "organization": "<b>"})
+    answer = await person.post(
+        "/setup/manifest", {**FIELDS, "name": '"><script>x', "organization": "<b>"}
+    )
     assert "<script>x" not in answer.text
     assert "<b>" not in answer.text
 
@@ -227,17 +268,23 @@ async def test_an_organization_has_its_own_page_on_github(person: Person) -> Non
 async def test_rerunning_jobs_is_a_choice(person: Person) -> None:
     await person.enter()
     _, with_reruns = await person.asked()
-    answer = await person.post("/setup/manifest", {k: v for k, v in FIELDS.items() if k != "reruns"})
+    answer = await person.post(
+        "/setup/manifest", {k: v for k, v in FIELDS.items() if k != "reruns"}
+    )
     assert with_reruns["default_permissions"]["actions"] == "write"  # type: ignore[index]
     assert "&quot;actions&quot;: &quot;read&quot;" in answer.text
 
 
 @pytest.mark.parametrize("error", [GitHubError("no such code"), SettingsError("no key")])
-async def test_a_refusal_of_github_is_told_and_can_be_begun_again(settings: Make, error: Exception) -> None:
+async def test_a_refusal_of_github_is_told_and_can_be_begun_again(
+    settings: Make, error: Exception
+) -> None:
     person = Person(settings(), fails=error)
     await person.enter()
     action, _ = await person.asked()
-    answer = await person.http.get("/setup/created", params={"code": "abc", "state": state_in(action)})
+    answer = await person.http.get(
+        "/setup/created", params={"code": "abc", "state": state_in(action)}
+    )
     assert answer.status_code == 502
     assert str(error) in answer.text
     assert (await person.http.get("/setup")).status_code == 200
@@ -248,7 +295,9 @@ async def test_an_app_that_cannot_be_stored_is_told_with_what_to_delete(person: 
     await person.enter()
     action, _ = await person.asked()
     (person.settings.data_dir / "app.json").write_text("somebody was faster")
-    answer = await person.http.get("/setup/created", params={"code": "abc", "state": state_in(action)})
+    answer = await person.http.get(
+        "/setup/created", params={"code": "abc", "state": state_in(action)}
+    )
     assert answer.status_code == 500
     assert "https://github.com/apps/fixer" in answer.text
     assert person.done == []

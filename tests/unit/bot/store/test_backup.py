@@ -36,7 +36,12 @@ def programs(tmp_path: Path) -> str:
     [
         ("postgresql://db/x", "postgresql://db/x", {}, ""),
         ("postgresql://me:s%40cret@db/x", "postgresql://me@db/x", {"PGPASSWORD": "s@cret"}, ""),
-        ("postgresql://me@db/x?password=s%40cret&a=b", "postgresql://me@db/x?a=b", {"PGPASSWORD": "s@cret"}, ""),
+        (
+            "postgresql://me@db/x?password=s%40cret&a=b",
+            "postgresql://me@db/x?a=b",
+            {"PGPASSWORD": "s@cret"},
+            "",
+        ),
         (
             "postgresql://me:one@db/x?sslkey=k&sslpassword=two%20%23s",
             "postgresql://me@db/x?sslkey=k",
@@ -56,7 +61,9 @@ async def test_no_password_is_among_the_arguments(
     assert (seen["told"], seen["read"]) == (told, [read] * 2 if read else [])
 
 
-async def test_a_service_of_the_operators_own_is_not_put_aside(tmp_path: Path, programs: str) -> None:
+async def test_a_service_of_the_operators_own_is_not_put_aside(
+    tmp_path: Path, programs: str
+) -> None:
     url, target = "postgresql://db/x?sslpassword=two", tmp_path / "kept" / "x.dump"
     with pytest.raises(StoreError, match="while PGSERVICE is set"):
         await dump(url, target, {"PATH": programs, "PGSERVICE": "mine"})

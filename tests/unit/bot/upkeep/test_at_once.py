@@ -8,7 +8,7 @@ from typing_extensions import override
 from bot.domain.github import CommitState, PullRequestState
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import HeadMoved, RepositoryRef
-from bot.upkeep.feedback import head_moved, take_back, take_feedback
+from bot.upkeep.feedback import close_obsolete, head_moved, take_feedback
 from tests.builders import HEAD, a_feedback
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.memory_registry import MemoryRegistry
@@ -40,7 +40,9 @@ class Decided(MemoryRegistry):
         state: FixState | None = None,
         pull_request: int | None = None,
     ) -> tuple[OfferedFix, ...]:
-        seen = await super().offered(repository_id, fingerprint=fingerprint, state=state, pull_request=pull_request)
+        seen = await super().offered(
+            repository_id, fingerprint=fingerprint, state=state, pull_request=pull_request
+        )
         self._looks_left -= 1
         if self._looks_left == 0:
             self.fixes[self._fix.key] = self._fix
@@ -68,7 +70,9 @@ class Merges(FakeGitHub):
         return seen
 
     @override
-    async def comment(self, repository: RepositoryRef, number: int, body: str, *, marker: str) -> int:
+    async def comment(
+        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+    ) -> int:
         self._merged("comment")
         return await super().comment(repository, number, body, marker=marker)
 
@@ -79,17 +83,25 @@ class Merges(FakeGitHub):
 
 
 def moved(**changes: Any) -> HeadMoved:
-    values = {"repository": REPOSITORY, "branch": "main", "before": HEAD, "after": NEWER, "pusher": "ada"}
+    values = {
+        "repository": REPOSITORY,
+        "branch": "main",
+        "before": HEAD,
+        "after": NEWER,
+        "pusher": "ada",
+    }
     return HeadMoved.model_validate(values | changes)
 
 
-@pytest.mark.parametrize("decided", [MERGED, CLOSED, BOBS], ids=lambda fix: fix.note or fix.taken_over)
+@pytest.mark.parametrize(
+    "decided", [MERGED, CLOSED, BOBS], ids=lambda fix: fix.note or fix.taken_over
+)
 @pytest.mark.parametrize("after", [None, NEWER])
 async def test_a_branch_that_moves_or_goes_away_changes_no_fix_that_ended_meanwhile(
     decided: OfferedFix, after: str | None
 ) -> None:
     world = World(registry=Decided(decided, after=2))
-    await head_moved(moved(branch=BRANCH, after=after), world.keeper)
+    await head_moved(moved(branch=BRANCH, after=after), world.services)
     assert world.fix == decided
     blocks = await world.registry.is_blocked(REPOSITORY.id, "p" * 16)
     assert (blocks is not None) is (decided is CLOSED)
@@ -97,14 +109,14 @@ async def test_a_branch_that_moves_or_goes_away_changes_no_fix_that_ended_meanwh
 
 async def test_a_merge_that_another_worker_heard_of_first_is_not_taken_for_a_refusal() -> None:
     world = World(registry=Decided(MERGED))
-    await take_feedback(a_feedback(merged=False, by="ada"), world.keeper)
+    await take_feedback(a_feedback(merged=False, by="ada"), world.services)
     assert world.fix == MERGED
 
 
 async def test_what_we_began_to_close_meanwhile_nobody_refused() -> None:
     ours = a_fix(state=FixState.SUPERSEDED, closing=True, note="not needed")
     world = World(registry=Decided(ours))
-    assert await take_feedback(a_feedback(merged=False, by="ada"), world.keeper) == 0
+    assert await take_feedback(a_feedback(merged=False, by="ada"), world.services) == 0
     assert (world.fix, world.fate) == (ours, "open")
 
 
@@ -112,40 +124,44 @@ async def test_who_undid_a_fix_is_told_as_it_was_heard_first() -> None:
     world = World(registry=Decided(REVERTED))
     world.put(MERGED)
     message = f"Revert it\n\nThis reverts commit {MERGE}."
-    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
-    await head_moved(moved(), world.keeper)
+    world.github.commits[NEWER] = CommitState(
+        sha=NEWER, parents=(HEAD,), message=message, author="ada"
+    )
+    await head_moved(moved(), world.services)
     assert (world.fix, world.fate) == (REVERTED, "reverted")
 
 
 @pytest.mark.parametrize("call", ["comment", "delete_branch"])
-async def test_a_merge_while_we_take_a_fix_back_is_a_merge_and_its_revert_is_known(call: str) -> None:
+async def test_a_merge_while_we_take_a_fix_back_is_a_merge_and_its_revert_is_known(
+    call: str,
+) -> None:
     github = Merges(call)
     world = github.world = World(github=github)
-    await head_moved(moved(closed=True, pull_request=RED_PULL), world.keeper)
+    await head_moved(moved(closed=True, pull_request=RED_PULL), world.services)
     assert world.fix == MERGED
     message = f"Revert it\n\nThis reverts commit {MERGE}."
     github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
-    await head_moved(moved(), world.keeper)
+    await head_moved(moved(), world.services)
     assert world.fix.state is FixState.REVERTED
 
 
 async def test_what_was_merged_before_we_begin_to_take_it_back_is_left_alone() -> None:
     github = Merges("pull_request")
     world = github.world = World(github=github)
-    assert not await take_back(REPOSITORY, world.fix, ENDING, world.keeper)
+    assert not await close_obsolete(REPOSITORY, world.fix, ENDING, world.services)
     assert (world.fix, world.words) == (MERGED, [])
     assert BRANCH in github.branches
 
 
 async def test_what_a_person_took_over_before_we_begin_to_take_it_back_is_theirs() -> None:
     world = World(registry=Decided(BOBS))
-    assert not await take_back(REPOSITORY, a_fix(), ENDING, world.keeper)
+    assert not await close_obsolete(REPOSITORY, a_fix(), ENDING, world.services)
     assert (world.fix, world.words, world.is_open) == (BOBS, [], True)
 
 
 async def test_what_a_person_closed_before_we_begin_to_take_it_back_stays_refused() -> None:
     world = World(registry=Decided(CLOSED))
-    await take_back(REPOSITORY, a_fix(), ENDING, world.keeper)
+    await close_obsolete(REPOSITORY, a_fix(), ENDING, world.services)
     assert world.fix == CLOSED
 
 
@@ -153,5 +169,5 @@ async def test_what_was_merged_after_we_died_while_taking_it_back_is_a_merge() -
     world = World()
     world.put(a_fix(state=FixState.SUPERSEDED, closing=True))
     world.github.pulls[NUMBER] = world.github.pulls[NUMBER].with_(state="closed", merged=True)
-    assert not await take_back(REPOSITORY, world.fix, ENDING, world.keeper)
+    assert not await close_obsolete(REPOSITORY, world.fix, ENDING, world.services)
     assert (world.fix.state, world.fix.closing, world.fate) == (FixState.MERGED, False, "merged")

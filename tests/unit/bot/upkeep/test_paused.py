@@ -16,7 +16,7 @@ from bot.ledger.work import WorkMeter
 from bot.queue.memory import MemoryCheckpoint
 from bot.registry import under_way
 from bot.registry.stored import StoredRegistry
-from bot.upkeep.needless import Ending, end_halted
+from bot.upkeep.obsolete import end_halted
 from bot.upkeep.paused import PauseWatch
 from tests.accounts import an_account
 from tests.builders import a_repository, a_request
@@ -24,6 +24,7 @@ from tests.databases import a_database
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_queue import MemoryQueue
+from tests.services import services
 
 pytestmark = pytest.mark.anyio
 
@@ -33,23 +34,31 @@ class Scene:
 
     def __init__(self, folder: Path) -> None:
         self.database = a_database(folder)
-        self.github, self.queue, self.registry = FakeGitHub(), MemoryQueue(), StoredRegistry(self.database)
+        self.github, self.queue, self.registry = (
+            FakeGitHub(),
+            MemoryQueue(),
+            StoredRegistry(self.database),
+        )
         self.pauses = Pauses(self.database)
-        self.ending = Ending(self.github, self.queue, self.registry, FixedClock(), wind_down_s=0.0)
+        self.services = services(self.github, queue=self.queue, registry=self.registry)
         self.watch = PauseWatch(self.pauses, self.queue)
 
     async def work(self) -> None:
         """As a worker does, which has the notices."""
         for notice in self.queue.notices:
             assert isinstance(notice, Halted)
-            await end_halted(notice, self.ending, MemoryCheckpoint())
+            await end_halted(notice, self.services, MemoryCheckpoint())
 
-    async def mission(self, name: str, *, runs: bool, repository: RepositoryRef | None = None) -> MissionRequest:
+    async def mission(
+        self, name: str, *, runs: bool, repository: RepositoryRef | None = None
+    ) -> MissionRequest:
         request = a_request(mission_id=name).with_(repository=repository or a_repository())
         await self.queue.submit(request)
         await under_way.begin(request, self.registry, FixedClock())
         if runs:
-            await WorkMeter(self.database, an_account(mission=name)).before(0.0, Grant(seconds=9.0, limit="its own"))
+            await WorkMeter(self.database, an_account(mission=name)).before(
+                0.0, Grant(seconds=9.0, limit="its own")
+            )
         return request
 
     def states(self) -> list[str]:
@@ -92,7 +101,11 @@ async def test_who_dies_before_anything_is_stopped_has_left_it_to_the_others(sce
     await scene.mission("m-1", runs=True)
     await scene.pauses.set(Pause(now=True))
     dying = Dies()
-    dying.requests, dying.notices, dying.states = scene.queue.requests, scene.queue.notices, scene.queue.states
+    dying.requests, dying.notices, dying.states = (
+        scene.queue.requests,
+        scene.queue.notices,
+        scene.queue.states,
+    )
     with pytest.raises(QueueError):
         await PauseWatch(scene.pauses, dying).look()
     assert scene.states() == ["waiting"]
@@ -129,7 +142,9 @@ async def test_a_row_that_a_newer_program_wrote_hides_none_of_the_others_and_is_
     assert scene.states() == ["waiting", "cancelled"]
 
 
-async def test_a_watch_that_fails_goes_on_and_says_so_once(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_watch_that_fails_goes_on_and_says_so_once(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken(MemoryQueue):
         looks = 0
         stopped = asyncio.Event()
@@ -156,4 +171,4 @@ async def test_a_watch_that_fails_goes_on_and_says_so_once(scene: Scene, caplog:
     finally:
         running.cancel()
     assert scene.states() == ["cancelled"]
-    assert [record.message for record in caplog.records].count("what is paused is not known") == 1
+    assert [record.message for record in caplog.records].count("reading pauses failed") == 1

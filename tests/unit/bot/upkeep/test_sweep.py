@@ -66,9 +66,13 @@ class Lost(World):
             finally:
                 await self.github.release(repository)
 
-        return Sweeper(self.keeper, self.github, self.queue, known, hand_in, rights)
+        return Sweeper(
+            replace(self.services, queue=self.queue), self.github, known, hand_in, rights
+        )
 
-    def red_pull(self, number: int = 30, *, ago: timedelta = timedelta(hours=2), **changes: object) -> None:
+    def red_pull(
+        self, number: int = 30, *, ago: timedelta = timedelta(hours=2), **changes: object
+    ) -> None:
         self.github.pulls[number] = a_pull_request(
             number=number, head_sha=RED, head_ref=f"topic-{number}", author="ada", **changes
         )
@@ -133,7 +137,12 @@ async def test_a_red_pull_request_without_a_mission_gets_one() -> None:
     lost.red_pull()
     assert (await lost.sweep()).heads == 1
     (red,) = lost.queue.red.values()
-    assert (red.head_sha, red.head_branch, red.pull_request, red.trigger) == (RED, "topic-30", 30, Trigger.SCHEDULE)
+    assert (red.head_sha, red.head_branch, red.pull_request, red.trigger) == (
+        RED,
+        "topic-30",
+        30,
+        Trigger.SCHEDULE,
+    )
     assert red.check is not None
     assert red.check.name == "tests"
     assert (await lost.sweep()).heads == 0
@@ -169,18 +178,23 @@ async def test_a_head_whose_settling_failed_is_watched_anew_but_not_for_ever() -
         ("license/cla", "failure", 2, 0),
     ],
 )
-async def test_a_red_status_of_older_ci_is_found_too(context: str, state: str, hours: int, heads: int) -> None:
+async def test_a_red_status_of_older_ci_is_found_too(
+    context: str, state: str, hours: int, heads: int
+) -> None:
     lost = Lost()
     lost.red_pull()
     lost.github.other_checks.clear()
     at = (NOW - timedelta(hours=hours)).isoformat()
     lost.github.statuses[RED] = (StatusState(context=context, state=state, updated_at=at),)
     assert (await lost.sweep()).heads == heads
-    assert [(red.check.id, red.check.name) for red in lost.queue.red.values() if red.check] == [(0, context)] * heads
+    assert [(red.check.id, red.check.name) for red in lost.queue.red.values() if red.check] == [
+        (0, context)
+    ] * heads
 
 
 @pytest.mark.parametrize(
-    ("schedule", "heads"), [(None, [0, 0, 0]), ("never", [0, 0, 0]), ("daily", [1, 0, 0]), ("weekly", [1, 1, 0])]
+    ("schedule", "heads"),
+    [(None, [0, 0, 0]), ("never", [0, 0, 0]), ("daily", [1, 0, 0]), ("weekly", [1, 1, 0])],
 )
 async def test_a_repository_s_schedule_says_how_far_back_it_is_looked(
     schedule: Literal["never", "daily", "weekly"] | None, heads: list[int]
@@ -207,7 +221,9 @@ async def test_a_red_default_branch_gets_a_mission_too() -> None:
         {"state": "closed"},
     ],
 )
-async def test_a_head_that_is_not_ours_to_repair_unasked_is_left_alone(change: dict[str, object]) -> None:
+async def test_a_head_that_is_not_ours_to_repair_unasked_is_left_alone(
+    change: dict[str, object],
+) -> None:
     lost = Lost()
     lost.red_pull()
     lost.github.pulls[30] = lost.github.pulls[30].with_(**change)
@@ -237,7 +253,9 @@ async def test_fixes_that_nobody_needs_are_taken_back_on_the_way() -> None:
     assert lost.fix.state is FixState.SUPERSEDED
 
 
-async def test_one_repository_that_may_not_be_read_does_not_stop_the_others_and_every_right_is_given_back() -> None:
+async def test_one_repository_that_may_not_be_read_does_not_stop_the_others_and_every_right_is_given_back() -> (
+    None
+):
     lost = Lost()
     other = a_repository(id=44, name="other")
     lost.github.installed_on[7] = (other, REPOSITORY)
@@ -284,7 +302,7 @@ async def test_of_several_processes_one_sweeps_and_another_when_that_is_gone() -
         return asked == 4
 
     running = asyncio.create_task(replace(lost.sweeper(), is_ours=is_ours).run(0.001))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not lost.handed:  # noqa: ASYNC110 -- nobody tells
             await asyncio.sleep(0.001)
     running.cancel()

@@ -1,17 +1,17 @@
-"""A repository with fixes of ours, and a keeper of them."""
+"""A repository with fixes of ours, and a services of them."""
 
 from dataclasses import dataclass, field
 
 from bot.domain.github import CheckRunState, CommitState
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState, OfferedFix
-from bot.domain.request import RepositoryRef
-from bot.upkeep.keeper import Keeper
+from bot.ports import Services
 from tests.builders import FINGERPRINT, HEAD, a_lesson, a_pull_request, a_repository
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_registry import MemoryRegistry
+from tests.services import services
 
 NUMBER, RED_PULL = 17, 5
 BRANCH, COMMIT = "metaagent/main/01234567", "c" * 40
@@ -44,7 +44,9 @@ class World:
 
     github: FakeGitHub = field(default_factory=FakeGitHub)
     registry: MemoryRegistry = field(default_factory=MemoryRegistry)
-    lessons: MemoryLessons = field(default_factory=lambda: MemoryLessons(a_lesson(pull_request=NUMBER, fate="open")))
+    lessons: MemoryLessons = field(
+        default_factory=lambda: MemoryLessons(a_lesson(pull_request=NUMBER, fate="open"))
+    )
     clock: FixedClock = field(default_factory=FixedClock)
     policy: RepositoryPolicy = field(default_factory=RepositoryPolicy)
 
@@ -57,12 +59,13 @@ class World:
         self.put(a_fix())
 
     @property
-    def keeper(self) -> Keeper:
-        async def read_policy(_: RepositoryRef) -> RepositoryPolicy:
-            return self.policy
-
-        return Keeper(
-            self.github, self.github, self.github, self.registry, self.lessons, self.clock, "metaagent", read_policy
+    def services(self) -> Services:
+        return services(
+            self.github,
+            policy=self.policy,
+            registry=self.registry,
+            lessons=self.lessons,
+            clock=self.clock,
         )
 
     def put(self, fix: OfferedFix) -> None:
@@ -91,7 +94,9 @@ class World:
         """`main` moves on; checks by name and conclusion."""
         self.github.branches["main"] = sha
         for number, (name, conclusion) in enumerate(checks.items()):
-            check = CheckRunState(id=number, name=name, head_sha=sha, conclusion=conclusion, app_slug="github-actions")
+            check = CheckRunState(
+                id=number, name=name, head_sha=sha, conclusion=conclusion, app_slug="github-actions"
+            )
             self.github.other_checks.append(check)
 
     def expect_taken_back(self, state: FixState, why: str) -> None:

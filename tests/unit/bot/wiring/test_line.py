@@ -14,10 +14,10 @@ from bot.domain.request import MissionRequest
 from bot.errors import SettingsError
 from bot.lessons.stored import StoredLessons
 from bot.ports import Progress
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.settings import Settings
 from bot.wiring.line import build_backend, build_fixers, build_line, prepare_image
-from bot.wiring.models import build_chats, limits_of, models_of
+from bot.wiring.models import build_chats, derive_limits, select_models
 from tests.databases import a_database
 
 Make = Callable[..., Settings]
@@ -30,7 +30,9 @@ async def silence(_: MissionRequest) -> AsyncIterator[Progress]:
 
 
 def rungs(settings: Settings) -> list[Rung]:
-    return [fixer.rung for fixer in build_fixers(settings, StoredLessons(a_database(settings.data_dir)))]
+    return [
+        fixer.rung for fixer in build_fixers(settings, StoredLessons(a_database(settings.data_dir)))
+    ]
 
 
 def test_every_rung_is_there_in_a_container(settings: Make) -> None:
@@ -64,7 +66,7 @@ def test_the_line_carries_the_settings(settings: Make) -> None:
 def test_a_climb_has_time_for_a_whole_answer_of_whoever_mends(
     settings: Make, named: dict[str, str], seconds: float
 ) -> None:
-    assert limits_of(settings(**named)).model_s == seconds
+    assert derive_limits(settings(**named)).model_s == seconds
 
 
 def test_building_writes_nothing(settings: Make) -> None:
@@ -98,15 +100,17 @@ def test_without_a_model_nothing_of_it_is_loaded_and_with_one_nothing_heavy() ->
         "assert build(model='openai-chat:gpt,anthropic:m', model_key='k').minds is not None;"
         "print([name for name in ('genai_prices', 'bot.llm.providers.transport') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout.split()) == (0, ["[]", "[]"]), done.stderr
 
 
 def test_a_role_has_its_own_model_or_the_one_for_all(settings: Make) -> None:
     given = settings(model="openai-chat:small", model_fix="anthropic:strong", **KEYS)
-    assert models_of(given) == {Role.JUDGE: "openai-chat:small", Role.FIX: "anthropic:strong"}
-    assert {role: chat.name for role, chat in build_chats(given).items()} == models_of(given)
-    assert models_of(settings(model_judge="mock")) == {Role.JUDGE: "mock"}
+    assert select_models(given) == {Role.JUDGE: "openai-chat:small", Role.FIX: "anthropic:strong"}
+    assert {role: chat.name for role, chat in build_chats(given).items()} == select_models(given)
+    assert select_models(settings(model_judge="mock")) == {Role.JUDGE: "mock"}
 
 
 def test_two_roles_with_one_model_share_it(settings: Make) -> None:
@@ -123,15 +127,20 @@ def test_a_model_for_fixing_is_a_rung(settings: Make) -> None:
 
 
 def test_a_models_code_runs_on_the_host_only_when_it_is_declared_disposable(settings: Make) -> None:
-    assert [fixer.rung for fixer in build_line(settings(model="mock"), silence).fixers] == [Rung.TOOLS]
+    assert [fixer.rung for fixer in build_line(settings(model="mock"), silence).fixers] == [
+        Rung.TOOLS
+    ]
     disposable = build_line(settings(model="mock", sandbox__disposable_host="true"), silence)
     assert Rung.MODEL in {fixer.rung for fixer in disposable.fixers}
 
 
 @pytest.mark.parametrize(
-    "given", [{"model": "odd"}, {"model": "openai-chat:gpt"}, {"model": "mock", "models__prices": "odd"}]
+    "given",
+    [{"model": "odd"}, {"model": "openai-chat:gpt"}, {"model": "mock", "models__prices": "odd"}],
 )
-def test_a_model_that_is_wrongly_configured_stops_us_at_once(settings: Make, given: dict[str, str]) -> None:
+def test_a_model_that_is_wrongly_configured_stops_us_at_once(
+    settings: Make, given: dict[str, str]
+) -> None:
     with pytest.raises(SettingsError):
         build_line(settings(**given), silence)
 
@@ -145,7 +154,12 @@ async def test_building_and_closing_a_line_with_a_model_writes_nothing(settings:
 
 @pytest.mark.parametrize("model", ["openai-chat:m", "anthropic:m", "codex-cli:m"])
 def test_models_trust_the_certificates_that_are_set(settings: Make, model: str) -> None:
-    given = settings(model=model, model_key="sk-test", models__cli_reads_host=True, sandbox__ca_bundle="/own/ca.pem")
+    given = settings(
+        model=model,
+        model_key="sk-test",
+        models__cli_reads_host=True,
+        sandbox__ca_bundle="/own/ca.pem",
+    )
     (chat, _) = build_chats(given).values()
     (only,) = vars(chat)["chats"]
     if model.startswith("codex"):

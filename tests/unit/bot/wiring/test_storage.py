@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from bot.clock import SystemClock
-from bot.doctor import examine
-from bot.domain.blob import Drawer, Kind
+from bot.domain.blob import BlobKind, Drawer
 from bot.evidence.bundle import write_bundle
 from bot.evidence.keep import find_bundle
-from bot.log_command import run_log
-from bot.publish.story import a_story
-from bot.replay_command import ReplayOrder, run_replay
+from bot.publish.story import build_story
 from bot.settings import Settings
+from bot.terminal.doctor import examine
+from bot.terminal.log import run_log
+from bot.terminal.replay import ReplayOrder, run_replay
 from bot.wiring.storage import EARLIER, Storage, open_storage
 from tests.builders import a_mission
 from tests.s3_server import S3Server
 from tests.unit.bot.evidence.test_bundle import a_bundle
 from tests.unit.bot.mission.world import ADDS, CHECKOUT, a_world
-from tests.unit.bot.test_replay_command import on
+from tests.unit.bot.terminal.test_replay import on
 
 pytestmark = pytest.mark.anyio
 Make = Callable[..., Settings]
@@ -40,20 +40,28 @@ def bucket(s3: S3Server) -> dict[str, str]:
     spec = s3.new_bucket("team")
     assert spec.key_id is not None
     assert spec.key is not None
-    keys = {"storage__key_id": spec.key_id.get_secret_value(), "storage__key": spec.key.get_secret_value()}
+    keys = {
+        "storage__key_id": spec.key_id.get_secret_value(),
+        "storage__key": spec.key.get_secret_value(),
+    }
     return {"storage__url": str(spec.url), "storage__endpoint": str(spec.endpoint), **keys}
 
 
 def test_what_a_mission_leaves_on_one_machine_is_read_on_another(
     settings: Make, bucket: dict[str, str], tmp_path: Path
 ) -> None:
-    one, other = settings(**bucket, data_dir=str(tmp_path / "1")), settings(**bucket, data_dir=str(tmp_path / "2"))
+    one, other = (
+        settings(**bucket, data_dir=str(tmp_path / "1")),
+        settings(**bucket, data_dir=str(tmp_path / "2")),
+    )
     storage = Storage(one, SystemClock())
 
     async def mission() -> None:
         async with storage.logs.of(LIVE):
             logging.getLogger("bot.mission").warning("the key is %s", bucket["storage__key"])
-        kept = await storage.evidence.keep(a_story(a_mission()), CHECKOUT, a_world().open_workspace)
+        kept = await storage.evidence.keep(
+            build_story(a_mission()), CHECKOUT, a_world().open_workspace
+        )
         assert kept.name == "m-0001"
 
     asyncio.run(mission())
@@ -76,19 +84,21 @@ def test_the_doctor_tells_whether_the_store_answers(settings: Make, bucket: dict
     assert "storage" not in {one.subject for one in examine(settings())}
 
 
-async def test_what_an_earlier_version_kept_is_taken_over_before_anything_is_dropped(settings: Make) -> None:
+async def test_what_an_earlier_version_kept_is_taken_over_before_anything_is_dropped(
+    settings: Make,
+) -> None:
     made = settings()
     earlier = made.data_dir / EARLIER
     earlier.mkdir(parents=True)
     (earlier / "m-0001.zip").write_bytes(write_bundle(a_bundle()))
     storage = Storage(made, SystemClock())
-    await storage.blobs.put(Drawer(kind=Kind.STEPS, owner=LIVE), b"large")
+    await storage.blobs.put(Drawer(kind=BlobKind.STEPS, owner=LIVE), b"large")
     await storage.tidy(nobody, SystemClock().now() - timedelta(days=1))
     assert await find_bundle(storage.blobs, "m-0001.zip")
-    assert len(await storage.blobs.kept(Kind.STEPS)) == 1
+    assert len(await storage.blobs.list_blobs(BlobKind.STEPS)) == 1
     await storage.tidy(nobody, SystemClock().now() + timedelta(days=1))
-    assert await storage.blobs.kept(Kind.STEPS) == ()
-    assert len(await storage.blobs.kept(Kind.EVIDENCE)) == 1
+    assert await storage.blobs.list_blobs(BlobKind.STEPS) == ()
+    assert len(await storage.blobs.list_blobs(BlobKind.EVIDENCE)) == 1
 
 
 async def test_a_store_that_is_away_is_tidied_up_another_time(
@@ -100,6 +110,6 @@ async def test_a_store_that_is_away_is_tidied_up_another_time(
     (earlier / "m-0001.zip").write_bytes(write_bundle(a_bundle()))
     (tmp_path / "shared").write_text("not a folder")
     await Storage(made, SystemClock()).tidy(nobody, SystemClock().now())
-    assert "the store is not tidied up" in caplog.text
+    assert "store cleanup failed" in caplog.text
     assert (earlier / "m-0001.zip").is_file()
-    assert await open_storage(made).kept(Kind.EVIDENCE) == ()
+    assert await open_storage(made).list_blobs(BlobKind.EVIDENCE) == ()

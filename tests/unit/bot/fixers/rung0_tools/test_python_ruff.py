@@ -19,15 +19,27 @@ FORMAT = "ruff format --no-cache"
         ("ruff check .; ruff format --check .", [f"{CHECK} --", f"{FORMAT} --"]),
         ("ruff check src\nruff check tests", [f"{CHECK} --"]),
         ("ruff check src && ruff check src", [f"{CHECK} --"]),
-        ("python -m ruff check src", ["python -m ruff check --fix --no-unsafe-fixes --no-cache --"]),
+        (
+            "python -m ruff check src",
+            ["python -m ruff check --fix --no-unsafe-fixes --no-cache --"],
+        ),
         ("uv run ruff check", [f"{CHECK} --"]),
         ("uvx ruff check", [f"{CHECK} --"]),
         ("poetry run ruff format --check src tests", [f"{FORMAT} --"]),
         (".venv/bin/ruff check .", [f"{CHECK} --"]),
-        ("ruff check --select E,F --ignore=E501 --output-format github .", [f"{CHECK} --select E,F --ignore=E501 --"]),
-        ("ruff check --config ci/ruff.toml --preview src", [f"{CHECK} --config ci/ruff.toml --preview --"]),
+        (
+            "ruff check --select E,F --ignore=E501 --output-format github .",
+            [f"{CHECK} --select E,F --ignore=E501 --"],
+        ),
+        (
+            "ruff check --config ci/ruff.toml --preview src",
+            [f"{CHECK} --config ci/ruff.toml --preview --"],
+        ),
         ("ruff check --unsafe-fixes --fix-only .", [f"{CHECK} --"]),
-        ("ruff check --line-length 'a b; rm -rf /' .", [f"{CHECK} --line-length 'a b; rm -rf /' --"]),
+        (
+            "ruff check --line-length 'a b; rm -rf /' .",
+            [f"{CHECK} --line-length 'a b; rm -rf /' --"],
+        ),
     ],
 )
 def test_a_failing_command_is_repaired_by(command: str, expected: list[str]) -> None:

@@ -38,12 +38,20 @@ async def only_note(workspace: FakeWorkspace, *failures: TestResult) -> str:
     return note.reason
 
 
-async def test_what_the_tool_changed_becomes_one_candidate_and_the_workspace_is_clean_again() -> None:
+async def test_what_the_tool_changed_becomes_one_candidate_and_the_workspace_is_clean_again() -> (
+    None
+):
     workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"})
     (candidate,) = await proposed(workspace)
     assert isinstance(candidate, Candidate)
-    assert (candidate.rung, candidate.fixer, candidate.template) == (Rung.TOOLS, "ruff", "ruff check")
-    assert [(c.path, c.content, c.search_for) for c in candidate.changes] == [("calculator.py", "x = 1\n", None)]
+    assert (candidate.rung, candidate.fixer, candidate.template) == (
+        Rung.TOOLS,
+        "ruff",
+        "ruff check",
+    )
+    assert [(c.path, c.content, c.search_for) for c in candidate.changes] == [
+        ("calculator.py", "x = 1\n", None)
+    ]
     assert candidate.title == "apply ruff check to calculator.py"
     assert "ruff 0.9.9" in candidate.explanation
     assert await workspace.changes() == ()
@@ -56,7 +64,9 @@ async def test_what_the_tool_changed_becomes_one_candidate_and_the_workspace_is_
 
 
 async def test_status_one_only_says_that_something_is_left() -> None:
-    (candidate,) = await proposed(ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"}, status=1))
+    (candidate,) = await proposed(
+        ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"}, status=1)
+    )
     assert isinstance(candidate, Candidate)
 
 
@@ -75,12 +85,16 @@ async def test_every_named_file_is_repaired_even_beyond_those_in_full() -> None:
 async def test_a_test_file_is_formatted_but_never_linted() -> None:
     failure = a_lint_failure(path="tests/test_x.py")
     assert "no file" in await only_note(ToolWorkspace(a_lint_recipe(), {}), failure)
-    workspace = ToolWorkspace(a_lint_recipe("ruff format --check ."), {"tests/test_x.py": b"import os\nx = 1\n"})
+    workspace = ToolWorkspace(
+        a_lint_recipe("ruff format --check ."), {"tests/test_x.py": b"import os\nx = 1\n"}
+    )
     (candidate,) = await proposed(workspace, failure)
     assert isinstance(candidate, Candidate)
 
 
-@pytest.mark.parametrize("path", ["conftest.py", "setup.py", ".github/x.py", "../outside.py", "/etc/x.py", "notes.md"])
+@pytest.mark.parametrize(
+    "path", ["conftest.py", "setup.py", ".github/x.py", "../outside.py", "/etc/x.py", "notes.md"]
+)
 async def test_a_protected_or_foreign_file_is_never_given_to_the_tool(path: str) -> None:
     for command in ("ruff check .", "ruff format --check ."):
         workspace = ToolWorkspace(a_lint_recipe(command), {})
@@ -110,7 +124,9 @@ async def test_a_tool_that_cannot_run_says_why(status: int | None) -> None:
 
 
 async def test_a_file_that_is_not_text_is_refused() -> None:
-    assert "not UTF-8" in await only_note(ToolWorkspace(a_lint_recipe(), {"calculator.py": b"\xff"}))
+    assert "not UTF-8" in await only_note(
+        ToolWorkspace(a_lint_recipe(), {"calculator.py": b"\xff"})
+    )
 
 
 async def test_a_test_step_is_not_its_business() -> None:

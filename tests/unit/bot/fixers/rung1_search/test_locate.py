@@ -16,8 +16,14 @@ def failure(*frames: tuple[str, int, str]) -> TestResult:
 
 
 def test_changed_lines_come_before_frames_and_frames_before_the_diagnosis() -> None:
-    suspect = Suspect(file="shop/rates.py", line=3, score=0.4, reason="defines rate, which the failing test calls")
-    frames = failure(("test_shop.py", 4, "test_total"), ("shop/cart.py", 9, "total"), ("shop/rates.py", 7, "rate"))
+    suspect = Suspect(
+        file="shop/rates.py", line=3, score=0.4, reason="defines rate, which the failing test calls"
+    )
+    frames = failure(
+        ("test_shop.py", 4, "test_total"),
+        ("shop/cart.py", 9, "total"),
+        ("shop/rates.py", 7, "rate"),
+    )
     found = suspect_lines(diagnosis(suspect), [frames], SourceDiff(files={"shop/cart.py": (2,)}))
     assert [(s.file, s.line) for s in found] == [
         ("shop/cart.py", 2), ("shop/rates.py", 7), ("shop/cart.py", 9), ("shop/rates.py", 3),
@@ -31,7 +37,13 @@ def test_the_search_knows_changed_lines_by_their_reason() -> None:
 
 def test_tests_settings_and_other_files_are_not_suspected() -> None:
     diff = SourceDiff(
-        files={"tests/test_a.py": (1,), "setup.py": (1,), "notes.md": (1,), "a.py": (1,), "../b.py": (1,)}
+        files={
+            "tests/test_a.py": (1,),
+            "setup.py": (1,),
+            "notes.md": (1,),
+            "a.py": (1,),
+            "../b.py": (1,),
+        }
     )
     assert [s.file for s in suspect_lines(diagnosis(), [], diff)] == ["a.py"]
 

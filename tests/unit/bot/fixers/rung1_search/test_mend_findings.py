@@ -6,9 +6,16 @@ import pytest
 
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
-from bot.fixers.rung1_search.findings import findings_of, is_about_findings, is_better, tally
+from bot.fixers.rung1_search.findings import detailed_findings, is_about_findings, is_better, tally
 from sandbox.types import RunVerdict, TestReport, TestStatus
-from tests.builders import a_diagnosis, a_lint_failure, a_lint_report, a_report, a_running_mission, facts
+from tests.builders import (
+    a_diagnosis,
+    a_lint_failure,
+    a_lint_report,
+    a_report,
+    a_running_mission,
+    facts,
+)
 from tests.fakes.checked_workspace import proposed
 from tests.fakes.fake_workspace import FakeWorkspace, Files
 from tests.fakes.memory_lessons import MemoryLessons
@@ -30,7 +37,13 @@ def lint(files: Files) -> TestReport:
         for number, line in enumerate(text.split("\n"), start=1):
             for word, (rule, message) in RULES.items():
                 if word in line:
-                    one = a_lint_failure(path, rule, line=number, error_message=message, name=f"{path}:{number}:{rule}")
+                    one = a_lint_failure(
+                        path,
+                        rule,
+                        line=number,
+                        error_message=message,
+                        name=f"{path}:{number}:{rule}",
+                    )
                     found.append(one)
     if not found:
         return a_report(
@@ -41,8 +54,13 @@ def lint(files: Files) -> TestReport:
 
 
 def test_a_finding_is_handed_on_with_its_column() -> None:
-    report = a_lint_report(a_lint_failure("m.py", "E711", line=3, column=7), a_lint_failure("n.py", "E711", line=3))
-    assert [(finding.path, finding.column) for finding in findings_of(report)] == [("m.py", 7), ("n.py", 0)]
+    report = a_lint_report(
+        a_lint_failure("m.py", "E711", line=3, column=7), a_lint_failure("n.py", "E711", line=3)
+    )
+    assert [(finding.path, finding.column) for finding in detailed_findings(report)] == [
+        ("m.py", 7),
+        ("n.py", 0),
+    ]
 
 
 Tests = Callable[[Files], TestReport]
@@ -50,7 +68,11 @@ Tests = Callable[[Files], TestReport]
 
 def green_tests(files: Files) -> TestReport:
     return a_report(
-        success=True, failed=False, outcomes={"t": TestStatus.PASS}, runner="pytest", verdict=RunVerdict.PASS
+        success=True,
+        failed=False,
+        outcomes={"t": TestStatus.PASS},
+        runner="pytest",
+        verdict=RunVerdict.PASS,
     )
 
 
@@ -65,7 +87,9 @@ async def mended(
     )
     context = a_running_mission(test_results=lint(files))
     fixer = SearchFixer(MemoryLessons())
-    found = [one async for one in fixer.propose(context, a_diagnosis(), workspace, budget or FixBudget())]
+    found = [
+        one async for one in fixer.propose(context, a_diagnosis(), workspace, budget or FixBudget())
+    ]
     assert await workspace.changes() == (), "left as it was found"
     (only,) = found
     return only, workspace
@@ -87,13 +111,17 @@ async def test_an_edit_with_which_the_check_is_green_becomes_a_candidate() -> No
     assert only.changes[0].content == NONE.replace("== None", "is None")
     assert only.template == "comparisons"
     assert only.candidates_tried == 1
-    assert only.warnings == ("no tests were run: the check alone judged this",)
+    assert only.warnings == ("no tests were run: only the check validated this",)
     assert "all 1 findings" in only.explanation
     assert len(workspace.asked) == 1
 
 
 async def test_findings_in_several_files_are_mended_in_one_run() -> None:
-    files = {"a.py": NONE, "b.py": "try:\n    f()\nexcept:\n    g()\n", "c.py": "length = 1\nx = lenght\n"}
+    files = {
+        "a.py": NONE,
+        "b.py": "try:\n    f()\nexcept:\n    g()\n",
+        "c.py": "length = 1\nx = lenght\n",
+    }
     only = candidate((await mended(files))[0])
     assert [change.path for change in only.changes] == ["a.py", "b.py", "c.py"]
     assert only.candidates_tried == 1
@@ -108,12 +136,12 @@ async def test_more_findings_than_are_told_in_full_are_mended_round_after_round(
 
 async def test_what_cannot_be_mended_is_said_and_the_rest_is_kept() -> None:
     only = candidate((await mended({"a.py": NONE + "# BROKEN\n"}))[0])
-    assert "mends 1 of 2 findings" in only.warnings
+    assert "fixes 1 of 2 findings" in only.warnings
     assert only.score < 0.6
 
 
 async def test_nothing_known_is_said() -> None:
-    assert note((await mended({"a.py": "# BROKEN\n"}))[0]) == "no edit is known for these"
+    assert note((await mended({"a.py": "# BROKEN\n"}))[0]) == "no edit is known for these findings"
 
 
 async def test_findings_of_protected_files_are_left_alone() -> None:
@@ -124,11 +152,14 @@ async def test_findings_of_protected_files_are_left_alone() -> None:
 
 async def test_an_edit_that_breaks_tests_is_not_proposed() -> None:
     def tests(files: Files) -> TestReport:
-        failing = {"t": TestStatus.FAIL if "is None" in files["a.py"] else TestStatus.PASS, "u": TestStatus.FAIL}
+        failing = {
+            "t": TestStatus.FAIL if "is None" in files["a.py"] else TestStatus.PASS,
+            "u": TestStatus.FAIL,
+        }
         return a_report(outcomes=failing, runner="pytest", verdict=RunVerdict.FAIL)
 
     found, _ = await mended({"a.py": NONE, "test_a.py": "x = 1\n"}, tests=tests)
-    assert note(found) == "the edits that please the check break tests"
+    assert note(found) == "the edits that satisfy the check break tests"
 
 
 async def test_tests_that_fail_anyway_are_no_reason_against_it() -> None:
@@ -153,14 +184,19 @@ async def test_tests_that_cannot_run_are_said() -> None:
 
 
 async def test_the_budget_of_candidates_is_kept() -> None:
-    files = {f"m{number:02}.py": "x = lenght\nlengths = 1\nheight = 2\nlength_of = 1\n" for number in range(3)}
+    files = {
+        f"m{number:02}.py": "x = lenght\nlengths = 1\nheight = 2\nlength_of = 1\n"
+        for number in range(3)
+    }
     found, workspace = await mended(files, budget=FixBudget(max_candidates=2))
     assert len([c for c in workspace.commands if c == "ruff check ."]) <= 2
     assert isinstance(found, Candidate | RungNote)
 
 
 def test_lines_that_move_are_no_new_findings() -> None:
-    before = a_lint_report(a_lint_failure("a.py", "X", name="a.py:3:X"), a_lint_failure("a.py", "Y", name="a.py:9:Y"))
+    before = a_lint_report(
+        a_lint_failure("a.py", "X", name="a.py:3:X"), a_lint_failure("a.py", "Y", name="a.py:9:Y")
+    )
     after = a_lint_report(a_lint_failure("a.py", "Y", name="a.py:12:Y"), verdict=RunVerdict.FAIL)
     assert is_better(before, after)
     assert tally(before) == {("a.py", "X"): 1, ("a.py", "Y"): 1}
@@ -171,7 +207,9 @@ def test_lines_that_move_are_no_new_findings() -> None:
     [
         a_lint_report(a_lint_failure("a.py", "Z"), verdict=RunVerdict.FAIL),
         a_lint_report(a_lint_failure("a.py", "X"), verdict=RunVerdict.FAIL),
-        a_lint_report(a_lint_failure("a.py", "X"), a_lint_failure("b.py", "X"), verdict=RunVerdict.FAIL),
+        a_lint_report(
+            a_lint_failure("a.py", "X"), a_lint_failure("b.py", "X"), verdict=RunVerdict.FAIL
+        ),
         a_lint_report(verdict=RunVerdict.NO_VERDICT).with_(outcomes={}),
         a_lint_report(verdict=RunVerdict.TIMEOUT).with_(outcomes={}),
         a_report(runner="command", verdict=RunVerdict.PASS, outcomes={}),

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.fixers.rung1_search.attempt import Attempt, attempt
-from bot.fixers.rung1_search.plain_run import MOST_RUNS, keep_what_holds
+from bot.fixers.rung1_search.attempt import SearchResult, run_search
+from bot.fixers.rung1_search.plain_run import MOST_RUNS, drop_refuted
 from sandbox.types import (
     RunVerdict,
     SearchRequest,
@@ -27,7 +27,13 @@ def a_survivor(new: str) -> Survivor:
     start = OLD.index("a - b")
     edit = SpanEdit(path="calculator.py", start=start, end=start + 5, text=new)
     return Survivor(
-        template="swap_operator", path="calculator.py", line=2, cost=1.0, suspicion=1.0, edits=(edit,), description=new
+        template="swap_operator",
+        path="calculator.py",
+        line=2,
+        cost=1.0,
+        suspicion=1.0,
+        edits=(edit,),
+        description=new,
     )
 
 
@@ -40,20 +46,23 @@ def a_run(verdict: RunVerdict, *red: str) -> TestReport:
     )  # fmt: skip
 
 
-async def held(answers: dict[str, TestReport]) -> tuple[Attempt, FakeWorkspace]:
+async def held(answers: dict[str, TestReport]) -> tuple[SearchResult, FakeWorkspace]:
     """What is left of a search that found these edits, each with what a plain run gives."""
 
     def judge(files: Mapping[str, str], _: str) -> TestReport:
         return answers[files["calculator.py"].split("return ")[1].strip()]
 
-    events: list[TrialEvent] = [*(a_survivor(new) for new in answers), TrialDone(reason="enough", tried=9)]
+    events: list[TrialEvent] = [
+        *(a_survivor(new) for new in answers),
+        TrialDone(reason="enough", tried=9),
+    ]
     workspace = FakeWorkspace({"calculator.py": OLD}, events=events, judge=judge)
-    found = await attempt(workspace, REQUEST)
-    await keep_what_holds(workspace, found)
+    found = await run_search(workspace, REQUEST)
+    await drop_refuted(workspace, found)
     return found, workspace
 
 
-def descriptions(found: Attempt) -> set[str]:
+def descriptions(found: SearchResult) -> set[str]:
     return {shown.ranked.survivor.description for shown in found.shown}
 
 
@@ -82,7 +91,7 @@ async def test_what_a_plain_run_refutes_is_not_shown(report: TestReport) -> None
     found, workspace = await held({"b - a": report})
     assert found.shown == ()
     assert (found.plain_run, found.refuted) == ("", 1)
-    assert "not in a plain run" in found.why_none
+    assert "failed a plain run" in found.why_none
     assert workspace.texts() == {"calculator.py": OLD}
 
 
@@ -102,6 +111,10 @@ async def test_after_so_many_that_are_refuted_nothing_of_the_search_is_believed(
 
 @pytest.mark.anyio
 async def test_a_fix_that_is_told_twice_is_one() -> None:
-    events: list[TrialEvent] = [a_survivor("a + b"), a_survivor("a + b"), TrialDone(reason="enough", tried=9)]
-    found = await attempt(FakeWorkspace({"calculator.py": OLD}, events=events), REQUEST)
+    events: list[TrialEvent] = [
+        a_survivor("a + b"),
+        a_survivor("a + b"),
+        TrialDone(reason="enough", tried=9),
+    ]
+    found = await run_search(FakeWorkspace({"calculator.py": OLD}, events=events), REQUEST)
     assert len(found.survivors) == len(found.shown) == 1

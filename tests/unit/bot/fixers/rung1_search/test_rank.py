@@ -4,9 +4,9 @@ import pytest
 
 from bot.fixers.rung1_search.rank import rank_survivors
 from bot.fixers.rung1_search.rank_doubts import doubts, vetoes
-from bot.fixers.rung1_search.rank_features import Features, changed_characters, features_of
+from bot.fixers.rung1_search.rank_features import Features, changed_characters, compute_features
 from bot.fixers.rung1_search.rank_model import WEIGHTS, is_confident, probabilities
-from sandbox.types import Compared, Difference, Profile, SpanEdit, Survivor
+from sandbox.types import Difference, Profile, SpanEdit, Survivor, SurvivorComparison
 
 OLD = "def f(a, b):\n    return a - b\n"
 FILES = {"calculator.py": OLD}
@@ -28,9 +28,15 @@ def a_survivor(new: str = "a + b", **changes: object) -> Survivor:
     return Survivor.model_validate({**given, **changes})
 
 
-def compared(*clusters: int, profiles: tuple[Profile, ...] = (), **changes: object) -> Compared:
-    given: dict[str, object] = {"clusters": clusters, "profiles": profiles or (CLEAN,) * len(clusters), "inputs": 200}
-    return Compared.model_validate({**given, **changes})
+def compared(
+    *clusters: int, profiles: tuple[Profile, ...] = (), **changes: object
+) -> SurvivorComparison:
+    given: dict[str, object] = {
+        "clusters": clusters,
+        "profiles": profiles or (CLEAN,) * len(clusters),
+        "inputs": 200,
+    }
+    return SurvivorComparison.model_validate({**given, **changes})
 
 
 def test_a_doubtful_survivor_comes_last() -> None:
@@ -57,11 +63,16 @@ def test_the_second_guess_behaves_differently_from_the_first() -> None:
 def test_unknown_behaviours_are_not_taken_for_equal() -> None:
     ranked = rank_survivors([a_survivor(), a_survivor("b + a")], FILES)
     assert ranked[0].behaviours == 2
-    assert rank_survivors([a_survivor(), a_survivor("b + a")], FILES, compared(0, 0))[0].behaviours == 1
+    assert (
+        rank_survivors([a_survivor(), a_survivor("b + a")], FILES, compared(0, 0))[0].behaviours
+        == 1
+    )
 
 
 def test_behaviours_told_by_the_survivors_themselves_are_used_when_nothing_was_compared() -> None:
-    ranked = rank_survivors([a_survivor(behaviour="aa"), a_survivor("b + a", behaviour="aa")], FILES)
+    ranked = rank_survivors(
+        [a_survivor(behaviour="aa"), a_survivor("b + a", behaviour="aa")], FILES
+    )
     assert ranked[0].behaviours == 1
 
 
@@ -82,9 +93,13 @@ def test_nothing_to_rank_is_nothing_ranked() -> None:
         {"surprise": 3.0},
     ],
 )
-def test_what_was_observed_beside_the_tests_decides_between_equals(worse: dict[str, object]) -> None:
+def test_what_was_observed_beside_the_tests_decides_between_equals(
+    worse: dict[str, object],
+) -> None:
     profiles = (CLEAN.with_(**worse), CLEAN)
-    ranked = rank_survivors([a_survivor("a * b"), a_survivor("b + a")], FILES, compared(0, 1, profiles=profiles))
+    ranked = rank_survivors(
+        [a_survivor("a * b"), a_survivor("b + a")], FILES, compared(0, 1, profiles=profiles)
+    )
     assert ranked[0].survivor.edits[0].text == "b + a"
     assert ranked[0].score > ranked[1].score
 
@@ -97,7 +112,8 @@ def test_a_lone_cheap_survivor_is_shown_without_asking() -> None:
 
 def test_the_more_code_the_failing_tests_run_the_less_a_fix_is_believed() -> None:
     few, many = (
-        rank_survivors([a_survivor(cost=1.8)], FILES, compared(0, failing_lines=lines))[0] for lines in (8, 2000)
+        rank_survivors([a_survivor(cost=1.8)], FILES, compared(0, failing_lines=lines))[0]
+        for lines in (8, 2000)
     )
     assert few.score > many.score
     assert few.confident
@@ -105,7 +121,12 @@ def test_the_more_code_the_failing_tests_run_the_less_a_fix_is_believed() -> Non
 
 
 @pytest.mark.parametrize(
-    "warning", ["catches what was raised", "leaves early with nothing worked out", "asks whether an attribute is there"]
+    "warning",
+    [
+        "catches an exception that was raised",
+        "returns early without a result",
+        "tests for an attribute",
+    ],
 )
 def test_a_fix_that_only_keeps_out_of_the_way_of_an_error_is_a_question(warning: str) -> None:
     away = a_survivor(cost=1.8, warnings=(warning,))
@@ -114,8 +135,14 @@ def test_a_fix_that_only_keeps_out_of_the_way_of_an_error_is_a_question(warning:
 
 
 def test_several_ways_to_write_one_shift_of_a_number_are_little_agreement() -> None:
-    shifts = [a_survivor("b - a", template=name) for name in ("change_literal", "off_by_one", "swap_operands")]
-    ways = [a_survivor("b - a", template=name) for name in ("change_literal", "change_name", "wrap_call")]
+    shifts = [
+        a_survivor("b - a", template=name)
+        for name in ("change_literal", "off_by_one", "swap_operands")
+    ]
+    ways = [
+        a_survivor("b - a", template=name)
+        for name in ("change_literal", "change_name", "wrap_call")
+    ]
     assert (
         rank_survivors(shifts, FILES, compared(0, 0, 0))[0].score
         == rank_survivors([shifts[0]], FILES, compared(0))[0].score
@@ -135,7 +162,9 @@ def test_a_vetoed_survivor_is_never_shown_without_asking() -> None:
 def test_doubts_that_show_only_while_it_runs_count_too() -> None:
     doubted = CLEAN.with_(warnings=("its condition never holds in any test",))
     profiles = (doubted, CLEAN)
-    ranked = rank_survivors([a_survivor("a * b"), a_survivor("b + a")], FILES, compared(0, 1, profiles=profiles))
+    ranked = rank_survivors(
+        [a_survivor("a * b"), a_survivor("b + a")], FILES, compared(0, 1, profiles=profiles)
+    )
     assert [r.survivor.warnings for r in ranked] == [(), doubted.warnings]
 
 
@@ -148,7 +177,9 @@ def test_two_behaviours_that_nothing_tells_apart_are_a_question() -> None:
 def test_a_rival_that_breaks_an_example_leaves_the_other_clearly_ahead() -> None:
     profiles = (CLEAN.with_(examples=2, examples_failed=2), CLEAN.with_(examples=2))
     first, second = rank_survivors(
-        [a_survivor(), a_survivor("b * a", template="swap_operands")], FILES, compared(0, 1, profiles=profiles)
+        [a_survivor(), a_survivor("b * a", template="swap_operands")],
+        FILES,
+        compared(0, 1, profiles=profiles),
     )
     assert first.survivor.template == "swap_operands"
     assert (first.confident, second.confident) == (True, False)
@@ -159,7 +190,10 @@ def test_the_input_that_tells_two_apart_is_told_from_each_side() -> None:
     survivors = [a_survivor(), a_survivor("b + a", cost=1.0), a_survivor("a * b", cost=2.8)]
     ranked = rank_survivors(survivors, FILES, compared(0, 0, 1, differences=(difference,)))
     assert ranked[0].survivor.edits[0].text == "b + a"
-    assert (ranked[0].differences[0].input, ranked[0].differences[0].results) == ("f(0, 1)", ("1", "0"))
+    assert (ranked[0].differences[0].input, ranked[0].differences[0].results) == (
+        "f(0, 1)",
+        ("1", "0"),
+    )
     assert ranked[1].differences[0].results == ("0", "1")
     unknown = rank_survivors(survivors, FILES, compared(0, 0, 1))
     assert (unknown[0].differences[0].input, unknown[0].differences[0].results) == ("", ("", ""))
@@ -173,7 +207,9 @@ def test_candidates_that_die_on_held_out_tests_make_every_survivor_less_likely()
 
 
 def test_tests_that_notice_no_mutant_of_the_patched_lines_make_it_less_likely() -> None:
-    strong, weak = (compared(0, profiles=(CLEAN.with_(mutants=10, mutants_killed=n),)) for n in (10, 0))
+    strong, weak = (
+        compared(0, profiles=(CLEAN.with_(mutants=10, mutants_killed=n),)) for n in (10, 0)
+    )
     (sure,), (unsure,) = (rank_survivors([a_survivor()], FILES, told) for told in (strong, weak))
     assert sure.score > unsure.score
 
@@ -197,16 +233,22 @@ def test_likely_is_not_enough_without_a_lead() -> None:
 
 
 def test_warnings_are_vetoes_or_doubts_by_how_they_begin() -> None:
-    told = ("removes a raise", "uses a literal of the failing test in a comparison: 7", "deletes code")
+    told = (
+        "removes a raise",
+        "uses a literal of the failing test in a comparison: 7",
+        "deletes code",
+    )
     assert (vetoes(told), doubts(told)) == (2, 1)
 
 
 def test_shares_of_nothing_are_nothing() -> None:
-    features = features_of([a_survivor()], Profile(changed_passing=3), FILES)
+    features = compute_features([a_survivor()], Profile(changed_passing=3), FILES)
     assert (features.changed_passing, features.examples_kept) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)])
+@pytest.mark.parametrize(
+    ("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)]
+)
 def test_the_size_of_a_change_is_counted_in_characters(new: str, size: int) -> None:
     assert changed_characters(OLD, OLD.replace("a - b", new)) == size
 
@@ -229,5 +271,7 @@ def test_what_people_wrote_before_is_not_unusual_however_rare_its_words_are() ->
     seen = compared(0, 1, 1, profiles=(rare, CLEAN, CLEAN), failing_lines=20)
     (first, *_) = rank_survivors([undone, *guessed], FILES, seen)
     assert (first.survivor, first.confident) == (undone, True)
-    (other, *_) = rank_survivors([a_survivor(template="swap_operator", cost=1.0), *guessed], FILES, seen)
+    (other, *_) = rank_survivors(
+        [a_survivor(template="swap_operator", cost=1.0), *guessed], FILES, seen
+    )
     assert other.survivor in guessed  # the same words, which nobody wrote before

@@ -8,7 +8,7 @@ import pytest
 from bot.fixers.rung1_search.declared import declared_in, is_declaring, normal
 from bot.fixers.rung1_search.import_names import DISTRIBUTIONS, distribution_of
 from bot.fixers.rung1_search.requirement_places import place_requirement
-from bot.fixers.rung1_search.requirements import Missing, decide, missing_requirement
+from bot.fixers.rung1_search.requirements import MissingRequirement, decide, missing_requirement
 from tests.builders import a_failure, a_report
 from tests.fakes.fake_workspace import FakeWorkspace
 
@@ -19,10 +19,25 @@ PROJECT = '[project]\nname = "shop"\ndependencies = [\n    "click>=8",\n    "req
     ("path", "text", "tests", "line"),
     [
         ("pyproject.toml", PROJECT, False, '    "requests",  # why\n    "PyYAML>=6",\n]'),
-        ("pyproject.toml", '[project]\nname = "a"\ndependencies = ["click"]\n', False, '["click", "PyYAML>=6"]'),
-        ("pyproject.toml", "[project]\nname = 'a'\ndependencies = ['click',]\n", False, "['click', 'PyYAML>=6']"),
+        (
+            "pyproject.toml",
+            '[project]\nname = "a"\ndependencies = ["click"]\n',
+            False,
+            '["click", "PyYAML>=6"]',
+        ),
+        (
+            "pyproject.toml",
+            "[project]\nname = 'a'\ndependencies = ['click',]\n",
+            False,
+            "['click', 'PyYAML>=6']",
+        ),
         ("pyproject.toml", '[project]\nname = "a"\ndependencies = []\n', False, '["PyYAML>=6"]'),
-        ("pyproject.toml", '[project]\nname = "a"\n\n[tool.x]\ny = 1\n', False, '\ndependencies = ["PyYAML>=6"]\n'),
+        (
+            "pyproject.toml",
+            '[project]\nname = "a"\n\n[tool.x]\ny = 1\n',
+            False,
+            '\ndependencies = ["PyYAML>=6"]\n',
+        ),
         (
             "pyproject.toml",
             '[project]\nname = "a"\ndependencies = [\n  "a[b]>=1",\n  "c"\n]\n',
@@ -47,14 +62,24 @@ PROJECT = '[project]\nname = "shop"\ndependencies = [\n    "click>=8",\n    "req
             False,
             '\nPyYAML = ">=6"\n',
         ),
-        ("pyproject.toml", '[tool.poetry.group.dev.dependencies]\npytest = "*"\n', True, '\nPyYAML = ">=6"'),
+        (
+            "pyproject.toml",
+            '[tool.poetry.group.dev.dependencies]\npytest = "*"\n',
+            True,
+            '\nPyYAML = ">=6"',
+        ),
         (
             "setup.cfg",
             "[options]\ninstall_requires =\n    click\n    requests\n\n[x]\n",
             False,
             "    requests\n    PyYAML>=6\n",
         ),
-        ("setup.cfg", "[options.extras_require]\ntest =\n  pytest\n", True, "  pytest\n  PyYAML>=6\n"),
+        (
+            "setup.cfg",
+            "[options.extras_require]\ntest =\n  pytest\n",
+            True,
+            "  pytest\n  PyYAML>=6\n",
+        ),
         (
             "setup.py",
             "from setuptools import setup\nsetup(install_requires=['click'])\n",
@@ -67,10 +92,20 @@ PROJECT = '[project]\nname = "shop"\ndependencies = [\n    "click>=8",\n    "req
             False,
             'click = "*"\nPyYAML = ">=6"\n',
         ),
-        ("Pipfile", '[packages]\nclick = "*"\n\n[dev-packages]\npytest = "*"\n', True, 'pytest = "*"\nPyYAML = ">=6"'),
+        (
+            "Pipfile",
+            '[packages]\nclick = "*"\n\n[dev-packages]\npytest = "*"\n',
+            True,
+            'pytest = "*"\nPyYAML = ">=6"',
+        ),
         ("requirements.txt", "click\nrequests\n", False, "click\nPyYAML>=6\nrequests\n"),
         ("requirements.txt", "requests\nclick", False, "requests\nclick\nPyYAML>=6\n"),
-        ("requirements-dev.txt", "-r requirements.txt\npytest\n", True, "-r requirements.txt\npytest\nPyYAML>=6\n"),
+        (
+            "requirements-dev.txt",
+            "-r requirements.txt\npytest\n",
+            True,
+            "-r requirements.txt\npytest\nPyYAML>=6\n",
+        ),
     ],
 )
 def test_a_requirement_is_added_where_the_project_declares_its_own(
@@ -89,7 +124,9 @@ def test_a_requirement_is_added_where_the_project_declares_its_own(
 
 
 def test_line_ends_of_the_file_are_kept() -> None:
-    placed = place_requirement({"pyproject.toml": PROJECT.replace("\n", "\r\n")}, "PyYAML", tests=False)
+    placed = place_requirement(
+        {"pyproject.toml": PROJECT.replace("\n", "\r\n")}, "PyYAML", tests=False
+    )
     assert placed is not None
     assert "\n" not in placed.content.replace("\r\n", "")
 
@@ -99,7 +136,10 @@ def test_line_ends_of_the_file_are_kept() -> None:
     [
         ("pyproject.toml", '[project]\nname = "a"\ndynamic = ["dependencies"]\n'),
         ("pyproject.toml", "[project\n"),
-        ("setup.py", "from setuptools import setup\nsetup(install_requires=read('requirements.txt'))\n"),
+        (
+            "setup.py",
+            "from setuptools import setup\nsetup(install_requires=read('requirements.txt'))\n",
+        ),
         ("setup.py", "from setuptools import setup\nsetup(install_requires=[*BASE, 'click'])\n"),
         ("requirements.txt", "click==8 --hash=sha256:aa\n"),
         ("poetry.lock", '[[package]]\nname = "click"\n'),
@@ -115,9 +155,9 @@ def test_a_well_known_module_is_proposed_under_its_distribution() -> None:
     assert (found.distribution, found.known_from) == ("PyYAML", "a well-known module")
     assert found.placed is not None
     assert found.placed.path == "pyproject.toml"
-    assert "Not done" in found.sentence
+    assert "MetaAgent did not" in found.sentence
     assert "protected (build)" in found.sentence
-    assert "no index was asked" in found.sentence
+    assert "it was not looked up in an index" in found.sentence
 
 
 def test_what_only_tests_import_goes_to_the_requirements_of_tests() -> None:
@@ -129,12 +169,15 @@ def test_what_only_tests_import_goes_to_the_requirements_of_tests() -> None:
 
 def test_an_unknown_module_is_never_named_after_itself() -> None:
     found = decide("fastjsonx", "shop/load.py", {"pyproject.toml": PROJECT})
-    assert found == Missing(module="fastjsonx")
-    assert "somebody else's package" in found.sentence
+    assert found == MissingRequirement(module="fastjsonx")
+    assert "an unrelated package" in found.sentence
 
 
 def test_an_unknown_module_is_named_when_the_repository_names_it_elsewhere() -> None:
-    texts = {"pyproject.toml": PROJECT, "poetry.lock": '[[package]]\nname = "fastjsonx"\nversion = "1.0"\n'}
+    texts = {
+        "pyproject.toml": PROJECT,
+        "poetry.lock": '[[package]]\nname = "fastjsonx"\nversion = "1.0"\n',
+    }
     found = decide("fastjsonx.fast", "shop/load.py", texts)
     assert found.distribution == "fastjsonx"
     assert found.known_from == "poetry.lock names it"
@@ -160,7 +203,11 @@ def test_what_is_declared_is_not_missing_from_the_declaration() -> None:
     [
         ("No module named 'yaml'", {"shop/load.py": "", "pyproject.toml": PROJECT}, "yaml"),
         ("No module named 'yaml'", {"pyproject.toml": PROJECT, "uv.lock": "#" * (2 << 20)}, "yaml"),
-        ("No module named 'yaml.nodes'; 'yaml' is not a package", {"pyproject.toml": PROJECT}, "yaml.nodes"),
+        (
+            "No module named 'yaml.nodes'; 'yaml' is not a package",
+            {"pyproject.toml": PROJECT},
+            "yaml.nodes",
+        ),
         ("No module named 'shop'", {"shop/load.py": "", "pyproject.toml": PROJECT}, None),
         ("No module named 'shop.x'", {"src/shop/load.py": "", "pyproject.toml": PROJECT}, None),
         ("No module named 'sqlite3'", {"pyproject.toml": PROJECT}, None),
@@ -171,7 +218,9 @@ def test_what_is_declared_is_not_missing_from_the_declaration() -> None:
 async def test_the_missing_module_is_read_from_the_failure(
     message: str, files: dict[str, str], module: str | None
 ) -> None:
-    report = a_report(failures=(a_failure(error="ModuleNotFoundError", error_message=message, frames=()),))
+    report = a_report(
+        failures=(a_failure(error="ModuleNotFoundError", error_message=message, frames=()),)
+    )
     workspace = FakeWorkspace(files)
     found = await missing_requirement(report, workspace)
     assert (found.module if found else None) == module
@@ -191,9 +240,17 @@ def test_names_of_the_table_are_names() -> None:
 
 
 def test_only_files_that_declare_are_read() -> None:
-    declaring = ["pyproject.toml", "requirements/dev.txt", "a/requirements.in", "Pipfile.lock", "constraints-3.9.txt"]
+    declaring = [
+        "pyproject.toml",
+        "requirements/dev.txt",
+        "a/requirements.in",
+        "Pipfile.lock",
+        "constraints-3.9.txt",
+    ]
     assert [
-        path for path in [*declaring, "a/b/c/setup.py", "x.txt", "src/setup_it.py"] if is_declaring(path)
+        path
+        for path in [*declaring, "a/b/c/setup.py", "x.txt", "src/setup_it.py"]
+        if is_declaring(path)
     ] == declaring
 
 
@@ -212,7 +269,8 @@ def test_only_files_that_declare_are_read() -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "path", ["pyproject.toml", "setup.cfg", "setup.py", "Pipfile.lock", "poetry.lock", "requirements.txt"]
+    "path",
+    ["pyproject.toml", "setup.cfg", "setup.py", "Pipfile.lock", "poetry.lock", "requirements.txt"],
 )
 def test_hostile_files_declare_nothing_and_break_nothing(path: str, text: str) -> None:
     assert isinstance(declared_in(path, text), dict)

@@ -8,13 +8,13 @@ from bot.fixers.rung1_search.locate import suspect_lines
 from bot.fixers.rung1_search.order import MOST, template_shifts
 from bot.fixers.rung1_search.partial import partial_fixes
 from sandbox.types import (
-    Compared,
     Difference,
-    NearMiss,
     Profile,
+    SearchNearMiss,
     SourceDiff,
     SpanEdit,
     Survivor,
+    SurvivorComparison,
     SuspectLine,
     TrialDone,
     TrialEvent,
@@ -46,11 +46,15 @@ def a_survivor(new: str = "a + b", **changes: object) -> Survivor:
     return Survivor.model_validate({**given, **changes})
 
 
-async def proposed(*events: TrialEvent, budget: FixBudget | None = None) -> tuple[list[object], FakeWorkspace]:
+async def proposed(
+    *events: TrialEvent, budget: FixBudget | None = None
+) -> tuple[list[object], FakeWorkspace]:
     workspace = FakeWorkspace({"calculator.py": OLD}, events=events)
     context = a_running_mission(test_results=a_report())
     fixer = SearchFixer(MemoryLessons())
-    found = [p async for p in fixer.propose(context, a_diagnosis(), workspace, budget or FixBudget())]
+    found = [
+        p async for p in fixer.propose(context, a_diagnosis(), workspace, budget or FixBudget())
+    ]
     return list(found), workspace
 
 
@@ -59,14 +63,20 @@ async def test_a_survivor_becomes_a_candidate_that_replaces_the_file() -> None:
     found, _ = await proposed(a_survivor(), TrialDone(reason="enough", tried=40, seconds=1.5))
     (candidate,) = found
     assert isinstance(candidate, Candidate)
-    assert (candidate.rung, candidate.template, candidate.candidates_tried) == (Rung.SEARCH, "swap_operator", 40)
+    assert (candidate.rung, candidate.template, candidate.candidates_tried) == (
+        Rung.SEARCH,
+        "swap_operator",
+        40,
+    )
     assert candidate.changes[0].content == OLD.replace("-", "+")
     assert (candidate.plausible, candidate.behaviours, candidate.rivals) == (1, 1, ())
 
 
 @pytest.mark.anyio
 async def test_rivals_that_behave_differently_are_named() -> None:
-    rival = a_survivor("b - a", template="swap_operands", cost=1.5, behaviour="bb", description="sides exchanged")
+    rival = a_survivor(
+        "b - a", template="swap_operands", cost=1.5, behaviour="bb", description="sides exchanged"
+    )
     found, _ = await proposed(a_survivor(), rival, TrialDone(reason="enough"))
     first, second = found
     assert isinstance(first, Candidate)
@@ -74,14 +84,16 @@ async def test_rivals_that_behave_differently_are_named() -> None:
     assert first.rivals[0].description == "sides exchanged"
     assert (first.plausible, first.behaviours) == (2, 2)
     assert first.score > second.score
-    assert "do not tell it from" in first.explanation
+    assert "do not distinguish it from" in first.explanation
     assert second.template == "swap_operands"
 
 
 @pytest.mark.anyio
 async def test_a_rival_carries_the_smallest_input_and_both_results() -> None:
-    rival = a_survivor("b - a", template="swap_operands", cost=2.9, behaviour="", description="sides exchanged")
-    compared = Compared(
+    rival = a_survivor(
+        "b - a", template="swap_operands", cost=2.9, behaviour="", description="sides exchanged"
+    )
+    compared = SurvivorComparison(
         clusters=(0, 1),
         profiles=(Profile(inputs=9, mutants=4, mutants_killed=3), Profile(inputs=9)),
         differences=(Difference(first=0, second=1, input="f(0, 1)", results=("1", "-1")),),
@@ -91,7 +103,10 @@ async def test_a_rival_carries_the_smallest_input_and_both_results() -> None:
     first, second = found
     assert isinstance(first, Candidate)
     assert isinstance(second, Candidate)
-    assert (first.rivals[0].distinguishing_input, first.rivals[0].results) == ("f(0, 1)", ("1", "-1"))
+    assert (first.rivals[0].distinguishing_input, first.rivals[0].results) == (
+        "f(0, 1)",
+        ("1", "-1"),
+    )
     assert second.rivals[0].results == ("-1", "1")
     assert (first.inputs, second.confident) == (9, False)
     assert first.mutants is not None
@@ -111,7 +126,12 @@ async def test_a_rival_carries_the_smallest_input_and_both_results() -> None:
 )
 async def test_edits_that_fit_no_file_are_no_fix_and_no_rival(wrong: SpanEdit) -> None:
     lie = a_survivor(path=wrong.path, edits=(wrong,), cost=0.0, template="lie", behaviour="bb")
-    events = (lie, a_survivor(), Compared(clusters=(0, 1), inputs=9), TrialDone(reason="enough", tried=40))
+    events = (
+        lie,
+        a_survivor(),
+        SurvivorComparison(clusters=(0, 1), inputs=9),
+        TrialDone(reason="enough", tried=40),
+    )
     files = {"calculator.py": OLD, "large.py": "#" * (2 << 20), "umlaut.py": "# \u00e4"[2:]}
     context = a_running_mission(test_results=a_report())
     fixer = SearchFixer(MemoryLessons())
@@ -138,16 +158,22 @@ async def test_no_survivor_leaves_a_note_that_says_why() -> None:
     assert (note.candidates_tried, "time limit" in note.reason) == (7, True)
 
 
-def a_near_miss(path: str, *fixed: str) -> NearMiss:
-    return NearMiss(
-        template="swap_operator", path=path, line=2, edits=(edit(path, "def", f"# {path}\ndef"),), fixed=fixed
+def a_near_miss(path: str, *fixed: str) -> SearchNearMiss:
+    return SearchNearMiss(
+        template="swap_operator",
+        path=path,
+        line=2,
+        edits=(edit(path, "def", f"# {path}\ndef"),),
+        fixed=fixed,
     )
 
 
 @pytest.mark.anyio
 async def test_partial_fixes_are_proposed_when_nothing_mends_everything() -> None:
     (name, *_) = sorted(a_report().failing)
-    found, _ = await proposed(a_near_miss("calculator.py", name), TrialDone(reason="exhausted", tried=5))
+    found, _ = await proposed(
+        a_near_miss("calculator.py", name), TrialDone(reason="exhausted", tried=5)
+    )
     candidate, note = found
     assert isinstance(candidate, Candidate)
     assert isinstance(note, RungNote)
@@ -155,7 +181,11 @@ async def test_partial_fixes_are_proposed_when_nothing_mends_everything() -> Non
 
 
 def test_partial_fixes_of_different_files_are_joined() -> None:
-    one, other, same = a_near_miss("a.py", "t1"), a_near_miss("b.py", "t2"), a_near_miss("a.py", "t3")
+    one, other, same = (
+        a_near_miss("a.py", "t1"),
+        a_near_miss("b.py", "t2"),
+        a_near_miss("a.py", "t3"),
+    )
     assert partial_fixes([one, other, same], ["t1", "t2"])[0] == (one, other)
     assert partial_fixes([one, same], ["t1", "t2", "t3"]) == ((one,), (same,))
     assert partial_fixes([a_near_miss("a.py", "not asked for")], ["t1"]) == ()
@@ -163,7 +193,9 @@ def test_partial_fixes_of_different_files_are_joined() -> None:
 
 @pytest.mark.anyio
 async def test_the_request_carries_budget_tests_and_suspects() -> None:
-    _, workspace = await proposed(budget=FixBudget(time_limit_s=12.0, max_candidates=9, max_survivors=3))
+    _, workspace = await proposed(
+        budget=FixBudget(time_limit_s=12.0, max_candidates=9, max_survivors=3)
+    )
     (request,) = workspace.searches
     assert request.failing == tuple(sorted(a_report().failing))
     assert (request.time_limit_s, request.max_candidates, request.max_survivors) == (11.0, 9, 3)
@@ -182,7 +214,9 @@ async def test_what_is_not_pytest_is_left_to_others() -> None:
 
 
 def test_changed_lines_come_before_frames_and_reasons_add_up() -> None:
-    failure = a_failure(frames=(("tests/test_a.py", 3, "test_a"), ("a.py", 5, "f"), ("a.py", 9, "g")))
+    failure = a_failure(
+        frames=(("tests/test_a.py", 3, "test_a"), ("a.py", 5, "f"), ("a.py", 9, "g"))
+    )
     diff = SourceDiff(files={"a.py": (5, 7)})
     lines = suspect_lines(a_diagnosis(suspects=()), [failure], diff)
     assert [(s.file, s.line) for s in lines] == [("a.py", 5), ("a.py", 7), ("a.py", 9)]
@@ -196,7 +230,9 @@ def test_deep_recursion_counts_a_line_once() -> None:
 
 
 def test_templates_that_won_come_earlier_and_rejected_ones_later() -> None:
-    shifts = template_shifts({"swap_operator+imports": (3, 0), "wrap_call": (0, 2), "clamp": (0, 0)})
+    shifts = template_shifts(
+        {"swap_operator+imports": (3, 0), "wrap_call": (0, 2), "clamp": (0, 0)}
+    )
     assert shifts["swap_operator"] == shifts["imports"] < 0 < shifts["wrap_call"]
     assert shifts["clamp"] == 0
 
@@ -210,7 +246,7 @@ def test_memory_never_moves_a_template_far() -> None:
 
 @pytest.mark.anyio
 async def test_what_it_came_close_to_and_where_it_looked_is_told_to_the_rungs_above() -> None:
-    miss = NearMiss(
+    miss = SearchNearMiss(
         template="swap_operator",
         path="calculator.py",
         line=2,
@@ -223,15 +259,21 @@ async def test_what_it_came_close_to_and_where_it_looked_is_told_to_the_rungs_ab
         SuspectLine(file="calculator.py", line=2, score=1.0, reason="run by\n1 failing test"),
         SuspectLine(file="../../etc/passwd", line=1, score=0.9),
     )
-    found, _ = await proposed(TrialStarted(candidates=9, suspect_lines=places), off, miss, TrialDone(reason="time"))
+    found, _ = await proposed(
+        TrialStarted(candidates=9, suspect_lines=places), off, miss, TrialDone(reason="time")
+    )
     note = found[-1]
     assert isinstance(note, RungNote)
     (near,) = note.near
     assert (near.path, near.line, near.description) == ("calculator.py", 2, "sides exchanged")
     assert near.mended == (TEST,)
-    assert near.diff.endswith("@@ -1,2 +1,2 @@\n def f(a, b):\n-    return a - b\n+    return b - a\n")
+    assert near.diff.endswith(
+        "@@ -1,2 +1,2 @@\n def f(a, b):\n-    return a - b\n+    return b - a\n"
+    )
     assert near.changes[0].content == OLD.replace("a - b", "b - a")
-    assert [(suspect.file, suspect.reason) for suspect in note.suspects] == [("calculator.py", "run by 1 failing test")]
+    assert [(suspect.file, suspect.reason) for suspect in note.suspects] == [
+        ("calculator.py", "run by 1 failing test")
+    ]
 
 
 @pytest.mark.anyio

@@ -39,7 +39,12 @@ def test_add():
 def test_even():
     assert is_even(2)
 """
-FILES = {"calc.py": SOURCE, "tests/test_calc.py": TESTS, ".env": "TOKEN=canary-in-env", "notes.txt": "nothing"}
+FILES = {
+    "calc.py": SOURCE,
+    "tests/test_calc.py": TESTS,
+    ".env": "TOKEN=canary-in-env",
+    "notes.txt": "nothing",
+}
 
 
 def block(old: str, new: str, path: str = "calc.py") -> str:
@@ -65,7 +70,9 @@ FIX_EVEN = block("    return n % 2 == 1", "    return n % 2 == 0")
 def a_red_run(*names: str) -> TestReport:
     """Of these tests."""
     wanted = names or (ADD,)
-    outcomes = {name: TestStatus.FAIL if name in wanted else TestStatus.PASS for name in (ADD, EVEN)}
+    outcomes = {
+        name: TestStatus.FAIL if name in wanted else TestStatus.PASS for name in (ADD, EVEN)
+    }
     failures = tuple(a_calc_failure(name) for name in wanted)
     return a_report(failures=failures, failure_count=len(failures), outcomes=outcomes)
 
@@ -74,18 +81,26 @@ def a_calc_failure(name: str) -> TestResult:
     """One of the two tests failed in its own line."""
     test = name.rpartition("::")[2]
     return a_failure(
-        name=name, file="tests/test_calc.py", test=test, frames=(("tests/test_calc.py", 5, test),), traceback="E assert"
+        name=name,
+        file="tests/test_calc.py",
+        test=test,
+        frames=(("tests/test_calc.py", 5, test),),
+        traceback="E assert",
     )
 
 
 def mends(proposed: Proposed) -> Tried:
     """What the two tests say of a change: by the text of the file."""
-    text = next((change.content or "" for change in proposed.changes if change.path == "calc.py"), SOURCE)
+    text = next(
+        (change.content or "" for change in proposed.changes if change.path == "calc.py"), SOURCE
+    )
     green = [name for name, fix in ((ADD, "a + b"), (EVEN, "== 0")) if fix in text]
     red = [name for name in (ADD, EVEN) if name not in green]
     if not red:
         return passed(proposed, mended=tuple(green))
-    return failed(proposed, mended=tuple(green), still_failing=tuple(red), output=f"still red: {red[0]}")
+    return failed(
+        proposed, mended=tuple(green), still_failing=tuple(red), output=f"still red: {red[0]}"
+    )
 
 
 @dataclass
@@ -118,7 +133,9 @@ class Climb:
         """Climb."""
         self.fixer = self.fixer or ModelFixer(self.mind, self.trials, self.limits)
         about = self.failure
-        async for proposal in self.fixer.propose(about.context, about.diagnosis, about.workspace, self.budget):
+        async for proposal in self.fixer.propose(
+            about.context, about.diagnosis, about.workspace, self.budget
+        ):
             if isinstance(proposal, RungNote):
                 self.notes.append(proposal)
             else:

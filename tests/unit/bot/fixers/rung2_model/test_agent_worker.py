@@ -19,7 +19,15 @@ from sandbox.types import CommandResult, Door, Errand, FileEdit, Returned
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, passed
-from tests.unit.bot.fixers.rung2_model.climbs import ADD, EVEN, FILES, SOURCE, Climb, a_red_run, mends
+from tests.unit.bot.fixers.rung2_model.climbs import (
+    ADD,
+    EVEN,
+    FILES,
+    SOURCE,
+    Climb,
+    a_red_run,
+    mends,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +46,9 @@ class OneDoor:
     questions: list[Question] = field(default_factory=list)
     closed: bool = False
     name: str = "codex-cli:m"
-    calls: tuple[ModelCall, ...] = (ModelCall(stage="agent", role=Role.FIX, model="codex-cli:m", cost_usd=0.25),)
+    calls: tuple[ModelCall, ...] = (
+        ModelCall(stage="agent", role=Role.FIX, model="codex-cli:m", cost_usd=0.25),
+    )
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> AgentDoor | None:
         return None if self.closed else self
@@ -59,7 +69,9 @@ class Sent:
     doors: OneDoor = field(default_factory=OneDoor)
     failing: tuple[str, ...] = (ADD,)
     trouble: Exception | None = None
-    result: CommandResult = field(default_factory=lambda: CommandResult(argv=("agent",), exit_code=0))
+    result: CommandResult = field(
+        default_factory=lambda: CommandResult(argv=("agent",), exit_code=0)
+    )
     trials: ScriptedTrials = field(default_factory=lambda: ScriptedTrials(mends))
     known: MissionContext | None = None
     notes: list[RungNote] = field(default_factory=list)
@@ -71,21 +83,29 @@ class Sent:
         edits = [
             FileEdit(path=path, mode="deleted")
             if content is None
-            else FileEdit(path=path, mode="100644", content=content.encode() if isinstance(content, str) else content)
+            else FileEdit(
+                path=path,
+                mode="100644",
+                content=content.encode() if isinstance(content, str) else content,
+            )
             for path, content in self.left.items()
         ]
         return Returned(result=self.result, edits=tuple(edits))
 
     @property
     def failure(self) -> Failure:
-        about = Climb(ScriptedMind({}), files=FILES, report=a_red_run(*self.failing), known=self.known).failure
+        about = Climb(
+            ScriptedMind({}), files=FILES, report=a_red_run(*self.failing), known=self.known
+        ).failure
         assert isinstance(about.workspace, FakeWorkspace)
         about.workspace.agent = self._agent
         return about
 
     async def run(self) -> "Sent":
         about, worker = self.failure, AgentWorker(self.doors, self.trials)
-        async for found in worker.propose(about.context, about.diagnosis, about.workspace, FixBudget(time_limit_s=80)):
+        async for found in worker.propose(
+            about.context, about.diagnosis, about.workspace, FixBudget(time_limit_s=80)
+        ):
             (self.notes if isinstance(found, RungNote) else self.candidates).append(found)  # type: ignore[arg-type]
         assert await about.workspace.changes() == ()
         return self
@@ -94,7 +114,11 @@ class Sent:
 async def test_a_change_that_passes_is_a_candidate_of_rung_two() -> None:
     sent = await Sent({"calc.py": RIGHT}, trials=ScriptedTrials(always)).run()
     (candidate,) = sent.candidates
-    assert (candidate.rung, candidate.fixer, candidate.template) == (Rung.MODEL, "agent", "codex-cli:m")
+    assert (candidate.rung, candidate.fixer, candidate.template) == (
+        Rung.MODEL,
+        "agent",
+        "codex-cli:m",
+    )
     assert [change.content for change in candidate.changes] == [RIGHT]
     assert not candidate.partial
     (note,) = sent.notes
@@ -109,11 +133,19 @@ async def test_the_agent_is_told_what_fails_and_where() -> None:
     told = str(question.gaps)
     assert "test_add" in told
     assert "calc.py:7" in told
-    assert all(not isinstance(gap, str) for gap in question.gaps.values())  # everything in it is foreign
+    assert all(
+        not isinstance(gap, str) for gap in question.gaps.values()
+    )  # everything in it is foreign
 
 
 async def test_tests_new_files_and_deletions_are_left_out_and_said() -> None:
-    left = {"calc.py": RIGHT, "tests/test_calc.py": "", "scratch.py": "print()", "notes.txt": None, ".env": "TOKEN=x"}
+    left = {
+        "calc.py": RIGHT,
+        "tests/test_calc.py": "",
+        "scratch.py": "print()",
+        "notes.txt": None,
+        ".env": "TOKEN=x",
+    }
     (candidate,) = (await Sent(left).run()).candidates
     assert [change.path for change in candidate.changes] == ["calc.py"]
     assert any("4 other files" in warning for warning in candidate.warnings)
@@ -122,10 +154,17 @@ async def test_tests_new_files_and_deletions_are_left_out_and_said() -> None:
 
 @pytest.mark.parametrize(
     "left",
-    [{}, {"tests/test_calc.py": "def test_add(): pass\n"}, {"calc.py": b"\xff\xfe"}, {"calc.py": None}],
+    [
+        {},
+        {"tests/test_calc.py": "def test_add(): pass\n"},
+        {"calc.py": b"\xff\xfe"},
+        {"calc.py": None},
+    ],
     ids=["nothing", "tests only", "no text", "deleted"],
 )
-async def test_without_an_edit_of_the_source_there_is_no_candidate(left: Mapping[str, str | bytes | None]) -> None:
+async def test_without_an_edit_of_the_source_there_is_no_candidate(
+    left: Mapping[str, str | bytes | None],
+) -> None:
     sent = await Sent(left).run()
     assert sent.candidates == []
     assert "left no edit of the source" in sent.notes[0].reason
@@ -144,7 +183,8 @@ async def test_what_no_answer_may_do_no_agent_may(text: str) -> None:
 
 async def test_a_change_that_starts_processes_is_shown_to_a_person_first() -> None:
     risky = RIGHT.replace(
-        '"""Arithmetic."""\n', '"""Arithmetic."""\n\nimport subprocess\n\nsubprocess.run(["id"], check=True)\n'
+        '"""Arithmetic."""\n',
+        '"""Arithmetic."""\n\nimport subprocess\n\nsubprocess.run(["id"], check=True)\n',
     )
     for candidate in (await Sent({"calc.py": risky}).run()).candidates:
         assert candidate.warnings
@@ -170,7 +210,7 @@ async def test_an_agent_that_ran_out_of_time_leaves_what_it_has() -> None:
 
 @pytest.mark.parametrize(
     "trouble",
-    [SandboxUnavailable("An agent works in a container only."), ChangeRejected("too many files")],
+    [SandboxUnavailable("An agent can only run in a container."), ChangeRejected("too many files")],
     ids=["no place", "too much"],
 )
 async def test_where_no_agent_can_work_the_note_says_why(trouble: Exception) -> None:
@@ -183,13 +223,20 @@ async def test_where_no_agent_can_work_the_note_says_why(trouble: Exception) -> 
 async def test_without_money_nobody_is_sent() -> None:
     sent = await Sent({"calc.py": RIGHT}, doors=OneDoor(closed=True)).run()
     assert (sent.candidates, sent.doors.questions) == ([], [])
-    assert "no money" in sent.notes[0].reason
+    assert "no spending" in sent.notes[0].reason
 
 
 async def test_what_the_policy_closes_is_left_as_it_is() -> None:
     sent = Sent({"calc.py": RIGHT})
     about = sent.failure
-    worker = AgentWorker(sent.doors, sent.trials, allows=lambda policy, paths: "calc.py" not in paths)
-    found = [one async for one in worker.propose(about.context, about.diagnosis, about.workspace, FixBudget())]
+    worker = AgentWorker(
+        sent.doors, sent.trials, allows=lambda policy, paths: "calc.py" not in paths
+    )
+    found = [
+        one
+        async for one in worker.propose(
+            about.context, about.diagnosis, about.workspace, FixBudget()
+        )
+    ]
     assert [type(one) for one in found] == [RungNote]
     assert "left no edit" in str(found)

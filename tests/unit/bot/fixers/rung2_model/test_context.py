@@ -9,9 +9,9 @@ from bot.domain.diagnosis import Suspect
 from bot.domain.lesson import RecalledLesson
 from bot.domain.patch import NearMiss
 from bot.domain.request import Answer
-from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN, Part, Room, shortened
-from bot.fixers.rung2_model.context import Brief, brief_of
-from bot.fixers.rung2_model.request_more import granted, proposal_in, wanted_in
+from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN, PromptPart, PromptSpace, shortened
+from bot.fixers.rung2_model.context import Brief, build_brief
+from bot.fixers.rung2_model.request_more import grant_request, parse_proposal, parse_wanted
 from bot.fixers.rung2_model.sources import Source
 from bot.fixers.trials import Failure
 from bot.llm.prompts.render import prompt_file
@@ -59,7 +59,11 @@ class Cart:
 def rounded(value):
     return math.floor(value)
 '''
-HUGE = "def huge(x):\n" + "".join(f"    x = x + {n}  # {'.' * 60}\n" for n in range(300)) + "    return x\n"
+HUGE = (
+    "def huge(x):\n"
+    + "".join(f"    x = x + {n}  # {'.' * 60}\n" for n in range(300))
+    + "    return x\n"
+)
 FILLER = "\n\n" + "\n\n".join(f"def filler_{n}(x):\n    return x + {n}" for n in range(60)) + "\n"
 
 
@@ -75,22 +79,26 @@ async def a_brief(
     report = context.test_results
     assert report is not None
     diagnosis = a_diagnosis(
-        suspects=tuple(Suspect(file=file, line=line, score=0.9, reason="r") for file, line in suspects)
+        suspects=tuple(
+            Suspect(file=file, line=line, score=0.9, reason="r") for file, line in suspects
+        )
     )
     workspace = FakeWorkspace(files, facts=facts(red_diff=red_diff or SourceDiff()))
-    return await brief_of(Failure(context=context, diagnosis=diagnosis, workspace=workspace), report, tokens)
+    return await build_brief(
+        Failure(context=context, diagnosis=diagnosis, workspace=workspace), report, tokens
+    )
 
 
-def shown(brief: Brief, part: Part) -> str:
+def shown(brief: Brief, part: PromptPart) -> str:
     return "\n".join(f"{one.label} {one.origin}\n{one.text}" for one in brief.parts.get(part, ()))
 
 
 async def test_failing_tests_come_with_their_source() -> None:
     brief = await a_brief()
 
-    assert ADD in shown(brief, Part.FAILING)
-    assert "assert add(1, 2) == 3" in shown(brief, Part.TESTS)
-    assert "is_even(2)" not in shown(brief, Part.TESTS), "only of the failing test"
+    assert ADD in shown(brief, PromptPart.FAILING)
+    assert "assert add(1, 2) == 3" in shown(brief, PromptPart.TESTS)
+    assert "is_even(2)" not in shown(brief, PromptPart.TESTS), "only of the failing test"
 
 
 async def test_fixtures_are_shown_from_the_nearest_conftest() -> None:
@@ -103,40 +111,43 @@ async def test_fixtures_are_shown_from_the_nearest_conftest() -> None:
 
     brief = await a_brief(files)
 
-    assert "near" in shown(brief, Part.TESTS)
-    assert "far" not in shown(brief, Part.TESTS)
+    assert "near" in shown(brief, PromptPart.TESTS)
+    assert "far" not in shown(brief, PromptPart.TESTS)
 
 
 async def test_tests_are_shown_and_may_not_be_edited() -> None:
     brief = await a_brief()
 
-    assert {file.path: file.editable for file in brief.sent} == {"calc.py": True, "tests/test_calc.py": False}
+    assert {file.path: file.editable for file in brief.sent} == {
+        "calc.py": True,
+        "tests/test_calc.py": False,
+    }
 
 
 async def test_a_suspect_function_comes_with_what_it_needs_and_no_more() -> None:
     brief = await a_brief({**FILES, "shop.py": SHOP + FILLER}, suspects=(("shop.py", 17),))
 
-    text = shown(brief, Part.SOURCES)
+    text = shown(brief, PromptPart.SOURCES)
     for line in ("import math", "RATE = 0.2", "class Cart:", "def total(self):", "return rounded("):
         assert line in text
     assert "UNUSED" not in text
     assert "filler_7" not in text
     assert "lines " in text
     assert "are not shown" in text
-    assert "def rounded(value):" in shown(brief, Part.SKELETON), "a callee's signature"
-    assert "(Cart) def empty(self):" in shown(brief, Part.SKELETON)
+    assert "def rounded(value):" in shown(brief, PromptPart.SKELETON), "a callee's signature"
+    assert "(Cart) def empty(self):" in shown(brief, PromptPart.SKELETON)
 
 
 async def test_a_small_file_is_shown_whole() -> None:
     brief = await a_brief()
 
-    assert FILES["calc.py"].strip() in shown(brief, Part.SOURCES)
+    assert FILES["calc.py"].strip() in shown(brief, PromptPart.SOURCES)
 
 
 async def test_a_huge_function_is_shown_around_the_line_and_named_as_cut() -> None:
     brief = await a_brief({**FILES, "big.py": HUGE}, suspects=(("big.py", 150),))
 
-    text = shown(brief, Part.SOURCES)
+    text = shown(brief, PromptPart.SOURCES)
     assert "x + 148 " in text
     assert "x + 10 " not in text
     assert any("huge" in name for name in brief.cut)
@@ -146,12 +157,17 @@ async def test_a_file_that_does_not_parse_is_shown_around_the_line() -> None:
     broken = "def broken(:\n" + "\n".join(f"line {n}" for n in range(1, 900))
     brief = await a_brief({**FILES, "broken.py": broken}, suspects=(("broken.py", 400),))
 
-    assert "line 399\n" in shown(brief, Part.SOURCES)
-    assert "line 800" not in shown(brief, Part.SOURCES)
+    assert "line 399\n" in shown(brief, PromptPart.SOURCES)
+    assert "line 800" not in shown(brief, PromptPart.SOURCES)
 
 
 async def test_the_room_is_kept_and_what_is_left_out_is_named() -> None:
-    files = {**FILES, **{f"m{n}.py": f"def f{n}(x):\n" + f"    x += {n}  # {'.' * 100}\n" * 12 for n in range(30)}}
+    files = {
+        **FILES,
+        **{
+            f"m{n}.py": f"def f{n}(x):\n" + f"    x += {n}  # {'.' * 100}\n" * 12 for n in range(30)
+        },
+    }
     brief = await a_brief(files, tokens=3_000, suspects=tuple((f"m{n}.py", 3) for n in range(30)))
 
     written = sum(len(one.text) for part in brief.parts.values() for one in part)
@@ -171,7 +187,7 @@ async def test_the_diff_that_turned_it_red_shows_executed_files_first() -> None:
     )
     brief = await a_brief({**FILES, "far.py": "far = 1\n"}, red_diff=red)
 
-    text = shown(brief, Part.DIFF)
+    text = shown(brief, PromptPart.DIFF)
     assert "-    return a + b\n+    return a - b" in text
     assert text.index("calc.py") < text.index("far.py")
 
@@ -179,7 +195,8 @@ async def test_the_diff_that_turned_it_red_shows_executed_files_first() -> None:
 async def test_what_was_tried_and_learned_is_shown() -> None:
     near = NearMiss(path="calc.py", line=7, description="- became +", diff="+a + b", mended=(ADD,))
     refused = an_iteration(
-        candidate=a_candidate(title="first try"), verification=a_verification(green=False, reason="broke test_sub")
+        candidate=a_candidate(title="first try"),
+        verification=a_verification(green=False, reason="broke test_sub"),
     )
     brief = await a_brief(
         near_misses=(near,),
@@ -187,13 +204,15 @@ async def test_what_was_tried_and_learned_is_shown() -> None:
         lessons=(RecalledLesson(lesson=a_lesson(), score=1.0, reason="same fingerprint"),),
     )
 
-    assert "broke test_sub" in shown(brief, Part.ATTEMPTS)
-    assert "- became +" in shown(brief, Part.ATTEMPTS)
-    assert a_lesson().sentence in shown(brief, Part.LESSONS)
+    assert "broke test_sub" in shown(brief, PromptPart.ATTEMPTS)
+    assert "- became +" in shown(brief, PromptPart.ATTEMPTS)
+    assert a_lesson().sentence in shown(brief, PromptPart.LESSONS)
 
 
 async def test_what_a_person_says_is_shown_as_a_passage() -> None:
-    request = a_commanded_request(hint="look at add", answer=Answer(proposal_id="p", text="adding is meant"))
+    request = a_commanded_request(
+        hint="look at add", answer=Answer(proposal_id="p", text="adding is meant")
+    )
     brief = await a_brief(request=request)
 
     assert [one.text for one in brief.said][:2] == ["look at add", "adding is meant"]
@@ -203,11 +222,13 @@ async def test_what_a_person_says_is_shown_as_a_passage() -> None:
 async def test_findings_and_plain_output_are_shown_where_no_test_failed() -> None:
     findings = await a_brief(test_results=a_lint_report())
     plain = await a_brief(
-        test_results=a_report(runner="command", outcomes={}, failures=(), failure_count=0, raw_output="it crashed")
+        test_results=a_report(
+            runner="command", outcomes={}, failures=(), failure_count=0, raw_output="it crashed"
+        )
     )
 
-    assert "imported but unused" in shown(findings, Part.FAILING)
-    assert "it crashed" in shown(plain, Part.FAILING)
+    assert "imported but unused" in shown(findings, PromptPart.FAILING)
+    assert "it crashed" in shown(plain, PromptPart.FAILING)
     assert plain.task == "Change the program so that the failing command succeeds."
 
 
@@ -221,10 +242,12 @@ async def test_the_prompts_take_exactly_these_gaps() -> None:
 async def test_a_wish_is_granted_within_its_room() -> None:
     brief = await a_brief({**FILES, "shop.py": SHOP, "big.py": HUGE})
 
-    wider = await granted(Wanted(files=("./shop.py", "big.py"), symbols=("Cart.total",)), brief)
+    wider = await grant_request(
+        Wanted(files=("./shop.py", "big.py"), symbols=("Cart.total",)), brief
+    )
 
     assert wider is not None
-    asked = shown(wider, Part.ASKED)
+    asked = shown(wider, PromptPart.ASKED)
     assert "return rounded(" in asked
     assert len(asked) < 2_000 * CHARACTERS_PER_TOKEN + 200
     assert any(name.startswith("big.py from line") for name in wider.cut)
@@ -240,20 +263,20 @@ async def test_a_wish_is_granted_within_its_room() -> None:
     ],
 )
 async def test_what_is_not_there_or_not_to_be_shown_is_not_granted(wanted: Wanted) -> None:
-    assert await granted(wanted, await a_brief()) is None
+    assert await grant_request(wanted, await a_brief()) is None
 
 
 def test_a_wish_is_read_from_either_message() -> None:
     step = "```yaml\ntype: next_action\nversion: 1\npayload:\n  decision: {action: retry_with_context, reason: x}\n"
-    assert wanted_in(f"{step}  context:\n    files: [a.py]\n```").files == ("a.py",)
-    assert wanted_in(wants("b.py")).files == ("b.py",)
-    assert wanted_in("no wish") == Wanted()
+    assert parse_wanted(f"{step}  context:\n    files: [a.py]\n```").files == ("a.py",)
+    assert parse_wanted(wants("b.py")).files == ("b.py",)
+    assert parse_wanted("no wish") == Wanted()
 
 
 def test_the_prompts_own_example_is_no_proposal() -> None:
-    example = proposal_in(prompt_file("fix").text)
+    example = parse_proposal(prompt_file("fix").text)
     assert example is None or example.title == "more context"
-    found = proposal_in(said("mend it"))
+    found = parse_proposal(said("mend it"))
     assert found is not None
     assert found.title == "mend it"
 
@@ -267,7 +290,7 @@ def test_a_shortened_text_is_no_longer_than_it_may_be(size: int) -> None:
 
 
 def test_a_room_is_shared_evenly() -> None:
-    room = Room(900)
+    room = PromptSpace(900)
 
     assert len(room.cut("x" * 5_000, parts=3)) <= 300
     assert len(room.cut("y" * 5_000, parts=2)) <= 300
@@ -296,8 +319,12 @@ async def test_relative_imports_lead_to_the_file_they_name() -> None:
 
     brief = await a_brief(files, suspects=(("pkg/main.py", 7),))
 
-    signatures = shown(brief, Part.SKELETON)
-    for line in ("pkg/near.py:1: def first():", "pkg/sub/__init__.py:1: def helper():", "pkg/deep.py:1: def last():"):
+    signatures = shown(brief, PromptPart.SKELETON)
+    for line in (
+        "pkg/near.py:1: def first():",
+        "pkg/sub/__init__.py:1: def helper():",
+        "pkg/deep.py:1: def last():",
+    ):
         assert line in signatures
     assert "wrong" not in signatures
 

@@ -54,7 +54,11 @@ async def test_the_first_answer_that_passes_ends_the_climb() -> None:
     climb = await Climb(mind, ScriptedTrials(always_passes)).run()
 
     (candidate,) = climb.candidates
-    assert (candidate.rung, candidate.fixer, candidate.title) == (Rung.MODEL, "model", "add what is to be added")
+    assert (candidate.rung, candidate.fixer, candidate.title) == (
+        Rung.MODEL,
+        "model",
+        "add what is to be added",
+    )
     assert candidate.changes[0].content == SOURCE.replace("a - b", "a + b")
     assert candidate.explanation.startswith("it was wrong")
     assert len(mind.questions) == 1
@@ -99,7 +103,9 @@ async def test_a_second_round_is_told_what_still_fails_with_the_best_change() ->
 
 async def test_the_search_goes_on_from_the_best_failing_change() -> None:
     def completes(start: Proposed) -> list[Tried]:
-        whole = start.changes[0].with_(content=SOURCE.replace("a - b", "a + b").replace("== 1", "== 0"))
+        whole = start.changes[0].with_(
+            content=SOURCE.replace("a - b", "a + b").replace("== 1", "== 0")
+        )
         return [passed(start.with_(changes=(whole,)))]
 
     mind = ScriptedMind({"fix": FIX_EVEN + said("even means no rest")})
@@ -114,7 +120,9 @@ async def test_the_search_goes_on_from_the_best_failing_change() -> None:
     assert len(mind.questions) == 4, "no second round was needed"
 
 
-async def test_a_completed_change_that_is_not_sure_does_not_keep_the_model_from_doing_better() -> None:
+async def test_a_completed_change_that_is_not_sure_does_not_keep_the_model_from_doing_better() -> (
+    None
+):
     def unsure(start: Proposed) -> list[Tried]:
         tried = passed(start.with_(id="completed"))
         assert tried.candidate is not None
@@ -123,7 +131,9 @@ async def test_a_completed_change_that_is_not_sure_does_not_keep_the_model_from_
     mind = ScriptedMind({"fix": [FIX_EVEN, FIX_ADD + FIX_EVEN]})
     limits = ModelLimits(samples=1, rounds=2)
 
-    climb = await Climb(mind, ScriptedTrials(mends, unsure), report=a_red_run(ADD, EVEN), limits=limits).run()
+    climb = await Climb(
+        mind, ScriptedTrials(mends, unsure), report=a_red_run(ADD, EVEN), limits=limits
+    ).run()
 
     assert [candidate.fixer for candidate in climb.candidates] == ["model", "model+search"]
 
@@ -174,7 +184,9 @@ async def test_functions_are_built_on_one_another() -> None:
 
     mind = ScriptedMind({"fix_function": answer})
 
-    climb = await Climb(mind, report=a_red_run(ADD, EVEN), limits=ModelLimits(edit_format="function")).run()
+    climb = await Climb(
+        mind, report=a_red_run(ADD, EVEN), limits=ModelLimits(edit_format="function")
+    ).run()
 
     (candidate,) = climb.candidates
     assert candidate.changes[0].content == SOURCE.replace("a - b", "a + b").replace("== 1", "== 0")
@@ -197,8 +209,14 @@ async def test_a_weak_model_that_writes_on_is_cut_to_what_was_asked() -> None:
 
 
 async def test_a_model_sees_what_it_asks_for_twice_at_most() -> None:
-    files = {**FILES, "helpers.py": "def help_me():\n    return 'helped'\n", "deep/other.py": "OTHER = 1\n"}
-    mind = ScriptedMind({"fix": [wants("helpers.py"), wants(symbols=["is_even"]), wants("deep/other.py"), FIX_ADD]})
+    files = {
+        **FILES,
+        "helpers.py": "def help_me():\n    return 'helped'\n",
+        "deep/other.py": "OTHER = 1\n",
+    }
+    mind = ScriptedMind(
+        {"fix": [wants("helpers.py"), wants(symbols=["is_even"]), wants("deep/other.py"), FIX_ADD]}
+    )
 
     climb = Climb(mind, ScriptedTrials(always_passes), files=files)
     await climb.run()
@@ -211,7 +229,9 @@ async def test_a_model_sees_what_it_asks_for_twice_at_most() -> None:
 async def test_a_wish_says_nothing_of_how_well_a_model_writes_edits() -> None:
     files = {**FILES, "helpers.py": "def help_me():\n    return 'helped'\n"}
     nowhere = block("    return nothing_like_it", "    return a + b")
-    mind = ScriptedMind({"fix": [wants("helpers.py"), wants(symbols=["is_even"]), nowhere, FIX_ADD]})
+    mind = ScriptedMind(
+        {"fix": [wants("helpers.py"), wants(symbols=["is_even"]), nowhere, FIX_ADD]}
+    )
 
     climb = await Climb(mind, ScriptedTrials(always_passes), files=files).run()
 
@@ -220,17 +240,24 @@ async def test_a_wish_says_nothing_of_how_well_a_model_writes_edits() -> None:
 
 
 async def test_only_files_of_the_repository_are_shown_and_no_secrets() -> None:
-    mind = ScriptedMind({"fix": wants("/etc/passwd", "../secrets.txt", ".env", symbols=["os.environ"])})
+    mind = ScriptedMind(
+        {"fix": wants("/etc/passwd", "../secrets.txt", ".env", symbols=["os.environ"])}
+    )
 
     climb = Climb(mind, limits=ModelLimits(samples=1, rounds=1))
     await climb.run()
 
-    assert all("canary" not in climb.text(number) and "root:" not in climb.text(number) for number in range(2))
+    assert all(
+        "canary" not in climb.text(number) and "root:" not in climb.text(number)
+        for number in range(2)
+    )
 
 
 async def test_a_file_that_was_asked_for_may_be_edited() -> None:
     files = {**FILES, "helpers.py": "def help_me():\n    return 'no'\n"}
-    mind = ScriptedMind({"fix": [wants("helpers.py"), block("    return 'no'", "    return 'yes'", "helpers.py")]})
+    mind = ScriptedMind(
+        {"fix": [wants("helpers.py"), block("    return 'no'", "    return 'yes'", "helpers.py")]}
+    )
 
     climb = await Climb(mind, ScriptedTrials(always_passes), files=files).run()
 
@@ -250,7 +277,10 @@ async def test_a_file_that_was_not_shown_is_not_edited() -> None:
 async def test_a_file_the_policy_keeps_from_us_is_not_edited() -> None:
     mind = ScriptedMind({"fix": FIX_ADD})
     fixer = ModelFixer(
-        mind, ScriptedTrials(always_passes), ModelLimits(), allows=lambda _, paths: "calc.py" not in paths
+        mind,
+        ScriptedTrials(always_passes),
+        ModelLimits(),
+        allows=lambda _, paths: "calc.py" not in paths,
     )
 
     climb = await Climb(mind, fixer=fixer).run()
@@ -259,7 +289,9 @@ async def test_a_file_the_policy_keeps_from_us_is_not_edited() -> None:
     assert "calc.py" in feedback_of(mind.questions[1])
 
 
-async def test_a_change_a_person_should_look_at_is_not_confident_and_the_others_are_asked_for() -> None:
+async def test_a_change_a_person_should_look_at_is_not_confident_and_the_others_are_asked_for() -> (
+    None
+):
     risky = block("    return a - b", "    open('log', 'w').close()\n    return a + b")
     mind = ScriptedMind({"fix": [risky, FIX_ADD]})
 
@@ -284,7 +316,10 @@ async def test_where_no_trial_came_to_an_end_verification_decides() -> None:
 
     climb = await Climb(mind, ScriptedTrials(untold)).run()
 
-    assert ["a + b" in (candidate.changes[0].content or "") for candidate in climb.candidates] == [True, False]
+    assert ["a + b" in (candidate.changes[0].content or "") for candidate in climb.candidates] == [
+        True,
+        False,
+    ]
     assert "3 of 4 answers" in climb.candidates[0].explanation
     assert len(mind.questions) == 4, "there is nothing to tell in a second round"
 
@@ -297,16 +332,22 @@ async def test_what_cannot_be_compared_is_left_to_verification_and_not_to_a_pers
 
     report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
 
-    unnamed = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly), report=report).run()
+    unnamed = await Climb(
+        ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly), report=report
+    ).run()
     named = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly)).run()
 
     assert unnamed.candidates[0].confident
     assert not named.candidates[0].confident
 
 
-@pytest.mark.parametrize("trouble", [ModelTrouble.BUDGET, ModelTrouble.AUTH, ModelTrouble.OVERLOADED])
+@pytest.mark.parametrize(
+    "trouble", [ModelTrouble.BUDGET, ModelTrouble.AUTH, ModelTrouble.OVERLOADED]
+)
 async def test_trouble_ends_the_rung_and_says_why(trouble: ModelTrouble) -> None:
-    mind = ScriptedMind({"fix": [FIX_EVEN, ModelError("no more answers to be had", trouble=trouble)]})
+    mind = ScriptedMind(
+        {"fix": [FIX_EVEN, ModelError("no more answers to be had", trouble=trouble)]}
+    )
 
     climb = await Climb(mind, report=a_red_run(ADD, EVEN)).run()
 
@@ -326,7 +367,9 @@ async def test_a_refusal_is_one_answer_less() -> None:
 async def test_a_prompt_that_is_too_large_is_made_smaller() -> None:
     filler = "\n\n".join(f"def f{n}(x):\n    return x + {n}" for n in range(400))
     mind = ScriptedMind({"fix": [ModelTrouble.TOO_LARGE, ModelTrouble.TOO_LARGE, FIX_ADD]})
-    climb = Climb(mind, ScriptedTrials(always_passes), files={**FILES, "tests/test_calc.py": filler})
+    climb = Climb(
+        mind, ScriptedTrials(always_passes), files={**FILES, "tests/test_calc.py": filler}
+    )
 
     await climb.run()
 
@@ -359,7 +402,9 @@ async def test_an_answer_that_comes_late_is_proposed_untried() -> None:
 
     mind = ScriptedMind({"fix": FIX_ADD}, before=late)
 
-    climb = await Climb(mind, ScriptedTrials(always_passes), budget=FixBudget(time_limit_s=2.3)).run()
+    climb = await Climb(
+        mind, ScriptedTrials(always_passes), budget=FixBudget(time_limit_s=2.3)
+    ).run()
 
     assert climb.trials.tried == []
     assert len(climb.candidates) == len(climb.notes[0].calls) == 1
@@ -401,6 +446,9 @@ async def test_everything_foreign_in_a_question_is_a_passage() -> None:
     climb = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(always_passes)).run()
 
     gaps = climb.mind.questions[0].gaps
-    assert gaps["task"] == "Change the program so that the failing test passes and no test that passes now fails."
+    assert (
+        gaps["task"]
+        == "Change the program so that the failing test passes and no test that passes now fails."
+    )
     foreign = [gap for name, gap in gaps.items() if name != "task"]
     assert all(isinstance(gap, tuple) and not any(one.trusted for one in gap) for gap in foreign)

@@ -46,7 +46,10 @@ ANSWERS = (
     Answer(
         NextStep,
         {
-            "decision": {"action": "run_worker", "reason": "the suspect is clear: `clamp` compares with <"},
+            "decision": {
+                "action": "run_worker",
+                "reason": "the suspect is clear: `clamp` compares with <",
+            },
             "worker_call": {"worker_type": "search", "mode": "exec", "prompt": "mend clamp"},
             "updated_acceptance_criteria": [{"id": "001", "passed": "no"}],
         },
@@ -82,21 +85,34 @@ ANSWERS = (
             '      suggestion: "it\'s `b.py`, #2"\n      affected_steps: [S-1]\n'
             '  recommendation: reject\n  rationale: *args is lost: see "b.py"\n',
         ),
-        _envelope("critique_plan", "  overall: 0.95\n  recommendation: approve\n  rationale: as an example\n"),
+        _envelope(
+            "critique_plan",
+            "  overall: 0.95\n  recommendation: approve\n  rationale: as an example\n",
+        ),
     ),
     Answer(
         AssessLive,
-        {"should_continue": False, "should_deepen": True, "confidence_adjustment": -0.3, "feedback": "look at [b.py]"},
+        {
+            "should_continue": False,
+            "should_deepen": True,
+            "confidence_adjustment": -0.3,
+            "feedback": "look at [b.py]",
+        },
         _envelope(
             "assess_live",
             "  should_continue: no\n  should_deepen: true\n  confidence_adjustment: -0.3\n  feedback: look at [b.py]\n",
         ),
-        _envelope("assess_live", "  should_continue: true\n  should_deepen: false\n  confidence_adjustment: 0.5\n"),
+        _envelope(
+            "assess_live",
+            "  should_continue: true\n  should_deepen: false\n  confidence_adjustment: 0.5\n",
+        ),
     ),
     Answer(
         Reflect,
         {
-            "insights": [{"category": "success", "description": "größer als “gedacht”", "evidence": "1 of 3"}],
+            "insights": [
+                {"category": "success", "description": "größer als “gedacht”", "evidence": "1 of 3"}
+            ],
             "lessons_learned": ["Note: bounds are inclusive", "second"],
             "confidence": "0.8",
         },
@@ -122,7 +138,9 @@ def _indented(text: str, by: str) -> str:
 
 def _tabbed(text: str) -> str:
     lines = (line for line in text.splitlines())
-    return "".join("\t" * ((len(line) - len(line.lstrip())) // 2) + line.lstrip() + "\n" for line in lines)
+    return "".join(
+        "\t" * ((len(line) - len(line.lstrip())) // 2) + line.lstrip() + "\n" for line in lines
+    )
 
 
 def _codex(answer: Answer) -> str:
@@ -139,7 +157,9 @@ def _camel(answer: Answer) -> str:
             return {_camel_name(key): renamed(entry) for key, entry in value.items()}
         return [renamed(entry) for entry in value] if isinstance(value, list) else value
 
-    return json.dumps({"type": answer.returns.type, "version": "1", "payload": renamed(answer.fields)}, indent=2)
+    return json.dumps(
+        {"type": answer.returns.type, "version": "1", "payload": renamed(answer.fields)}, indent=2
+    )
 
 
 def _camel_name(name: str) -> str:
@@ -156,19 +176,35 @@ FORMS: dict[str, Callable[[Answer], str]] = {
     "four backticks": lambda a: _fence(a.yaml, "yaml", "````"),
     "a block with a title": lambda a: _fence(a.yaml, 'yaml title="answer"'),
     "a space before the word": lambda a: _fence(a.yaml, " yaml  "),
-    "an indented block in a list": lambda a: "1. Here it is:\n\n" + _indented(_fence(a.yaml), "   ") + "\n2. Done.\n",
-    "prose around a block": lambda a: f"I looked at it: the type is clear.\n\n{_fence(a.yaml)}\nHope this helps!\n",
+    "an indented block in a list": lambda a: (
+        "1. Here it is:\n\n" + _indented(_fence(a.yaml), "   ") + "\n2. Done.\n"
+    ),
+    "prose around a block": lambda a: (
+        f"I looked at it: the type is clear.\n\n{_fence(a.yaml)}\nHope this helps!\n"
+    ),
     "no newline before the closing fence": lambda a: f"```yaml\n{a.yaml.rstrip()}\n```",
-    "an example first": lambda a: f"For example:\n{_fence(a.example)}\nMy answer:\n{_fence(a.yaml)}",
+    "an example first": lambda a: (
+        f"For example:\n{_fence(a.example)}\nMy answer:\n{_fence(a.yaml)}"
+    ),
     "an example in another block first": lambda a: f"{_fence(a.example, '')}{_fence(a.yaml, '')}",
     "code before": lambda a: f"```python\ntype: int = 3\nversion: int = 1\n```\n{_fence(a.yaml)}",
-    "code after": lambda a: f"{_fence(a.yaml)}\n```python\ndef f():\n    return {{'type': 1}}\n```\n",
+    "code after": lambda a: (
+        f"{_fence(a.yaml)}\n```python\ndef f():\n    return {{'type': 1}}\n```\n"
+    ),
     "a diff after": lambda a: f"{_fence(a.yaml)}\n```diff\n-type: a\n+type: b\n```\n",
-    "a message of another type after": lambda a: _fence(a.yaml) + _fence("type: other_thing\nversion: 1\n"),
-    "a broken one after": lambda a: _fence(a.yaml) + _fence(f"type: {a.returns.type}\npayload: [1, 2\n"),
+    "a message of another type after": lambda a: (
+        _fence(a.yaml) + _fence("type: other_thing\nversion: 1\n")
+    ),
+    "a broken one after": lambda a: (
+        _fence(a.yaml) + _fence(f"type: {a.returns.type}\npayload: [1, 2\n")
+    ),
     "an unclosed block": lambda a: f"Sure.\n```yaml\n{a.yaml}",
-    "an unclosed example first": lambda a: f"```yaml\n{a.example}\nNo, rather:\n```yaml\n{a.yaml}```\n",
-    "an unclosed block with prose after": lambda a: f"```yaml\n{a.yaml}\nThat is my answer.\nGoodbye\n",
+    "an unclosed example first": lambda a: (
+        f"```yaml\n{a.example}\nNo, rather:\n```yaml\n{a.yaml}```\n"
+    ),
+    "an unclosed block with prose after": lambda a: (
+        f"```yaml\n{a.yaml}\nThat is my answer.\nGoodbye\n"
+    ),
     "a closing fence only": lambda a: f"{a.yaml}```\n",
     "bare": lambda a: a.yaml,
     "bare with blank lines": lambda a: f"\n\n\n{a.yaml}\n\n",
@@ -180,15 +216,21 @@ FORMS: dict[str, Callable[[Answer], str]] = {
     "a label before": lambda a: f"yaml\n{a.yaml}",
     "prose before": lambda a: f"The tests fail: add is wrong.\nSo my decision: see below\n{a.yaml}",
     "prose after": lambda a: f"{a.yaml}\nThis should do it, I think.\nTell me if not\n",
-    "prose with a colon after": lambda a: f"{a.yaml}Note: all of this is a guess: nothing was run\n",
+    "prose with a colon after": lambda a: (
+        f"{a.yaml}Note: all of this is a guess: nothing was run\n"
+    ),
     "windows line ends": lambda a: a.yaml.replace("\n", "\r\n"),
     "windows line ends in a block": lambda a: _fence(a.yaml).replace("\n", "\r\n"),
     "old line ends": lambda a: a.yaml.replace("\n", "\r"),
     "hard spaces": lambda a: a.yaml.replace("  ", "\u00a0\u00a0"),
     "a byte order mark": lambda a: "\ufeff" + a.yaml,
-    "colours": lambda a: "\x1b[1;32m" + a.yaml.replace("\n", "\x1b[0m\n\x1b[2K\x1b[36m") + "\x1b[0m",
+    "colours": lambda a: (
+        "\x1b[1;32m" + a.yaml.replace("\n", "\x1b[0m\n\x1b[2K\x1b[36m") + "\x1b[0m"
+    ),
     "a terminal's title": lambda a: "\x1b]0;agent\x07" + a.yaml,
-    "bidi controls": lambda a: a.yaml.replace("type", "\u202etype\u202c").replace("payload", "pay\u2066load"),
+    "bidi controls": lambda a: a.yaml.replace("type", "\u202etype\u202c").replace(
+        "payload", "pay\u2066load"
+    ),
     "zero width": lambda a: a.yaml.replace("version", "ver\u200bsion").replace("\n", "\u200d\n"),
     "tags that nobody sees": lambda a: "\U000e0041\U000e0042" + a.yaml + "\U000e0043",
     "nul characters": lambda a: a.yaml.replace("\n", "\x00\n"),
@@ -202,16 +244,24 @@ FORMS: dict[str, Callable[[Answer], str]] = {
     "json, indented": lambda a: json.dumps(json.loads(a.json), indent=4),
     "json in a block": lambda a: _fence(a.json + "\n", "json"),
     "json in prose": lambda a: f"Here you go: {a.json} - as asked.\n",
-    "json after an example": lambda a: f'{{"type": "{a.returns.type}", "version": 9, "payload": {{}}}}\n{a.json}\n',
+    "json after an example": lambda a: (
+        f'{{"type": "{a.returns.type}", "version": 9, "payload": {{}}}}\n{a.json}\n'
+    ),
     "json with other names": _camel,
     "json in a list": lambda a: f"[{a.json}]",
     "a version as text": lambda a: a.yaml.replace("version: 1", 'version: "1.0"'),
     "no version": lambda a: a.yaml.replace("version: 1\n", ""),
-    "other letters in the type": lambda a: a.yaml.replace(a.returns.type, a.returns.type.upper().replace("_", "-")),
+    "other letters in the type": lambda a: a.yaml.replace(
+        a.returns.type, a.returns.type.upper().replace("_", "-")
+    ),
     "no payload": lambda a: a.yaml.replace("payload:\n", "").replace("\n  ", "\n"),
     "more than was asked for": lambda a: a.yaml + "  mood: good\nsignature: me\n",
-    "comments": lambda a: "# my answer\n" + a.yaml.replace("payload:", "payload:  # what you asked for"),
-    "a quoted type": lambda a: a.yaml.replace(f"type: {a.returns.type}", f'"type": "{a.returns.type}"'),
+    "comments": lambda a: (
+        "# my answer\n" + a.yaml.replace("payload:", "payload:  # what you asked for")
+    ),
+    "a quoted type": lambda a: a.yaml.replace(
+        f"type: {a.returns.type}", f'"type": "{a.returns.type}"'
+    ),
     "codex": _codex,
     "codex, the answer in a block": lambda a: _codex(a).replace(a.yaml, _fence(a.yaml)),
     "gemini": lambda a: f"Loaded cached credentials.\nData collection is disabled.\n{a.yaml}",
@@ -232,12 +282,20 @@ BROKEN: dict[str, Callable[[Answer], str]] = {
     "another version": lambda a: a.yaml.replace("version: 1", "version: 2"),
     "no fields": lambda a: f"type: {a.returns.type}\nversion: 1\npayload: {{}}\n",
     "a list for a payload": lambda a: f"type: {a.returns.type}\nversion: 1\npayload:\n  - one\n",
-    "places not filled": lambda a: f"type: {a.returns.type}\nversion: 1\npayload: <the fields that are asked for>\n",
-    "cut off in a word": lambda a: _fence(f'type: {a.returns.type}\nversion: 1\npayload:\n  reason: "it was')[:-4],
+    "places not filled": lambda a: (
+        f"type: {a.returns.type}\nversion: 1\npayload: <the fields that are asked for>\n"
+    ),
+    "cut off in a word": lambda a: _fence(
+        f'type: {a.returns.type}\nversion: 1\npayload:\n  reason: "it was'
+    )[:-4],
     "thoughts without an end": lambda a: f"<think>\n{a.yaml}",
     "the middle of a megabyte": lambda a: _LOG * 6_000 + _fence(a.yaml) + _LOG * 9_000,
-    "a tag": lambda a: f"type: {a.returns.type}\nversion: 1\npayload: !!python/object/apply:os.system [true]\n",
-    "laughs": lambda a: f"type: {a.returns.type}\npayload:\n  a: &a [x, x]\n  b: &b [*a, *a]\n  c: [*b, *b]\n",
+    "a tag": lambda a: (
+        f"type: {a.returns.type}\nversion: 1\npayload: !!python/object/apply:os.system [true]\n"
+    ),
+    "laughs": lambda a: (
+        f"type: {a.returns.type}\npayload:\n  a: &a [x, x]\n  b: &b [*a, *a]\n  c: [*b, *b]\n"
+    ),
     "deep": lambda a: f"type: {a.returns.type}\npayload: " + "[" * 5_000,
     "deep by dashes": lambda a: f"type: {a.returns.type}\npayload:\n  " + "- " * 5_000 + "x",
     "half a json": lambda a: a.json[: len(a.json) // 2],
@@ -286,4 +344,10 @@ def replies() -> Iterator[Noisy]:
         question = f"Judge this.\n\n{_fence(answer.example)}"
         yield Noisy(f"{kind}: the question only", question, answer.returns, None, echoed=question)
         repeated = f"user\n{question}\nassistant\n{answer.yaml}"
-        yield Noisy(f"{kind}: the question, then bare", repeated, answer.returns, answer.right, echoed=question)
+        yield Noisy(
+            f"{kind}: the question, then bare",
+            repeated,
+            answer.returns,
+            answer.right,
+            echoed=question,
+        )

@@ -32,7 +32,9 @@ def test_the_last_valid_one_of_the_best_class_wins() -> None:
     one, other = "should_continue: true", "should_continue: false"
     envelope = "type: assess_live\nversion: 1\npayload:\n  "
     block = f"```yaml\n{envelope}{one}\n```\n"
-    assert extract(f"{block}{envelope}{other}\n", AssessLive).message == AssessLive(should_continue=True)
+    assert extract(f"{block}{envelope}{other}\n", AssessLive).message == AssessLive(
+        should_continue=True
+    )
     last = f"{block}```yaml\n{envelope}{other}\n```\n```yaml\n{envelope}maybe: yes\n```\n"
     assert extract(last, AssessLive).message == AssessLive(should_continue=False)
 
@@ -91,7 +93,23 @@ _PIECES = st.sampled_from(
             "[",
             "&a ",
         ),
-        *("*a", "!!x ", "'", '"', "|\n", ": ", "#", "\r\n", "\u202e", "\x1b[31m", "\x00", "\ud800", "---\n", "? ", "%"),
+        *(
+            "*a",
+            "!!x ",
+            "'",
+            '"',
+            "|\n",
+            ": ",
+            "#",
+            "\r\n",
+            "\u202e",
+            "\x1b[31m",
+            "\x00",
+            "\ud800",
+            "---\n",
+            "? ",
+            "%",
+        ),
     ]
 )
 _SOUP = st.lists(_PIECES | st.text(max_size=20), max_size=40).map("".join)
@@ -99,13 +117,18 @@ _SOUP = st.lists(_PIECES | st.text(max_size=20), max_size=40).map("".join)
 
 @settings(max_examples=80)
 @given(text=_SOUP, returns=st.sampled_from(MESSAGES), echoed=_SOUP)
-def test_nothing_that_is_written_is_an_exception(text: str, returns: type[Message], echoed: str) -> None:
+def test_nothing_that_is_written_is_an_exception(
+    text: str, returns: type[Message], echoed: str
+) -> None:
     found = extract(text, returns, echoed=echoed)
     assert found.message is None or type(found.message) is returns
 
 
 @settings(max_examples=30)
-@given(noise=st.text(alphabet=st.characters(exclude_characters="`~"), max_size=300), at=st.integers(0, 3))
+@given(
+    noise=st.text(alphabet=st.characters(exclude_characters="`~"), max_size=300),
+    at=st.integers(0, 3),
+)
 def test_noise_around_a_block_changes_nothing(noise: str, at: int) -> None:
     answer = ANSWERS[at]
     text = f"{noise.replace('<', '')}\n\n```yaml\n{answer.yaml}```\n\n{noise.replace('<', '')}"

@@ -6,19 +6,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.llm.protocol.strings import NODE_CAP, TEXT_CAP, StringsError, documents, of_json, read
+from bot.llm.protocol.strings import NODE_CAP, TEXT_CAP, StringsError, documents, parse_json, read
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [
         ("id: 001", {"id": "001"}),
-        ("a: no\nb: 2026-01-02\nc: 0x1f\nd: 1e3", {"a": "no", "b": "2026-01-02", "c": "0x1f", "d": "1e3"}),
-        ("a:\nb: ~\nc: null\nd: ''\ne: 'null'", {"a": None, "b": None, "c": None, "d": "", "e": "null"}),
+        (
+            "a: no\nb: 2026-01-02\nc: 0x1f\nd: 1e3",
+            {"a": "no", "b": "2026-01-02", "c": "0x1f", "d": "1e3"},
+        ),
+        (
+            "a:\nb: ~\nc: null\nd: ''\ne: 'null'",
+            {"a": None, "b": None, "c": None, "d": "", "e": "null"},
+        ),
         ("- a\n- [b, {c: d}]", ["a", ["b", {"c": "d"}]]),
         ("a: |\n  x: y: z\n  *b\n", {"a": "x: y: z\n*b\n"}),
         ("a: 1\na: 2", {"a": "2"}),
-        ('{"a": 1.50, "b": true, "c": null, "d": [1e9]}', {"a": "1.50", "b": "true", "c": None, "d": ["1e9"]}),
+        (
+            '{"a": 1.50, "b": true, "c": null, "d": [1e9]}',
+            {"a": "1.50", "b": "true", "c": None, "d": ["1e9"]},
+        ),
     ],
 )
 def test_every_scalar_stays_what_was_written(text: str, value: object) -> None:
@@ -64,10 +73,12 @@ def test_what_may_harm_or_is_unfinished_is_refused(text: str) -> None:
         documents(text)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, "{", "nothing", '{"a": ' * 50 + "1" + "}" * 50, '["\\ud800'])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "{", "nothing", '{"a": ' * 50 + "1" + "}" * 50, '["\\ud800']
+)
 def test_json_beyond_the_caps_is_refused(text: str) -> None:
     with pytest.raises(StringsError):
-        of_json(text)
+        parse_json(text)
 
 
 @settings(max_examples=60)

@@ -6,7 +6,14 @@ from bot.llm.providers.adaptive import Adaptive
 from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.openai_chat import OpenAIChat
 
-BODY = {"model": "m", "max_tokens": 5, "temperature": 0.2, "seed": 1, "stop": ["x"], "response_format": {}}
+BODY = {
+    "model": "m",
+    "max_tokens": 5,
+    "temperature": 0.2,
+    "seed": 1,
+    "stop": ["x"],
+    "response_format": {},
+}
 
 
 @pytest.mark.parametrize(
@@ -25,22 +32,24 @@ BODY = {"model": "m", "max_tokens": 5, "temperature": 0.2, "seed": 1, "stop": ["
 )  # fmt: skip
 def test_a_parameter_that_is_refused_is_left_out(said: str, gone: str) -> None:
     adaptive = Adaptive(OpenAIChat.optional, OpenAIChat.renames)
-    adaptive.hear(said)
+    adaptive.learn(said)
     assert BODY.keys() - adaptive.fit(BODY).keys() == {gone}
     assert not adaptive.takes(gone)
 
 
 def test_a_parameter_with_another_name_is_renamed() -> None:
     adaptive = Adaptive(OpenAIChat.optional, OpenAIChat.renames)
-    adaptive.hear("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
+    adaptive.learn(
+        "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+    )
     assert adaptive.fit({"max_tokens": 5}) == {"max_completion_tokens": 5}
-    adaptive.hear("Unsupported parameter: 'max_completion_tokens' is not supported.")
+    adaptive.learn("Unsupported parameter: 'max_completion_tokens' is not supported.")
     assert adaptive.fit({"max_tokens": 5}) == {"max_completion_tokens": 5}
 
 
 def test_a_tool_goes_with_its_choice() -> None:
     adaptive = Adaptive(AnthropicMessages.optional, AnthropicMessages.renames)
-    adaptive.hear("tools param requires --jinja flag")
+    adaptive.learn("tools param requires --jinja flag")
     assert adaptive.fit({"model": "m", "tools": [], "tool_choice": {}}) == {"model": "m"}
 
 
@@ -57,5 +66,5 @@ def test_a_tool_goes_with_its_choice() -> None:
 )
 def test_what_names_no_parameter_we_can_do_without_changes_nothing(said: str) -> None:
     adaptive = Adaptive(OpenAIChat.optional, OpenAIChat.renames)
-    adaptive.hear(said)
+    adaptive.learn(said)
     assert adaptive.fit(BODY) == BODY

@@ -20,8 +20,6 @@ from tests.fakes.cli_agents import (
     claude_says,
     codex_fails,
     codex_says,
-    gemini_fails,
-    gemini_says,
 )
 
 KEY = "sk-key-of-nobody-0123456789"
@@ -31,7 +29,7 @@ SCHEMA = {"type": "object"}
 pytestmark = pytest.mark.anyio
 
 
-KEYS = {kind: SecretStr(KEY) for kind in ("codex-cli", "claude-cli", "gemini-cli", ANY_HOST)}
+KEYS = {kind: SecretStr(KEY) for kind in ("codex-cli", "claude-cli", ANY_HOST)}
 
 
 @pytest.fixture
@@ -41,11 +39,17 @@ def agents(tmp_path: Path) -> FakeAgents:
 
 def chat(agents: FakeAgents, kind: str, model: str = "m-1", *, agent_s: float = 30.0) -> CliAgent:
     return cli_agent.build(
-        kind, model, ChatOptions(agent_reads_host=True, keys=KEYS, environment=agents.environment, agent_s=agent_s)
+        kind,
+        model,
+        ChatOptions(
+            agent_reads_host=True, keys=KEYS, environment=agents.environment, agent_s=agent_s
+        ),
     )
 
 
-async def trouble(one: CliAgent, *, deadline_s: float = 20.0, prompt: Prompt = PROMPT) -> ModelError:
+async def trouble(
+    one: CliAgent, *, deadline_s: float = 20.0, prompt: Prompt = PROMPT
+) -> ModelError:
     with pytest.raises(ModelError) as caught:
         await one.complete(prompt, deadline_s=deadline_s)
     told = f"{caught.value!r} {caught.value.message} {caught.value.advice}"
@@ -67,7 +71,10 @@ def is_alive(pid: int) -> bool:
 
 
 async def test_codex_gives_its_last_message(agents: FakeAgents) -> None:
-    agents.install("codex", {"stdout": codex_says("events"), "last": "the answer", "stderr": "banner\nuser\nFix\n"})
+    agents.install(
+        "codex",
+        {"stdout": codex_says("events"), "last": "the answer", "stderr": "banner\nuser\nFix\n"},
+    )
     said = await chat(agents, "codex-cli").complete(PROMPT, deadline_s=20)
     assert said.text == "the answer"
     assert said.attempts == 1
@@ -91,16 +98,22 @@ async def test_a_tool_sees_its_own_key_and_nothing_else_of_ours(agents: FakeAgen
 async def test_a_tool_trusts_whom_we_trust(agents: FakeAgents) -> None:
     agents.install("claude", {"stdout": claude_says("fine")})
     options = ChatOptions(
-        agent_reads_host=True, keys=KEYS, environment=agents.environment, ca_bundle=Path("/own/ca.pem")
+        agent_reads_host=True,
+        keys=KEYS,
+        environment=agents.environment,
+        ca_bundle=Path("/own/ca.pem"),
     )
     await cli_agent.build("claude-cli", "m", options).complete(PROMPT, deadline_s=20)
     environment = agents.calls[0]["environment"]
-    assert (environment["SSL_CERT_FILE"], environment["NODE_EXTRA_CA_CERTS"]) == ("/own/ca.pem", "/own/ca.pem")
+    assert (environment["SSL_CERT_FILE"], environment["NODE_EXTRA_CA_CERTS"]) == (
+        "/own/ca.pem",
+        "/own/ca.pem",
+    )
 
 
 async def test_nothing_of_a_call_stays_on_disk(agents: FakeAgents) -> None:
-    agents.install("gemini", {"stdout": gemini_says("fine")})
-    await chat(agents, "gemini-cli").complete(PROMPT, deadline_s=20)
+    agents.install("claude", {"stdout": claude_says("fine")})
+    await chat(agents, "claude-cli").complete(PROMPT, deadline_s=20)
     assert not is_there(agents.calls[0]["folder"])
 
 
@@ -108,13 +121,17 @@ async def test_the_version_is_asked_once(agents: FakeAgents) -> None:
     agents.install("codex", {"last": "fine", "stdout": codex_says("fine")})
     one = chat(agents, "codex-cli")
     assert await one.version() == "0.169.0"
-    (agents.folder / "codex.json").write_text((agents.folder / "codex.json").read_text().replace("0.169.0", "9.9"))
+    (agents.folder / "codex.json").write_text(
+        (agents.folder / "codex.json").read_text().replace("0.169.0", "9.9")
+    )
     assert await one.version() == "0.169.0"
 
 
 async def test_a_tool_that_is_not_there_is_said_so(agents: FakeAgents) -> None:
     one = cli_agent.build(
-        "codex-cli", "m", ChatOptions(agent_reads_host=True, environment={"PATH": str(agents.folder)})
+        "codex-cli",
+        "m",
+        ChatOptions(agent_reads_host=True, environment={"PATH": str(agents.folder)}),
     )
     error = await trouble(one)
     assert error.trouble is ModelTrouble.BAD_REQUEST
@@ -138,8 +155,6 @@ async def test_a_program_of_the_same_name_that_is_another_is_not_asked(agents: F
         ("claude-cli", {"stdout": claude_says("Invalid API key", is_error=True), "status": 1}, ModelTrouble.AUTH),
         ("claude-cli", {"stdout": claude_says("cut")[:40]}, ModelTrouble.BAD_RESPONSE),
         ("claude-cli", {"stdout": claude_says("  ")}, ModelTrouble.BAD_RESPONSE),
-        ("gemini-cli", {"stderr": gemini_fails("no Auth method", 41), "status": 41}, ModelTrouble.AUTH),
-        ("gemini-cli", {"stdout": "<html>", "status": 0}, ModelTrouble.BAD_RESPONSE),
     ],
 )  # fmt: skip
 async def test_every_bad_end_has_its_kind(
@@ -149,7 +164,9 @@ async def test_every_bad_end_has_its_kind(
     assert (await trouble(chat(agents, kind))).trouble is expected
 
 
-async def test_one_that_hangs_and_hears_no_signal_is_dead_at_the_deadline(agents: FakeAgents) -> None:
+async def test_one_that_hangs_and_hears_no_signal_is_dead_at_the_deadline(
+    agents: FakeAgents,
+) -> None:
     agents.install("claude", {"hang": 60, "deaf": True})
     one = chat(agents, "claude-cli")
     await one.version()
@@ -170,7 +187,7 @@ async def test_a_flood_is_cut_off(agents: FakeAgents) -> None:
     agents.install("codex", {"stdout": "x" * (1 << 20), "repeat": 64})
     error = await trouble(chat(agents, "codex-cli"))
     assert error.trouble is ModelTrouble.BAD_RESPONSE
-    assert "longer" in error.message or "more than an answer" in error.message
+    assert "longer" in error.message or "output limit" in error.message
     assert not is_alive(agents.calls[0]["pid"])
 
 
@@ -179,7 +196,9 @@ async def test_a_flood_of_errors_does_not_hide_an_answer(agents: FakeAgents) -> 
     assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=20)).text == "fine"
 
 
-async def test_who_reconnects_for_ever_is_ended_long_before_the_deadline(agents: FakeAgents) -> None:
+async def test_who_reconnects_for_ever_is_ended_long_before_the_deadline(
+    agents: FakeAgents,
+) -> None:
     agents.install("codex", {"stdout": WAITING, "repeat": 10_000, "pause": 0.02})
     started = time.perf_counter()
     error = await trouble(chat(agents, "codex-cli"), deadline_s=60)
@@ -219,7 +238,10 @@ async def test_a_cancelled_call_leaves_no_process(agents: FakeAgents) -> None:
         await asyncio.sleep(0.02)
     for call in calls:
         call.cancel()
-    assert all(isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(*calls, return_exceptions=True))
+    assert all(
+        isinstance(end, asyncio.CancelledError)
+        for end in await asyncio.gather(*calls, return_exceptions=True)
+    )
     assert not any(is_alive(call["pid"]) for call in agents.calls)
 
 
@@ -251,19 +273,25 @@ def test_a_name_says_what_was_configured_and_never_where(agents: FakeAgents) -> 
 @pytest.mark.parametrize(
     ("kind", "model"),
     [
-        *(("cat", "m"), ("codex-cli", "--yolo"), ("codex-cli", "m@ftp://host"), ("codex-cli", "m@http://host.example")),
+        *(
+            ("cat", "m"),
+            ("codex-cli", "--yolo"),
+            ("codex-cli", "m@ftp://host"),
+            ("codex-cli", "m@http://host.example"),
+        ),
         ("codex-cli", "m@https://user:password@host.example"),
     ],
 )
-def test_what_names_no_agent_is_a_setting_that_is_wrong(agents: FakeAgents, kind: str, model: str) -> None:
+def test_what_names_no_agent_is_a_setting_that_is_wrong(
+    agents: FakeAgents, kind: str, model: str
+) -> None:
     with pytest.raises(SettingsError):
         chat(agents, kind, model)
 
 
-@pytest.mark.parametrize("kind", ["codex-cli", "gemini-cli"])
-def test_an_agent_that_reads_this_host_s_files_is_asked_only_where_that_is_allowed(kind: str) -> None:
+def test_an_agent_that_reads_this_host_s_files_is_asked_only_where_that_is_allowed() -> None:
     with pytest.raises(SettingsError, match="read this host's files") as refused:
-        cli_agent.build(kind, "m", ChatOptions(keys=KEYS))
+        cli_agent.build("codex-cli", "m", ChatOptions(keys=KEYS))
     assert "models.cli_reads_host" in refused.value.advice
     assert "model_agent" in refused.value.advice
 

@@ -9,42 +9,47 @@ import pytest
 from bot.domain.model import Completion, Finish, ModelTrouble, Prompt, Usage
 from bot.llm.providers.cli_claude import Claude
 from bot.llm.providers.cli_codex import Codex
-from bot.llm.providers.cli_gemini import Gemini
-from bot.llm.providers.cli_process import CliOutput, Ended
-from bot.llm.providers.cli_tool import Asked, CliTool, Complaint, Way, trouble_in
+from bot.llm.providers.cli_process import CliOutput, ProcessEnd
+from bot.llm.providers.cli_tool import AgentPrompt, CliTool, Complaint, Invocation, trouble_in
 from tests.fakes.cli_agents import (
     RECONNECTING,
     WAITING,
     claude_says,
     codex_fails,
     codex_says,
-    gemini_fails,
-    gemini_says,
 )
 
 PROMPT = Prompt(system="You repair.", user="Fix it.", max_tokens=700)
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 
 
-def asked(folder: Path, prompt: Prompt = PROMPT, *, model: str = "m-1", base_url: str | None = None) -> Asked:
+def asked(
+    folder: Path, prompt: Prompt = PROMPT, *, model: str = "m-1", base_url: str | None = None
+) -> AgentPrompt:
     (folder / "home").mkdir(exist_ok=True)
-    return Asked(prompt, model, folder, base_url)
+    return AgentPrompt(prompt, model, folder, base_url)
 
 
 def printed(stdout: str = "", stderr: str = "", *, status: int = 0) -> CliOutput:
-    return CliOutput(Ended.ITSELF, status, stdout.encode(), stderr.encode())
+    return CliOutput(ProcessEnd.ITSELF, status, stdout.encode(), stderr.encode())
 
 
-def option(way: Way, name: str) -> str:
+def option(way: Invocation, name: str) -> str:
     return way.argv[way.argv.index(name) + 1]
 
 
-def test_codex_reads_standard_input_in_an_empty_folder_and_may_write_nothing(tmp_path: Path) -> None:
+def test_codex_reads_standard_input_in_an_empty_folder_and_may_write_nothing(
+    tmp_path: Path,
+) -> None:
     way = Codex().way(asked(tmp_path))
     assert way.argv[:2] == ("codex", "exec")
     assert way.argv[-1] == "-"
     assert {"--json", "--ephemeral", "--ignore-user-config", "--ignore-rules"} <= set(way.argv)
-    assert (option(way, "-s"), option(way, "-C"), option(way, "-m")) == ("read-only", str(tmp_path / "empty"), "m-1")
+    assert (option(way, "-s"), option(way, "-C"), option(way, "-m")) == (
+        "read-only",
+        str(tmp_path / "empty"),
+        "m-1",
+    )
     assert way.stdin == "You repair.\n\nFix it."
     assert Path(way.variables["CODEX_HOME"]).is_dir()
 
@@ -70,23 +75,16 @@ def test_claude_has_no_tools_and_reads_nothing_of_the_machine(tmp_path: Path) ->
     assert way.variables["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == "700"
 
 
-def test_claude_gets_a_system_prompt_that_is_too_long_for_an_argument_by_standard_input(tmp_path: Path) -> None:
+def test_claude_gets_a_system_prompt_that_is_too_long_for_an_argument_by_standard_input(
+    tmp_path: Path,
+) -> None:
     way = Claude().way(asked(tmp_path, PROMPT.with_(system="s" * 200_000)))
     assert "--system-prompt" not in way.argv
     assert way.stdin.startswith("sss")
     assert way.stdin.endswith("Fix it.")
 
 
-def test_gemini_plans_only_and_takes_its_key_from_one_variable(tmp_path: Path) -> None:
-    way = Gemini().way(asked(tmp_path, base_url="http://127.0.0.1:9"))
-    assert (option(way, "-p"), option(way, "-o"), option(way, "--approval-mode")) == ("", "json", "plan")
-    assert way.stdin == "You repair.\n\nFix it."
-    assert way.variables == {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}
-    settings = json.loads((tmp_path / "home/.gemini/settings.json").read_text())
-    assert settings["security"]["auth"]["selectedType"] == "gemini-api-key"
-
-
-@pytest.mark.parametrize("tool", [Codex(), Claude(), Gemini()], ids=lambda tool: tool.program)
+@pytest.mark.parametrize("tool", [Codex(), Claude()], ids=lambda tool: tool.program)
 def test_a_tool_chooses_its_model_itself_where_none_is_named(tool: CliTool, tmp_path: Path) -> None:
     assert not {"-m", "--model"} & set(tool.way(asked(tmp_path, model="")).argv)
 
@@ -106,7 +104,9 @@ def complaint(tool: CliTool, output: CliOutput, folder: Path) -> Complaint:
 def test_codex_said_what_its_last_message_says(tmp_path: Path) -> None:
     said = answer(Codex(), printed(codex_says("draft") + codex_says("final")), tmp_path)
     assert said.text == "final"
-    assert said.usage == Usage(input_tokens=1000, cache_read_tokens=400, output_tokens=50, reasoning_tokens=20)
+    assert said.usage == Usage(
+        input_tokens=1000, cache_read_tokens=400, output_tokens=50, reasoning_tokens=20
+    )
 
 
 def test_the_file_with_codex_last_message_counts_more_than_its_events(tmp_path: Path) -> None:
@@ -115,7 +115,10 @@ def test_the_file_with_codex_last_message_counts_more_than_its_events(tmp_path: 
 
 
 def test_errors_that_codex_overcame_are_none(tmp_path: Path) -> None:
-    assert answer(Codex(), printed(RECONNECTING + codex_says("after all")), tmp_path).text == "after all"
+    assert (
+        answer(Codex(), printed(RECONNECTING + codex_says("after all")), tmp_path).text
+        == "after all"
+    )
 
 
 def test_codex_noise_between_events_is_passed_over(tmp_path: Path) -> None:
@@ -128,20 +131,27 @@ def test_codex_noise_between_events_is_passed_over(tmp_path: Path) -> None:
     [
         ("unexpected status 401 Unauthorized: Incorrect API key provided", ModelTrouble.AUTH),
         ("You've hit your usage limit.", ModelTrouble.RATE_LIMIT),
-        ("stream disconnected before completion: error sending request for url", ModelTrouble.TRANSPORT),
+        (
+            "stream disconnected before completion: error sending request for url",
+            ModelTrouble.TRANSPORT,
+        ),
         ("Your input exceeds the context window of this model.", ModelTrouble.TOO_LARGE),
         ("Invalid schema for response_format", ModelTrouble.BAD_REQUEST),
         ("something nobody has seen", ModelTrouble.BAD_RESPONSE),
     ],
 )
-def test_a_failed_turn_of_codex_says_what_failed(words: str, trouble: ModelTrouble, tmp_path: Path) -> None:
+def test_a_failed_turn_of_codex_says_what_failed(
+    words: str, trouble: ModelTrouble, tmp_path: Path
+) -> None:
     said = complaint(Codex(), printed(codex_fails(words), status=1), tmp_path)
     assert (said.trouble, said.words) == (trouble, words)
 
 
 def test_a_status_counts_even_where_codex_said_something(tmp_path: Path) -> None:
     said = complaint(
-        Codex(), printed(codex_says("text"), "error: unexpected argument '--ephemeral' found\n", status=2), tmp_path
+        Codex(),
+        printed(codex_says("text"), "error: unexpected argument '--ephemeral' found\n", status=2),
+        tmp_path,
     )
     assert said.trouble is ModelTrouble.BAD_REQUEST
 
@@ -156,23 +166,34 @@ def test_codex_is_hopeless_once_it_reconnects_again_and_again() -> None:
 def test_claude_counts_what_its_server_counts_apart(tmp_path: Path) -> None:
     said = answer(Claude(), printed(claude_says("text")), tmp_path)
     assert said.text == "text"
-    assert said.usage == Usage(input_tokens=1550, cache_read_tokens=1000, cache_write_tokens=500, output_tokens=42)
+    assert said.usage == Usage(
+        input_tokens=1550, cache_read_tokens=1000, cache_write_tokens=500, output_tokens=42
+    )
     assert (said.cost_usd, said.model, said.request_id) == (0.0125, "claude-test-1", "s-1")
 
 
 @pytest.mark.parametrize(
     ("reason", "finish"),
-    [("end_turn", Finish.STOP), (None, Finish.STOP), ("max_tokens", Finish.LENGTH), ("refusal", Finish.REFUSAL)],
+    [
+        ("end_turn", Finish.STOP),
+        (None, Finish.STOP),
+        ("max_tokens", Finish.LENGTH),
+        ("refusal", Finish.REFUSAL),
+    ],
 )
 def test_claude_says_why_it_ended(reason: str | None, finish: Finish, tmp_path: Path) -> None:
-    assert answer(Claude(), printed(claude_says("t", stop_reason=reason)), tmp_path).finish is finish
+    assert (
+        answer(Claude(), printed(claude_says("t", stop_reason=reason)), tmp_path).finish is finish
+    )
 
 
 def test_success_with_an_error_flag_is_none(tmp_path: Path) -> None:
     failed = claude_says("Invalid API key · Please run /login", is_error=True)
     said = complaint(Claude(), printed(failed, status=1), tmp_path)
     assert said.trouble is ModelTrouble.AUTH
-    assert complaint(Claude(), printed(failed), tmp_path).trouble is ModelTrouble.AUTH  # even with status 0
+    assert (
+        complaint(Claude(), printed(failed), tmp_path).trouble is ModelTrouble.AUTH
+    )  # even with status 0
 
 
 @pytest.mark.parametrize(
@@ -185,8 +206,12 @@ def test_success_with_an_error_flag_is_none(tmp_path: Path) -> None:
         ("Credit balance is too low", ModelTrouble.AUTH),
     ],
 )
-def test_what_claude_complains_of_is_understood(words: str, trouble: ModelTrouble, tmp_path: Path) -> None:
-    assert complaint(Claude(), printed(claude_says(words, is_error=True)), tmp_path).trouble is trouble
+def test_what_claude_complains_of_is_understood(
+    words: str, trouble: ModelTrouble, tmp_path: Path
+) -> None:
+    assert (
+        complaint(Claude(), printed(claude_says(words, is_error=True)), tmp_path).trouble is trouble
+    )
 
 
 def test_an_answer_held_to_a_schema_is_given_as_it_was_held(tmp_path: Path) -> None:
@@ -194,33 +219,18 @@ def test_an_answer_held_to_a_schema_is_given_as_it_was_held(tmp_path: Path) -> N
     assert json.loads(said.text) == {"a": "b"}
 
 
-@pytest.mark.parametrize("stdout", ["", "not JSON", "[1]", '{"result": 5, "is_error": false}', '{"result": "no flag"}'])
+@pytest.mark.parametrize(
+    "stdout", ["", "not JSON", "[1]", '{"result": 5, "is_error": false}', '{"result": "no flag"}']
+)
 def test_whatever_is_no_result_of_claude_is_a_complaint(stdout: str, tmp_path: Path) -> None:
     assert complaint(Claude(), printed(stdout), tmp_path).trouble is ModelTrouble.BAD_RESPONSE
 
 
 @pytest.mark.parametrize("cost", [-1, "free", True, float("1e300"), None])
 def test_a_price_that_is_none_is_unknown(cost: Any, tmp_path: Path) -> None:
-    assert answer(Claude(), printed(claude_says("t", total_cost_usd=cost)), tmp_path).cost_usd is None
-
-
-def test_gemini_leaves_out_what_came_from_a_cache_and_what_it_thought(tmp_path: Path) -> None:
-    said = answer(Gemini(), printed("a warning\n" + gemini_says("text")), tmp_path)
-    assert said.text == "text"
-    assert said.usage == Usage(input_tokens=1000, cache_read_tokens=400, output_tokens=42, reasoning_tokens=12)
-    assert answer(Gemini(), printed(gemini_says("t", prompt=900)), tmp_path).usage.input_tokens == 900
-
-
-def test_gemini_complains_on_standard_error(tmp_path: Path) -> None:
-    said = complaint(Gemini(), printed("", gemini_fails("set an Auth method", 41), status=41), tmp_path)
-    assert (said.trouble, said.words) == (ModelTrouble.AUTH, "set an Auth method")
-    said = complaint(Gemini(), printed("", gemini_fails("got status: 429 RESOURCE_EXHAUSTED", 1), status=1), tmp_path)
-    assert said.trouble is ModelTrouble.RATE_LIMIT
-
-
-def test_an_error_within_geminis_object_counts(tmp_path: Path) -> None:
-    failed = json.dumps({"response": "half", "error": {"message": "fetch failed", "code": 1}})
-    assert complaint(Gemini(), printed(failed), tmp_path).trouble is ModelTrouble.TRANSPORT
+    assert (
+        answer(Claude(), printed(claude_says("t", total_cost_usd=cost)), tmp_path).cost_usd is None
+    )
 
 
 def test_only_the_last_line_of_standard_error_is_taken_for_words(tmp_path: Path) -> None:

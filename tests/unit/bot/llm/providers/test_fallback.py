@@ -19,7 +19,11 @@ class Canned:
     """Says its name, or fails as it is told; takes its time from the clock."""
 
     def __init__(
-        self, name: str, *troubles: ModelTrouble | None, clock: FixedClock | None = None, takes_s: float = 0.0
+        self,
+        name: str,
+        *troubles: ModelTrouble | None,
+        clock: FixedClock | None = None,
+        takes_s: float = 0.0,
     ) -> None:
         self.name = name
         self.can_hold_to_schema = False
@@ -38,7 +42,9 @@ class Canned:
             return Completion(text=self.name)
         call = ModelCall(stage="plan", role=Role.JUDGE, model=self.name, trouble=trouble)
         message = f"{self.name} failed"
-        raise ModelError(message, trouble=trouble, retry_after_s=self.retry_after_s, attempts=2, calls=(call,))
+        raise ModelError(
+            message, trouble=trouble, retry_after_s=self.retry_after_s, attempts=2, calls=(call,)
+        )
 
     async def close(self) -> None:
         self.closed = True
@@ -52,7 +58,9 @@ async def asked(chat: FallbackChat) -> str:
     return (await chat.complete(PROMPT, deadline_s=60)).text
 
 
-@pytest.mark.parametrize("trouble", [trouble for trouble in ModelTrouble if trouble is not ModelTrouble.BUDGET])
+@pytest.mark.parametrize(
+    "trouble", [trouble for trouble in ModelTrouble if trouble is not ModelTrouble.BUDGET]
+)
 async def test_where_one_fails_the_next_is_asked(trouble: ModelTrouble) -> None:
     first, second = Canned("first", trouble), Canned("second")
     assert await asked(fallback([first, second], FixedClock())) == "second"
@@ -83,7 +91,10 @@ async def test_who_failed_lately_is_asked_last_until_it_has_rested() -> None:
 
 
 async def test_who_rests_is_asked_when_nobody_else_answers() -> None:
-    first, second = Canned("first", ModelTrouble.OVERLOADED), Canned("second", None, ModelTrouble.TIMEOUT)
+    first, second = (
+        Canned("first", ModelTrouble.OVERLOADED),
+        Canned("second", None, ModelTrouble.TIMEOUT),
+    )
     chat = fallback([first, second], FixedClock())
     assert [await asked(chat), await asked(chat), await asked(chat)] == ["second", "first", "first"]
 
@@ -100,8 +111,12 @@ async def test_who_asks_for_a_longer_rest_gets_it_within_reason() -> None:
     assert await asked(chat) == "first"
 
 
-@pytest.mark.parametrize("trouble", [ModelTrouble.TOO_LARGE, ModelTrouble.REFUSAL, ModelTrouble.UNREADABLE])
-async def test_what_lies_with_the_question_is_not_held_against_a_model(trouble: ModelTrouble) -> None:
+@pytest.mark.parametrize(
+    "trouble", [ModelTrouble.TOO_LARGE, ModelTrouble.REFUSAL, ModelTrouble.UNREADABLE]
+)
+async def test_what_lies_with_the_question_is_not_held_against_a_model(
+    trouble: ModelTrouble,
+) -> None:
     chat = fallback([Canned("first", trouble), Canned("second")], FixedClock())
     assert [await asked(chat), await asked(chat)] == ["second", "first"]
 
@@ -140,7 +155,11 @@ async def test_when_all_fail_the_error_tells_of_all() -> None:
         ModelTrouble.RATE_LIMIT,
         True,
     )
-    assert (error.retry_after_s, error.attempts, [call.model for call in error.calls]) == (30.0, 4, ["first", "second"])
+    assert (error.retry_after_s, error.attempts, [call.model for call in error.calls]) == (
+        30.0,
+        4,
+        ["first", "second"],
+    )
 
 
 async def test_a_schema_is_worth_giving_when_one_of_them_takes_it() -> None:

@@ -12,12 +12,38 @@ from bot.domain.model import Completion
 from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.http_chat import HttpChat, Server
 from bot.llm.providers.openai_chat import OpenAIChat
-from bot.llm.providers.replies import Fault, Reply
+from bot.llm.providers.replies import HttpReply, RequestFailed
 
 WORDS = (
-    *("choices", "message", "content", "refusal", "finish_reason", "model", "error", "code", "type", "text", "input"),
-    *("usage", "prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "cached_tokens", "cost"),
-    *("completion_tokens_details", "reasoning_tokens", "stop_reason", "input_tokens", "cache_read_input_tokens"),
+    *(
+        "choices",
+        "message",
+        "content",
+        "refusal",
+        "finish_reason",
+        "model",
+        "error",
+        "code",
+        "type",
+        "text",
+        "input",
+    ),
+    *(
+        "usage",
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "prompt_tokens_details",
+        "cached_tokens",
+        "cost",
+    ),
+    *(
+        "completion_tokens_details",
+        "reasoning_tokens",
+        "stop_reason",
+        "input_tokens",
+        "cache_read_input_tokens",
+    ),
 )
 LEAVES = (
     st.none()
@@ -30,25 +56,32 @@ LEAVES = (
 )
 ANYTHING = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 USAGE = st.dictionaries(st.sampled_from(WORDS), LEAVES, max_size=6) | ANYTHING
 OPENAI = st.fixed_dictionaries(
-    {"choices": st.lists(st.fixed_dictionaries({"message": ANYTHING, "finish_reason": ANYTHING}), max_size=2)},
+    {
+        "choices": st.lists(
+            st.fixed_dictionaries({"message": ANYTHING, "finish_reason": ANYTHING}), max_size=2
+        )
+    },
     optional={"usage": USAGE, "model": ANYTHING, "error": ANYTHING},
 )
 BLOCK = st.fixed_dictionaries({"type": LEAVES}, optional={"text": ANYTHING, "input": ANYTHING})
 ANTHROPIC = st.fixed_dictionaries(
-    {"content": st.lists(BLOCK, max_size=3)}, optional={"usage": USAGE, "model": ANYTHING, "stop_reason": ANYTHING}
+    {"content": st.lists(BLOCK, max_size=3)},
+    optional={"usage": USAGE, "model": ANYTHING, "stop_reason": ANYTHING},
 )
 
 
 def read(kind: type[HttpChat], content: bytes, headers: dict[str, str] | None = None) -> None:
     chat = kind(Server("http://127.0.0.1:1"), "big")
     try:
-        answer = chat._read(Reply(200, headers or {}, content))
-    except Fault as fault:
+        answer = chat._read(HttpReply(200, headers or {}, content))
+    except RequestFailed as fault:
         fault.message.encode()
     else:
         Completion.model_validate_json(answer.model_dump_json())

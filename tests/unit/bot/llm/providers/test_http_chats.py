@@ -10,24 +10,39 @@ from pydantic import SecretStr
 from bot.domain.model import Completion, Finish, ModelTrouble, Prompt, Usage
 from bot.domain.model_error import ModelError
 from bot.llm.providers.anthropic_messages import AnthropicMessages
-from bot.llm.providers.http_chat import HttpChat, Learned, Patience, Server
+from bot.llm.providers.http_chat import HttpChat, Learned, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat, is_strict
 from tests.fakes.model_server import Asked, ModelServer, Reply, refuses, replies, says, serving
 
 pytestmark = pytest.mark.anyio
 
-SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
 PROMPT = Prompt(
-    system="Be brief.", user="Why?", max_tokens=50, temperature=1.5, stop=("END",), seed=7, json_schema=SCHEMA
+    system="Be brief.",
+    user="Why?",
+    max_tokens=50,
+    temperature=1.5,
+    stop=("END",),
+    seed=7,
+    json_schema=SCHEMA,
 )
 
 
 def openai(server: ModelServer, learned: Learned | None = None, model: str = "big") -> HttpChat:
-    return OpenAIChat(Server(server.openai_url, SecretStr("k-1")), model, Patience(first_pause_s=0.0), learned)
+    return OpenAIChat(
+        Server(server.openai_url, SecretStr("k-1")), model, RetryLimits(first_pause_s=0.0), learned
+    )
 
 
 def anthropic(server: ModelServer, learned: Learned | None = None) -> HttpChat:
-    return AnthropicMessages(Server(server.base_url, SecretStr("k-1")), "big", Patience(first_pause_s=0.0), learned)
+    return AnthropicMessages(
+        Server(server.base_url, SecretStr("k-1")), "big", RetryLimits(first_pause_s=0.0), learned
+    )
 
 
 async def sent_by(chat: HttpChat, server: ModelServer, prompt: Prompt = PROMPT) -> dict[str, Any]:
@@ -45,7 +60,10 @@ async def test_openai_is_asked_in_its_format() -> None:
     async with serving(says('{"a": "b"}'), key="k-1") as server:
         assert await sent_by(openai(server), server) == {
             "model": "big",
-            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Why?"},
+            ],
             "max_tokens": 50,
             "temperature": 1.5,
             "seed": 7,
@@ -74,8 +92,17 @@ async def test_anthropic_is_asked_in_its_format() -> None:
 async def test_what_is_not_asked_for_is_not_sent() -> None:
     async with serving() as server:
         bare = Prompt(system="s", user="u", max_tokens=9)
-        assert (await sent_by(openai(server), server, bare)).keys() == {"model", "messages", "max_tokens"}
-        assert (await sent_by(anthropic(server), server, bare)).keys() == {"model", "system", "messages", "max_tokens"}
+        assert (await sent_by(openai(server), server, bare)).keys() == {
+            "model",
+            "messages",
+            "max_tokens",
+        }
+        assert (await sent_by(anthropic(server), server, bare)).keys() == {
+            "model",
+            "system",
+            "messages",
+            "max_tokens",
+        }
 
 
 async def test_anthropic_is_asked_to_keep_a_prompt_that_comes_again() -> None:
@@ -94,24 +121,37 @@ async def test_without_a_key_none_is_sent() -> None:
         bare = Prompt(system="s", user="u")
         await OpenAIChat(Server(server.openai_url), "m").complete(bare, deadline_s=5)
         await AnthropicMessages(Server(server.base_url), "m").complete(bare, deadline_s=5)
-        assert not any({"authorization", "x-api-key"} & asked.headers.keys() for asked in server.asked)
+        assert not any(
+            {"authorization", "x-api-key"} & asked.headers.keys() for asked in server.asked
+        )
 
 
 async def test_halves_of_characters_are_neither_sent_nor_read() -> None:
     said = rb'{"choices": [{"finish_reason": "stop", "message": {"content": "half \ud83d."}}]}'
     async with serving(replies(said)) as server:
         chat = openai(server)
-        answer = await chat.complete(Prompt(system="\udcff", user="caf\u00e9 \U0001f40d \ud800"), deadline_s=5)
+        answer = await chat.complete(
+            Prompt(system="\udcff", user="caf\u00e9 \U0001f40d \ud800"), deadline_s=5
+        )
         assert answer.text == "half ?."
         assert (server.asked[0].system, server.asked[0].user) == ("?", "caf\u00e9 \U0001f40d ?")
 
 
 @pytest.mark.parametrize("make", [openai, anthropic])
-async def test_cached_tokens_are_among_those_that_came_in_whatever_the_server_says(make: Any) -> None:
-    async with serving(says(tokens=(1500, 200), cached=500, headers={"Request-Id": "req_1"})) as server:
+async def test_cached_tokens_are_among_those_that_came_in_whatever_the_server_says(
+    make: Any,
+) -> None:
+    async with serving(
+        says(tokens=(1500, 200), cached=500, headers={"Request-Id": "req_1"})
+    ) as server:
         answer = await make(server).complete(Prompt(system="s", user="u"), deadline_s=5)
     assert answer.usage == Usage(input_tokens=1500, output_tokens=200, cache_read_tokens=500)
-    assert (answer.model, answer.request_id, answer.attempts, answer.cost_usd) == ("big-2026-01-01", "req_1", 1, None)
+    assert (answer.model, answer.request_id, answer.attempts, answer.cost_usd) == (
+        "big-2026-01-01",
+        "req_1",
+        1,
+        None,
+    )
     assert 0 < answer.latency_s < 5
 
 
@@ -136,19 +176,27 @@ async def test_thoughts_that_are_only_in_the_total_are_paid_for() -> None:
         "completion_tokens_details": {"reasoning_tokens": 100},
     }
     told = {"choices": [{"message": {"content": "a"}}], "usage": usage}
-    assert (await read_from(told)).usage == Usage(input_tokens=10, output_tokens=105, reasoning_tokens=100)
+    assert (await read_from(told)).usage == Usage(
+        input_tokens=10, output_tokens=105, reasoning_tokens=100
+    )
 
 
 @pytest.mark.parametrize(
     "usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": -4, "completion_tokens": "many"}]
 )
 async def test_a_server_may_say_nothing_of_tokens(usage: object) -> None:
-    answer = await read_from({"choices": [{"finish_reason": "stop", "message": {"content": "a"}}], "usage": usage})
+    answer = await read_from(
+        {"choices": [{"finish_reason": "stop", "message": {"content": "a"}}], "usage": usage}
+    )
     assert (answer.usage, answer.model) == (Usage(), "big")
 
 
-@pytest.mark.parametrize(("cost", "known"), [(0.25, 0.25), (0, 0.0), (-1, None), ("1", None), (1e999, None)])
-async def test_a_server_that_says_what_it_costs_is_believed(cost: object, known: float | None) -> None:
+@pytest.mark.parametrize(
+    ("cost", "known"), [(0.25, 0.25), (0, 0.0), (-1, None), ("1", None), (1e999, None)]
+)
+async def test_a_server_that_says_what_it_costs_is_believed(
+    cost: object, known: float | None
+) -> None:
     told = {"choices": [{"message": {"content": "a"}}], "usage": {"cost": cost}}
     assert (await read_from(told)).cost_usd == known
 
@@ -159,17 +207,26 @@ async def test_a_server_that_says_what_it_costs_is_believed(cost: object, known:
         ({"finish_reason": "stop", "message": {"content": "a"}}, "a", Finish.STOP),
         ({"finish_reason": "length", "message": {"content": None}}, "", Finish.LENGTH),
         ({"finish_reason": "content_filter", "message": {"content": ""}}, "", Finish.REFUSAL),
-        ({"finish_reason": "stop", "message": {"content": None, "refusal": "I cannot."}}, "", Finish.REFUSAL),
+        (
+            {"finish_reason": "stop", "message": {"content": None, "refusal": "I cannot."}},
+            "",
+            Finish.REFUSAL,
+        ),
         ({"finish_reason": "tool_calls", "message": {"content": "a"}}, "a", Finish.OTHER),
         ({"message": {"content": "a"}}, "a", Finish.OTHER),
         (
-            {"finish_reason": "stop", "message": {"content": [{"type": "thinking"}, {"type": "text", "text": "a"}]}},
+            {
+                "finish_reason": "stop",
+                "message": {"content": [{"type": "thinking"}, {"type": "text", "text": "a"}]},
+            },
             "a",
             Finish.STOP,
         ),
     ],
 )
-async def test_openai_answers_in_several_forms(choice: dict[str, Any], text: str, finish: Finish) -> None:
+async def test_openai_answers_in_several_forms(
+    choice: dict[str, Any], text: str, finish: Finish
+) -> None:
     answer = await read_from({"choices": [choice]})
     assert (answer.text, answer.finish) == (text, finish)
 
@@ -177,16 +234,33 @@ async def test_openai_answers_in_several_forms(choice: dict[str, Any], text: str
 @pytest.mark.parametrize(
     ("blocks", "reason", "text", "finish"),
     [
-        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "end_turn", "ab", Finish.STOP),
-        ([{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "b"}], "stop_sequence", "b", Finish.STOP),
-        ([{"type": "tool_use", "input": {"a": "\u00e9"}}], "tool_use", '{"a": "\u00e9"}', Finish.STOP),
+        (
+            [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+            "end_turn",
+            "ab",
+            Finish.STOP,
+        ),
+        (
+            [{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "b"}],
+            "stop_sequence",
+            "b",
+            Finish.STOP,
+        ),
+        (
+            [{"type": "tool_use", "input": {"a": "\u00e9"}}],
+            "tool_use",
+            '{"a": "\u00e9"}',
+            Finish.STOP,
+        ),
         ([], "max_tokens", "", Finish.LENGTH),
         ([], "refusal", "", Finish.REFUSAL),
         ([], "pause_turn", "", Finish.OTHER),
         ([], None, "", Finish.OTHER),
     ],
 )
-async def test_anthropic_answers_in_blocks(blocks: list[Any], reason: str | None, text: str, finish: Finish) -> None:
+async def test_anthropic_answers_in_blocks(
+    blocks: list[Any], reason: str | None, text: str, finish: Finish
+) -> None:
     answer = await read_from({"content": blocks, "stop_reason": reason}, AnthropicMessages)
     assert (answer.text, answer.finish) == (text, finish)
 
@@ -194,9 +268,13 @@ async def test_anthropic_answers_in_blocks(blocks: list[Any], reason: str | None
 def newest(asked: Asked) -> Reply:
     """Takes neither `max_tokens` nor a temperature, and says so one at a time."""
     if "max_tokens" in asked.body:
-        return refuses(400, message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")(asked)
+        return refuses(
+            400, message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+        )(asked)
     if "temperature" in asked.body:
-        return refuses(400, message="Unsupported value: 'temperature' does not support 1.5, only the default.")(asked)
+        return refuses(
+            400, message="Unsupported value: 'temperature' does not support 1.5, only the default."
+        )(asked)
     return says('{"a": "b"}')(asked)
 
 
@@ -221,11 +299,17 @@ async def test_many_who_learn_at_once_all_get_their_answer() -> None:
     ("make", "status", "words"),
     [
         (openai, 400, "response_format: not supported"),
-        (openai, 404, "No endpoints found that can handle the requested 'response_format': not supported"),
+        (
+            openai,
+            404,
+            "No endpoints found that can handle the requested 'response_format': not supported",
+        ),
         (anthropic, 500, "tools param requires --jinja flag"),
     ],
 )
-async def test_a_server_that_takes_no_schema_is_asked_without_one(make: Any, status: int, words: str) -> None:
+async def test_a_server_that_takes_no_schema_is_asked_without_one(
+    make: Any, status: int, words: str
+) -> None:
     def plain(asked: Asked) -> Reply:
         held = {"tools", "response_format"} & asked.body.keys()
         return (refuses(status, message=words) if held else says("Because."))(asked)
@@ -246,7 +330,7 @@ async def test_a_refusal_that_teaches_nothing_is_final() -> None:
 
 
 def test_pauses_double_up_to_a_limit_and_differ() -> None:
-    patience = Patience()
+    patience = RetryLimits()
     for failed, most in ((1, 0.5), (2, 1.0), (5, 8.0), (1000, 8.0)):
         pauses = {patience.pause_s(failed) for _ in range(40)}
         assert all(most * 0.75 <= pause <= most for pause in pauses)
@@ -273,7 +357,10 @@ async def test_a_chat_shows_neither_key_nor_address() -> None:
         (SCHEMA | {"$defs": {"B": {"type": "object", "properties": {"b": {}}}}}, False),
     ],
 )
-def test_only_closed_schemas_with_all_required_are_strict(schema: dict[str, Any], strict: bool) -> None:  # noqa: FBT001
+def test_only_closed_schemas_with_all_required_are_strict(
+    schema: dict[str, Any],
+    strict: bool,  # noqa: FBT001
+) -> None:
     assert is_strict(schema) is strict
 
 
@@ -288,9 +375,14 @@ def test_only_closed_schemas_with_all_required_are_strict(schema: dict[str, Any]
     ],
 )
 async def test_the_path_of_a_model_is_not_told(said: str | None, model: str) -> None:
-    assert (await read_from({"model": said, "choices": [{"message": {"content": "a"}}]})).model == model
+    assert (
+        await read_from({"model": said, "choices": [{"message": {"content": "a"}}]})
+    ).model == model
 
 
 async def test_no_server_can_say_more_tokens_than_the_ledger_holds() -> None:
-    told = {"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 10**30, "completion_tokens": 10**30}}
+    told = {
+        "choices": [{"message": {"content": "a"}}],
+        "usage": {"prompt_tokens": 10**30, "completion_tokens": 10**30},
+    }
     assert (await read_from(told)).usage == Usage(input_tokens=10**9, output_tokens=10**9)

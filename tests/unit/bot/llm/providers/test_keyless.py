@@ -12,7 +12,7 @@ from bot.errors import SettingsError
 from bot.llm.prompts.render import prompt_names
 from bot.llm.protocol.messages import MESSAGES, Message
 from bot.llm.providers import mock
-from bot.llm.providers.replay import Recorder, Replay, key_of
+from bot.llm.providers.replay import RecordingChat, ReplayChat, hash_prompt
 from bot.llm.providers.scripted import Scripted
 
 PROMPT = Prompt(system="You repair.", user="Fix it.", name="fix@3", temperature=0.0, seed=0)
@@ -26,11 +26,13 @@ def script(folder: Path, text: str) -> Scripted:
     return Scripted(file)
 
 
-async def told(chat: Scripted | Replay, prompt: Prompt = PROMPT) -> Completion:
+async def told(chat: Scripted | ReplayChat, prompt: Prompt = PROMPT) -> Completion:
     return await chat.complete(prompt, deadline_s=5)
 
 
-async def trouble(chat: Scripted | Replay, prompt: Prompt = PROMPT, *, deadline_s: float = 5) -> ModelError:
+async def trouble(
+    chat: Scripted | ReplayChat, prompt: Prompt = PROMPT, *, deadline_s: float = 5
+) -> ModelError:
     with pytest.raises(ModelError) as caught:
         await chat.complete(prompt, deadline_s=deadline_s)
     return caught.value
@@ -55,7 +57,9 @@ class Echo:
         self.asked += 1
         if prompt.user == "fail":
             raise ModelError("no", trouble=ModelTrouble.OVERLOADED)
-        return Completion(text=f"{self.asked}: {prompt.user}", usage=Usage(input_tokens=3), cost_usd=0.5)
+        return Completion(
+            text=f"{self.asked}: {prompt.user}", usage=Usage(input_tokens=3), cost_usd=0.5
+        )
 
     async def close(self) -> None:
         self.closed = True
@@ -63,11 +67,11 @@ class Echo:
 
 async def test_what_was_recorded_is_given_again(tmp_path: Path) -> None:
     file = tmp_path / "cassette.json"
-    recorder = Recorder(Echo(), file)
+    recorder = RecordingChat(Echo(), file)
     first = await recorder.complete(PROMPT, deadline_s=5)
     second = await recorder.complete(PROMPT.with_(seed=1), deadline_s=5)
     await recorder.close()
-    replay = Replay(file)
+    replay = ReplayChat(file)
     assert await told(replay) == first
     assert await told(replay, PROMPT.with_(seed=1)) == second
     assert replay.name == "replay:cassette.json"
@@ -75,44 +79,55 @@ async def test_what_was_recorded_is_given_again(tmp_path: Path) -> None:
 
 async def test_a_cassette_grows_with_later_recordings(tmp_path: Path) -> None:
     file = tmp_path / "cassette.json"
-    await Recorder(Echo(), file).complete(PROMPT, deadline_s=5)
-    await Recorder(Echo(), file).complete(PROMPT.with_(user="more"), deadline_s=5)
-    assert (await told(Replay(file))).text == "1: Fix it."
-    assert (await told(Replay(file), PROMPT.with_(user="more"))).text == "1: more"
+    await RecordingChat(Echo(), file).complete(PROMPT, deadline_s=5)
+    await RecordingChat(Echo(), file).complete(PROMPT.with_(user="more"), deadline_s=5)
+    assert (await told(ReplayChat(file))).text == "1: Fix it."
+    assert (await told(ReplayChat(file), PROMPT.with_(user="more"))).text == "1: more"
     assert os.listdir(tmp_path) == ["cassette.json"]  # noqa: PTH208 (asked from a coroutine)
 
 
 async def test_a_failure_is_not_recorded(tmp_path: Path) -> None:
     file = tmp_path / "cassette.json"
     with pytest.raises(ModelError):
-        await Recorder(Echo(), file).complete(PROMPT.with_(user="fail"), deadline_s=5)
+        await RecordingChat(Echo(), file).complete(PROMPT.with_(user="fail"), deadline_s=5)
     assert not file.exists()
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"name": "fix@4"}, {"user": "Fix it!"}, {"system": ""}, {"max_tokens": 9}, {"seed": 1}, {"json_schema": {"a": 1}}],
+    [
+        {"name": "fix@4"},
+        {"user": "Fix it!"},
+        {"system": ""},
+        {"max_tokens": 9},
+        {"seed": 1},
+        {"json_schema": {"a": 1}},
+    ],
     ids=str,
 )
-async def test_whatever_changes_a_prompt_changes_its_key(tmp_path: Path, change: dict[str, object]) -> None:
+async def test_whatever_changes_a_prompt_changes_its_key(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
     file = tmp_path / "cassette.json"
-    await Recorder(Echo(), file).complete(PROMPT, deadline_s=5)
-    error = await trouble(Replay(file), PROMPT.with_(**change))
+    await RecordingChat(Echo(), file).complete(PROMPT, deadline_s=5)
+    error = await trouble(ReplayChat(file), PROMPT.with_(**change))
     assert error.trouble is ModelTrouble.BAD_REQUEST
     assert PROMPT.user not in error.message
 
 
 def test_asking_a_server_to_keep_a_prompt_changes_no_answer() -> None:
-    assert key_of(PROMPT) == key_of(PROMPT.with_(cache=True))
+    assert hash_prompt(PROMPT) == hash_prompt(PROMPT.with_(cache=True))
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"answers": {"k": {"prompt": "p"}}}'])
-def test_what_is_no_cassette_is_a_setting_that_is_wrong(tmp_path: Path, content: str | None) -> None:
+def test_what_is_no_cassette_is_a_setting_that_is_wrong(
+    tmp_path: Path, content: str | None
+) -> None:
     file = tmp_path / "cassette.json"
     if content is not None:
         file.write_text(content)
     with pytest.raises(SettingsError):
-        Replay(file)
+        ReplayChat(file)
 
 
 async def test_a_script_is_followed_line_by_line_and_its_last_line_repeated(tmp_path: Path) -> None:
@@ -123,7 +138,9 @@ async def test_a_script_is_followed_line_by_line_and_its_last_line_repeated(tmp_
 
 
 async def test_a_line_may_say_everything_an_answer_has(tmp_path: Path) -> None:
-    chat = script(tmp_path, "fix: {text: cut, finish: length, usage: {output_tokens: 7}, cost_usd: 0.25}")
+    chat = script(
+        tmp_path, "fix: {text: cut, finish: length, usage: {output_tokens: 7}, cost_usd: 0.25}"
+    )
     answer = await told(chat)
     assert (answer.finish, answer.usage.output_tokens, answer.cost_usd) == (Finish.LENGTH, 7, 0.25)
 
@@ -141,10 +158,15 @@ async def test_a_line_that_takes_longer_than_there_is_time_is_none(tmp_path: Pat
 
 
 async def test_a_prompt_without_a_line_is_said_so(tmp_path: Path) -> None:
-    assert "reflect@1" in (await trouble(script(tmp_path, "fix: one"), PROMPT.with_(name="reflect@1"))).message
+    assert (
+        "reflect@1"
+        in (await trouble(script(tmp_path, "fix: one"), PROMPT.with_(name="reflect@1"))).message
+    )
 
 
-@pytest.mark.parametrize("content", [None, "- one", "fix: []", "fix: {say: one}", "{", "fix: !!python/name:os.system"])
+@pytest.mark.parametrize(
+    "content", [None, "- one", "fix: []", "fix: {say: one}", "{", "fix: !!python/name:os.system"]
+)
 def test_what_is_no_script_is_a_setting_that_is_wrong(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "answers.yaml"
     if content is not None:

@@ -60,7 +60,11 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (package / "messages.py").write_text(MESSAGES)
     (package / "direct.py").write_text(DIRECT)
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "pydantic_ai"}
+    before = {
+        name: module
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] == "pydantic_ai"
+    }
     for name in before:
         del sys.modules[name]
     yield
@@ -74,16 +78,24 @@ async def test_a_prompt_becomes_a_request_and_its_text_an_answer() -> None:
     answer = await pydantic_ai.build("bedrock:m").complete(PROMPT, deadline_s=5)
     assert "SystemPromptPart=You repair. | UserPromptPart=Fix it." in answer.text
     assert answer.text.endswith("max_tokens=9,seed=3,stop_sequences=['END'],timeout=5")
-    assert answer.usage == Usage(input_tokens=10, output_tokens=2, cache_read_tokens=4, reasoning_tokens=1)
+    assert answer.usage == Usage(
+        input_tokens=10, output_tokens=2, cache_read_tokens=4, reasoning_tokens=1
+    )
     assert (answer.model, answer.finish) == ("bedrock:m", Finish.LENGTH)
 
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize(
     ("model", "trouble"),
-    [("slow", ModelTrouble.DEADLINE), ("locked", ModelTrouble.AUTH), ("broken", ModelTrouble.BAD_RESPONSE)],
+    [
+        ("slow", ModelTrouble.DEADLINE),
+        ("locked", ModelTrouble.AUTH),
+        ("broken", ModelTrouble.BAD_RESPONSE),
+    ],
 )
-async def test_every_error_of_the_library_has_its_kind_and_tells_no_key(model: str, trouble: ModelTrouble) -> None:
+async def test_every_error_of_the_library_has_its_kind_and_tells_no_key(
+    model: str, trouble: ModelTrouble
+) -> None:
     with pytest.raises(ModelError) as caught:
         await pydantic_ai.build(model).complete(PROMPT, deadline_s=0.2)
     assert caught.value.trouble is trouble

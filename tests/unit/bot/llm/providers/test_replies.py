@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bot.domain.model import ModelTrouble
-from bot.llm.providers.replies import MOST_TOKENS, Reply, amount, count, refusal, retry_after_s
+from bot.llm.providers.replies import MOST_TOKENS, HttpReply, amount, count, refusal, retry_after_s
 
 NOON = "Fri, 01 Jan 2027 12:00:00 GMT"
 
@@ -34,26 +34,35 @@ def test_a_server_says_how_long_to_wait(headers: dict[str, str], seconds: float 
     assert retry_after_s(headers) == seconds
 
 
-def told(status: int, **error: object) -> Reply:
-    return Reply(status, {}, json.dumps({"error": error}).encode())
+def told(status: int, **error: object) -> HttpReply:
+    return HttpReply(status, {}, json.dumps({"error": error}).encode())
 
 
 def test_an_error_code_is_passed_on_and_words_are_not() -> None:
-    fault = refusal(told(404, code="model_not_found", type="invalid_request_error", message="sk-secret: no gpt-9"))
-    assert fault.message == "there is no such model or address (404, invalid_request_error, model_not_found)"
+    fault = refusal(
+        told(
+            404, code="model_not_found", type="invalid_request_error", message="sk-secret: no gpt-9"
+        )
+    )
+    assert (
+        fault.message
+        == "there is no such model or address (404, invalid_request_error, model_not_found)"
+    )
     assert "model's name" in fault.advice
 
 
-@pytest.mark.parametrize("code", ["sk-ABCDEF", "a key: sk", "sk-abc123", "x" * 60, 17, None, ["a"], {}])
+@pytest.mark.parametrize(
+    "code", ["sk-ABCDEF", "a key: sk", "sk-abc123", "x" * 60, 17, None, ["a"], {}]
+)
 def test_what_is_no_error_code_is_not_passed_on(code: object) -> None:
-    assert refusal(told(400, code=code)).message == "the request was refused (400)"
+    assert refusal(told(400, code=code)).message == "the request was rejected (400)"
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"null", b"[]", b'"sk-secret"', b"\xff\xfe", b"[" * 9_000, b'{"error": "no"}']
 )
 def test_a_refusal_may_say_anything(content: bytes) -> None:
-    assert refusal(Reply(401, {}, content)).message == "the key was refused (401)"
+    assert refusal(HttpReply(401, {}, content)).message == "the key was rejected (401)"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +74,11 @@ def test_a_refusal_may_say_anything(content: bytes) -> None:
         (403, "You exceeded your current quota: insufficient_quota", ModelTrouble.AUTH),
         (429, "You exceeded your current quota: insufficient_quota", ModelTrouble.AUTH),
         (429, "Number of request tokens has exceeded your rate limit", ModelTrouble.RATE_LIMIT),
-        (400, "The response was filtered due to the prompt triggering content management policy", ModelTrouble.REFUSAL),
+        (
+            400,
+            "The response was filtered due to the prompt triggering content management policy",
+            ModelTrouble.REFUSAL,
+        ),
         (418, "", ModelTrouble.BAD_REQUEST),
         (307, "", ModelTrouble.BAD_REQUEST),
         (520, "", ModelTrouble.TRANSPORT),
@@ -73,7 +86,9 @@ def test_a_refusal_may_say_anything(content: bytes) -> None:
         (99_999, "", ModelTrouble.BAD_RESPONSE),
     ],
 )
-def test_the_kind_of_trouble_is_read_from_status_and_words(status: int, words: str, trouble: ModelTrouble) -> None:
+def test_the_kind_of_trouble_is_read_from_status_and_words(
+    status: int, words: str, trouble: ModelTrouble
+) -> None:
     fault = refusal(told(status, message=words))
     assert fault.trouble is trouble
     assert fault.final is not trouble.retryable

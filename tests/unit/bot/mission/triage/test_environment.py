@@ -6,7 +6,7 @@ import pytest
 
 from bot.mission.triage.environment import missing_part, why_unbuildable
 from bot.mission.triage.values import Evidence, OtherCommit
-from sandbox.types import LogReading, Recipe, TestReport, WorkspaceFacts
+from sandbox.types import LogReading, PythonPart, Recipe, TestReport, WorkspaceFacts
 from tests.builders import facts
 from tests.fakes.scripted_workspace import a_run, nothing_ran
 
@@ -23,7 +23,9 @@ def missing(
 ) -> str | None:
     """What explains failures that say this."""
     red = a_run({f"{TEST}_{n}": text for n, text in enumerate(said)})
-    return missing_part(red, evidence or Evidence(), where or here(), LogReading(**log) if log else None)
+    return missing_part(
+        red, evidence or Evidence(), where or here(), LogReading(**log) if log else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,18 +40,28 @@ def missing(
     ],
 )
 def test_another_python_than_the_job_wants_is_named(said: str) -> None:
-    reason = missing(said, where=here(python="3.14"))
+    reason = missing(said, where=here(parts=(PythonPart(version="3.14"),)))
     assert reason is not None
     assert "needs Python 3.14, and only Python 3.11.7" in reason
     if "annotationlib" not in said:
-        assert missing(said, where=here(python="3.11")) is None
+        assert missing(said, where=here(parts=(PythonPart(version="3.11"),))) is None
         assert missing(said) is None
-    assert missing(said, "AssertionError: assert 1 == 2", where=here(python="3.14")) is None
+    assert (
+        missing(
+            said, "AssertionError: assert 1 == 2", where=here(parts=(PythonPart(version="3.14"),))
+        )
+        is None
+    )
 
 
 def test_a_syntax_error_that_ci_saw_too_is_a_bug() -> None:
     assert (
-        missing("SyntaxError: invalid syntax", where=here(python="3.14"), error="SyntaxError: invalid syntax") is None
+        missing(
+            "SyntaxError: invalid syntax",
+            where=here(parts=(PythonPart(version="3.14"),)),
+            error="SyntaxError: invalid syntax",
+        )
+        is None
     )
 
 
@@ -110,7 +122,10 @@ SECRET = "the command needs secrets.API_TOKEN, which only GitHub knows"
 @pytest.mark.parametrize(
     ("said", "recipe"),
     [
-        ("OperationalError: connection to server at 127.0.0.1 failed: Connection refused", {"obstacles": (SERVICE,)}),
+        (
+            "OperationalError: connection to server at 127.0.0.1 failed: Connection refused",
+            {"obstacles": (SERVICE,)},
+        ),
         ("gaierror: Name or service not known", {"obstacles": (SERVICE,)}),
         ("ConnectionRefusedError: [Errno 111] Connection refused", {"services": ("postgres:16",)}),
         ("KeyError: 'API_TOKEN'", {"obstacles": (SECRET,)}),
@@ -126,7 +141,13 @@ def test_an_obstacle_that_fits_every_failure_is_named(said: str, recipe: dict[st
 
 
 def test_an_obstacle_explains_no_plain_failure() -> None:
-    assert missing("AssertionError: assert 1 == 2", where=here(obstacles=(SERVICE, SECRET), services=("db",))) is None
+    assert (
+        missing(
+            "AssertionError: assert 1 == 2",
+            where=here(obstacles=(SERVICE, SECRET), services=("db",)),
+        )
+        is None
+    )
 
 
 def test_a_module_that_the_base_commit_still_had_was_taken_away_and_is_a_bug() -> None:
@@ -143,15 +164,23 @@ def test_a_module_that_is_new_or_missing_in_ci_too_says_so() -> None:
 
 def test_a_report_without_failures_has_no_missing_part() -> None:
     bare = TestReport(
-        success=False, failed=False, exit_code=1, target="make", summary="", failure_count=0, runner="command"
+        success=False,
+        failed=False,
+        exit_code=1,
+        target="make",
+        summary="",
+        failure_count=0,
+        runner="command",
     )
-    assert missing_part(bare, Evidence(), here(python="3.14")) is None
+    assert missing_part(bare, Evidence(), here(parts=(PythonPart(version="3.14"),))) is None
 
 
 def unset(name: str, traceback: str = "", place: str = "<frozen os>:679: KeyError") -> TestReport:
     """A test that reads a variable nothing sets."""
     red = a_run({TEST: f"KeyError: '{name}'"})
-    failure = red.failures[0].with_(traceback=f"{traceback}\nself = environ({{'HOME': '/home'}})\n{place}")
+    failure = red.failures[0].with_(
+        traceback=f"{traceback}\nself = environ({{'HOME': '/home'}})\n{place}"
+    )
     return red.with_(failures=(failure,))
 
 

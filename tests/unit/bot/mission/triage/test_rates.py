@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import Limits
-from bot.mission.triage.rates import RunPlan, another, called_a_flake, called_steady, interval, not_seen
+from bot.mission.triage.rates import (
+    RunPlan,
+    another,
+    called_a_flake,
+    called_steady,
+    interval,
+    not_seen,
+)
 from sandbox.types import TestReport
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_workspace import Asked, World, a_run
@@ -75,8 +82,12 @@ async def flaky_mission(rate: float, number: int) -> MissionContext:
         said = {OTHER: "", FLAKE: "AssertionError: assert 1 == 2" if chance.random() < rate else ""}
         return a_run(said, targets=asked.targets)
 
-    world = World(files={PATH: "x = 1\n", "tests/t.py": ""}, base={PATH: "x = 1\n", "tests/t.py": ""}, run=run)
-    fixer = ScriptedFixer(lambda files, _: [a_fix(f"{files[PATH]}# {n}\n", id=f"c-{n}") for n in range(3)])
+    world = World(
+        files={PATH: "x = 1\n", "tests/t.py": ""}, base={PATH: "x = 1\n", "tests/t.py": ""}, run=run
+    )
+    fixer = ScriptedFixer(
+        lambda files, _: [a_fix(f"{files[PATH]}# {n}\n", id=f"c-{n}") for n in range(3)]
+    )
     return await Stage(world=world, fixers=(fixer,)).play()
 
 
@@ -104,7 +115,11 @@ async def test_what_is_called_flaky_or_base_red_has_no_fix(rate: float, number: 
     context = await flaky_mission(rate, number)
     if context.outcome in {Outcome.FLAKY, Outcome.BASE_RED, Outcome.NOT_REPRODUCED}:
         assert context.fix is None
-    if context.triage is not None and context.triage.base_failing and context.outcome is Outcome.BASE_RED:
+    if (
+        context.triage is not None
+        and context.triage.base_failing
+        and context.outcome is Outcome.BASE_RED
+    ):
         assert not context.iterations
 
 

@@ -44,7 +44,9 @@ NO_NAMES = "gaierror: [Errno -3] Temporary failure in name resolution"
 
 def a_log(*signals: LogSignal, failing: tuple[TestResult, ...] = (), **changes: Any) -> LogReading:
     signs = {signal: f"the line of {signal.value}" for signal in signals}
-    return LogReading(signals=signals, signs=signs, failures=failing, failure_count=len(failing), **changes)
+    return LogReading(
+        signals=signals, signs=signs, failures=failing, failure_count=len(failing), **changes
+    )
 
 
 def failed(name: str, message: str = "assert 1 == 2", error: str = "AssertionError") -> TestResult:
@@ -94,7 +96,11 @@ async def test_a_test_that_needs_another_one_before_it_is_named_with_its_neighbo
         order = list(asked.targets or names)
         if asked.order == "random":
             order.reverse()
-        bad = names[7] in order and names[15] in order and order.index(names[7]) < order.index(names[15])
+        bad = (
+            names[7] in order
+            and names[15] in order
+            and order.index(names[7]) < order.index(names[15])
+        )
         return a_run({n: RED if bad and n == names[15] else "" for n in order})
 
     context = await Stage(world=one_file(polluted)).play()
@@ -102,11 +108,15 @@ async def test_a_test_that_needs_another_one_before_it_is_named_with_its_neighbo
     assert context.triage is not None
     assert context.triage.order_dependent
     assert context.triage.neighbours == (names[7], names[15])
-    assert "order-dependent: `t.py::test_15` fails when `t.py::test_07` runs before it" in notes_of(context)
+    assert "order-dependent: `t.py::test_15` fails when `t.py::test_07` runs before it" in notes_of(
+        context
+    )
     assert "in a random order of the tests the command passes" in notes_of(context)
 
 
-async def test_a_slow_suite_is_called_order_dependent_and_no_neighbour_is_looked_for_without_end() -> None:
+async def test_a_slow_suite_is_called_order_dependent_and_no_neighbour_is_looked_for_without_end() -> (
+    None
+):
     names = [f"t.py::test_{n:03d}" for n in range(300)]
 
     def polluted(asked: Asked) -> TestReport:
@@ -125,7 +135,10 @@ async def test_a_slow_suite_is_called_order_dependent_and_no_neighbour_is_looked
 
 async def test_what_fails_only_together_is_looked_for_together_on_the_base_too() -> None:
     def together(asked: Asked) -> TestReport:
-        return a_run({A: "", B: RED if not asked.targets or A in asked.targets else ""}, targets=asked.targets)
+        return a_run(
+            {A: "", B: RED if not asked.targets or A in asked.targets else ""},
+            targets=asked.targets,
+        )
 
     context = await Stage(world=one_file(together)).play()
     assert context.outcome is Outcome.BASE_RED
@@ -156,7 +169,9 @@ async def test_red_only_in_a_random_order_is_named_so() -> None:
 
     context = await Stage(world=one_file(shuffled)).play()
     assert context.outcome is Outcome.FLAKY
-    assert context.reason.startswith(f"order-dependent: `{B}` fails when the tests run in another order")
+    assert context.reason.startswith(
+        f"order-dependent: `{B}` fails when the tests run in another order"
+    )
     assert context.triage is not None
     assert context.triage.order_dependent
 
@@ -175,7 +190,10 @@ async def test_red_once_in_a_random_order_and_not_again_is_chance() -> None:
 
     def once(asked: Asked) -> TestReport:
         seen.append(asked.order)
-        return a_run({B: RED if asked.order == "random" and seen.count("random") == 1 else ""}, targets=asked.targets)
+        return a_run(
+            {B: RED if asked.order == "random" and seen.count("random") == 1 else ""},
+            targets=asked.targets,
+        )
 
     context = await Stage(world=one_file(once)).play()
     assert context.outcome is Outcome.FLAKY
@@ -187,10 +205,14 @@ async def test_red_once_in_a_random_order_and_not_again_is_chance() -> None:
 
 async def test_a_slow_command_runs_again_with_the_tests_that_ci_named() -> None:
     def slow(asked: Asked) -> TestReport:
-        return a_run({A: "", B: "", C: ""}, targets=asked.targets).with_(duration_s=1.0 if asked.targets else 20.0)
+        return a_run({A: "", B: "", C: ""}, targets=asked.targets).with_(
+            duration_s=1.0 if asked.targets else 20.0
+        )
 
     world = one_file(slow)
-    context = await Stage(world=world).play(ci_log=a_log(failing=(failed(B), failed("gone.py::test_x"))))
+    context = await Stage(world=world).play(
+        ci_log=a_log(failing=(failed(B), failed("gone.py::test_x")))
+    )
     assert context.outcome is Outcome.NOT_REPRODUCED
     assert [run.targets for run in world.runs[1:10]] == [(B,)] * 9
     assert "CI named: gone.py::test_x, t.py::test_b" in notes_of(context)
@@ -227,7 +249,9 @@ async def test_a_green_run_and_a_sign_of_an_outage_in_ci_need_no_series(signal: 
 
 
 @pytest.mark.parametrize("signal", [LogSignal.TIMED_OUT, LogSignal.OUT_OF_MEMORY])
-async def test_what_the_code_may_do_itself_is_an_outage_after_a_green_series_only(signal: LogSignal) -> None:
+async def test_what_the_code_may_do_itself_is_an_outage_after_a_green_series_only(
+    signal: LogSignal,
+) -> None:
     world = a_world(MENDED)
     context = await Stage(world=world).play(ci_log=a_log(signal))
     assert context.outcome is Outcome.INFRA
@@ -245,22 +269,32 @@ async def test_named_failures_in_ci_are_no_outage_whatever_else_its_log_says() -
 
 
 async def test_a_bug_is_a_bug_although_ci_lost_its_runner() -> None:
-    assert (await Stage(world=a_world(ADDS)).play(ci_log=a_log(LogSignal.RUNNER_LOST))).outcome is Outcome.FIXED
+    assert (
+        await Stage(world=a_world(ADDS)).play(ci_log=a_log(LogSignal.RUNNER_LOST))
+    ).outcome is Outcome.FIXED
 
 
 async def test_other_failures_than_ci_named_are_told() -> None:
     context = await Stage(world=a_world(ADDS)).play(ci_log=a_log(failing=(failed("x.py::test_x"),)))
     assert "CI named other failures than fail here: x.py::test_x" in notes_of(context)
-    alike = await Stage(world=a_world(ADDS)).play(ci_log=a_log(failing=(failed("test_math.py::test_even"),)))
+    alike = await Stage(world=a_world(ADDS)).play(
+        ci_log=a_log(failing=(failed("test_math.py::test_even"),))
+    )
     assert "CI named" not in notes_of(alike)
 
 
 async def test_what_cannot_be_set_up_here_nor_in_ci_is_an_outage() -> None:
-    world = a_world(trouble=lambda use: SetupFailed("could not install", log="503") if use == "head:facts" else None)
+    world = a_world(
+        trouble=lambda use: (
+            SetupFailed("could not install", log="503") if use == "head:facts" else None
+        )
+    )
     context = await Stage(world=world).play(ci_log=a_log(LogSignal.REGISTRY))
     assert context.outcome is Outcome.INFRA
     assert "could not install" in context.advice
-    assert (await Stage(world=world).play(ci_log=a_log(failing=(failed(ADD),)))).outcome is Outcome.ENV_UNBUILDABLE
+    assert (
+        await Stage(world=world).play(ci_log=a_log(failing=(failed(ADD),)))
+    ).outcome is Outcome.ENV_UNBUILDABLE
 
 
 # --- the network, which the sandbox has not --------------------------------------------------------------
@@ -276,7 +310,9 @@ def asking(traceback: str, message: str = NO_NAMES) -> Any:
     return run
 
 
-FROM_LIBRARY = "t.py:4: \n    urlopen('http://data.example/x')\n/usr/lib/python3.11/socket.py:962: gaierror"
+FROM_LIBRARY = (
+    "t.py:4: \n    urlopen('http://data.example/x')\n/usr/lib/python3.11/socket.py:962: gaierror"
+)
 FROM_TEST = "    raise gaierror(-3, 'Temporary failure in name resolution')\nt.py:4: gaierror"
 
 
@@ -292,7 +328,9 @@ async def test_the_same_is_an_outage_when_ci_could_not_reach_it_either() -> None
     context = await Stage(world=one_file(asking(FROM_LIBRARY))).play(ci_log=log)
     assert context.outcome is Outcome.INFRA
     other = a_log(failing=(failed(A),))
-    assert (await Stage(world=one_file(asking(FROM_LIBRARY))).play(ci_log=other)).outcome is Outcome.ENV_UNBUILDABLE
+    assert (
+        await Stage(world=one_file(asking(FROM_LIBRARY))).play(ci_log=other)
+    ).outcome is Outcome.ENV_UNBUILDABLE
 
 
 async def test_a_test_that_says_itself_that_the_network_is_down_tells_of_an_outage() -> None:
@@ -319,7 +357,9 @@ def merging(run: Any) -> Stage:
 
 async def test_green_alone_and_red_in_the_merge_asks_a_human() -> None:
     broken = {ADD: RED, EVEN: ""}
-    context = await merging(lambda asked: a_run(broken, targets=asked.targets)).play(checkout=MERGED)
+    context = await merging(lambda asked: a_run(broken, targets=asked.targets)).play(
+        checkout=MERGED
+    )
     assert context.outcome is Outcome.NEEDS_HUMAN
     assert "red where it is merged with its base" in context.reason
     assert context.question is not None
@@ -381,7 +421,11 @@ async def test_a_hang_is_not_waited_for_longer_than_it_needs() -> None:
 
 async def test_a_command_that_is_cut_off_at_another_test_each_time_is_too_slow() -> None:
     def slow(asked: Asked) -> TestReport:
-        return a_run(dict.fromkeys(asked.targets, "")) if asked.targets else hanging(A if asked.number == 1 else B, C)
+        return (
+            a_run(dict.fromkeys(asked.targets, ""))
+            if asked.targets
+            else hanging(A if asked.number == 1 else B, C)
+        )
 
     context = await Stage(world=one_file(slow, base=None)).play()
     assert context.outcome is Outcome.ENV_UNBUILDABLE
@@ -399,7 +443,9 @@ async def test_a_command_that_is_cut_off_once_only_is_flaky() -> None:
 async def test_a_run_that_a_limit_ends_before_it_names_a_test_is_made_once_more(times: int) -> None:
     def stalls(asked: Asked) -> TestReport:
         stalled = 4 <= asked.number < 4 + times
-        return nothing_ran("").with_(verdict=RunVerdict.TIMEOUT) if stalled else a_run({A: "", B: ""})
+        return (
+            nothing_ran("").with_(verdict=RunVerdict.TIMEOUT) if stalled else a_run({A: "", B: ""})
+        )
 
     world = one_file(stalls)
     context = await Stage(world=world).play()
@@ -416,7 +462,9 @@ def only_on_base(report: TestReport) -> World:
 
 
 async def test_a_command_that_this_commit_broke_is_a_bug() -> None:
-    broken = nothing_ran("ImportError while loading conftest: cannot import name 'clock' from 'shop'")
+    broken = nothing_ran(
+        "ImportError while loading conftest: cannot import name 'clock' from 'shop'"
+    )
     context = await Stage(world=only_on_base(broken)).play()
     assert kind_of(context) is FailureKind.BUG
     assert context.outcome is Outcome.NO_FIX
@@ -434,7 +482,9 @@ async def test_a_command_that_this_commit_broke_is_a_bug() -> None:
         nothing_ran("", verdict=RunVerdict.OOM),
     ],
 )
-async def test_a_command_that_lacks_something_here_is_not_blamed_on_the_commit(report: TestReport) -> None:
+async def test_a_command_that_lacks_something_here_is_not_blamed_on_the_commit(
+    report: TestReport,
+) -> None:
     assert (await Stage(world=only_on_base(report)).play()).outcome is Outcome.ENV_UNBUILDABLE
 
 
@@ -462,7 +512,9 @@ async def test_a_failure_that_nothing_mends_is_looked_at_again() -> None:
 
 
 async def test_a_failure_that_stays_stays_without_a_fix() -> None:
-    context = await Stage(world=one_file(lambda asked: a_run({A: RED}), base=None), fixers=()).play()
+    context = await Stage(
+        world=one_file(lambda asked: a_run({A: RED}), base=None), fixers=()
+    ).play()
     assert context.outcome is Outcome.NO_FIX
 
 
@@ -478,7 +530,10 @@ async def test_a_second_look_at_names_that_cannot_be_asked_for_is_no_sign_of_cha
 
 
 async def test_a_second_look_that_names_nothing_ends_at_once() -> None:
-    world = one_file(lambda asked: a_run({A: RED, B: ""}) if asked.number <= 6 else nothing_ran("boom"), base=None)
+    world = one_file(
+        lambda asked: a_run({A: RED, B: ""}) if asked.number <= 6 else nothing_ran("boom"),
+        base=None,
+    )
     context = await Stage(world=world, fixers=()).play()
     assert context.outcome is Outcome.NO_FIX
     assert len(world.runs) == 8

@@ -59,7 +59,12 @@ class Case:
     def sent(self) -> list[SentFile]:
         """The files as values."""
         return [
-            SentFile(path=path, text=text, regions=self.regions.get(path, ()), editable=path not in self.read_only)
+            SentFile(
+                path=path,
+                text=text,
+                regions=self.regions.get(path, ()),
+                editable=path not in self.read_only,
+            )
             for path, text in self.files.items()
         ]
 

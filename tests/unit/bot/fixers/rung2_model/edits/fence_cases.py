@@ -20,7 +20,9 @@ one
 """
         return text, 1
 '''
-PADDED = 'class A:\n    def f(self):\n        return dedent("""\n            one\n            """), 1\n'
+PADDED = (
+    'class A:\n    def f(self):\n        return dedent("""\n            one\n            """), 1\n'
+)
 NESTED = "def outer():\n    def inner():\n        return 1\n    return inner\n\n\ndef inner():\n    return 2\n"
 
 

@@ -1,7 +1,15 @@
 """SEARCH/REPLACE blocks: markers, labels, levels of likeness, places, line ends."""
 
 from bot.fixers.rung2_model.edits import EditRules, Reason
-from tests.unit.bot.fixers.rung2_model.edits.cases import FIXED, MATHS, SOURCE, Case, block, sr, swapped
+from tests.unit.bot.fixers.rung2_model.edits.cases import (
+    FIXED,
+    MATHS,
+    SOURCE,
+    Case,
+    block,
+    sr,
+    swapped,
+)
 
 OLD, NEW = "    return a - b\n", "    return a + b\n"
 EDIT = block(OLD, NEW)

@@ -4,13 +4,18 @@ import time
 
 import pytest
 
-from bot.fixers.rung2_model.edits import EditRules, Reason, SentFile, key_of, read_edits, told
+from bot.fixers.rung2_model.edits import (
+    EditRules,
+    Reason,
+    SentFile,
+    describe_rejections,
+    program_key,
+    read_edits,
+)
 from tests.unit.bot.fixers.rung2_model.edits.cases import MATHS, SOURCE, block, fence, sr
 
 TESTS = "tests/test_maths.py"
-TEST = (
-    "import pytest\n\n\n@pytest.mark.timeout(5)\ndef test_add():\n    assert add(1, 2) == pytest.approx(3, rel=1e-9)\n"
-)
+TEST = "import pytest\n\n\n@pytest.mark.timeout(5)\ndef test_add():\n    assert add(1, 2) == pytest.approx(3, rel=1e-9)\n"
 OLD = "    return a - b\n"
 REFUSED = {
     "skips": "    pytest.skip('x')\n",
@@ -25,13 +30,13 @@ REFUSED = {
     "uses the network": "    import socket\n    return socket.socket()\n",
 }
 FLAGGED = {
-    "runs text as code": "    return eval('a + b')\n",
+    "runs a string as code": "    return eval('a + b')\n",
     "reads or writes the environment": "    return os.environ['A']\n",
-    "holds an address": "    return 'https://example.com/x'\n",
-    "holds encoded data": f"    return '{'QUJD' * 20}'\n",
+    "contains a URL": "    return 'https://example.com/x'\n",
+    "contains encoded data": f"    return '{'QUJD' * 20}'\n",
     "decodes data": "    import base64\n    return base64.b64decode('eA==')\n",
     "opens, writes or removes files": "    return open('x')\n",
-    "reaches for attributes by name": "    return setattr(a, 'b', b)\n",
+    "accesses attributes by name": "    return setattr(a, 'b', b)\n",
     "imports `math`": "    import math\n    return math.fsum([a, b])\n",
 }
 
@@ -61,7 +66,9 @@ def test_an_ordinary_fix_raises_no_flag() -> None:
 
 
 def test_what_was_there_before_raises_no_flag() -> None:
-    text = SOURCE.replace("import os\n", "import os\nHOME = os.environ['HOME']  # https://example.com\n")
+    text = SOURCE.replace(
+        "import os\n", "import os\nHOME = os.environ['HOME']  # https://example.com\n"
+    )
     assert read_edits(sr(OLD, "    return a + b\n"), sent(text)).flags == ()
 
 
@@ -81,7 +88,10 @@ def test_protected_files_are_not_edited_even_when_they_were_sent(path: str) -> N
     ("old", "new"),
     [
         ("    assert add(1, 2) == pytest.approx(3, rel=1e-9)\n", "    assert True\n"),
-        ("    assert add(1, 2) == pytest.approx(3, rel=1e-9)\n", "    assert add(1, 2) == pytest.approx(3, rel=1)\n"),
+        (
+            "    assert add(1, 2) == pytest.approx(3, rel=1e-9)\n",
+            "    assert add(1, 2) == pytest.approx(3, rel=1)\n",
+        ),
         ("    assert add(1, 2) == pytest.approx(3, rel=1e-9)\n", "    add(1, 2)\n"),
         ("@pytest.mark.timeout(5)\n", "@pytest.mark.timeout(500)\n"),
         ("@pytest.mark.timeout(5)\n", "@pytest.mark.skip\n"),
@@ -96,7 +106,11 @@ def test_a_test_that_may_be_edited_is_not_made_weaker(old: str, new: str) -> Non
 
 def test_a_test_that_may_be_edited_may_get_more() -> None:
     rules = EditRules(allowed=("tests",))
-    read = read_edits(sr("import pytest\n", "import pytest\nfrom maths import add\n", TESTS), sent(TEST, TESTS), rules)
+    read = read_edits(
+        sr("import pytest\n", "import pytest\nfrom maths import add\n", TESTS),
+        sent(TEST, TESTS),
+        rules,
+    )
     assert read.changes
 
 
@@ -144,14 +158,20 @@ def test_python_newer_than_ours_is_not_refused() -> None:
         ("    a + b\n\n\ndef twice(a):\n    return 2 * a\n", False),
     ],
 )  # fmt: skip
-def test_names_that_nothing_binds_and_functions_defined_twice_are_refused(new: str, *, ok: bool) -> None:
+def test_names_that_nothing_binds_and_functions_defined_twice_are_refused(
+    new: str, *, ok: bool
+) -> None:
     read = read_edits(sr(OLD, new), sent())
-    assert bool(read.changes) is ok, told(read.rejections)
+    assert bool(read.changes) is ok, describe_rejections(read.rejections)
 
 
 def test_names_are_not_judged_where_they_may_come_from_anywhere() -> None:
-    assert read_edits(sr(OLD, "    return missing(a)\n"), sent("from x import *\n" + SOURCE)).changes
-    assert read_edits(sr(OLD, "    return missing(a)\n"), sent("globals().update(a=1)\n" + SOURCE)).changes
+    assert read_edits(
+        sr(OLD, "    return missing(a)\n"), sent("from x import *\n" + SOURCE)
+    ).changes
+    assert read_edits(
+        sr(OLD, "    return missing(a)\n"), sent("globals().update(a=1)\n" + SOURCE)
+    ).changes
     assert read_edits(sr(OLD, "    return missing(a)\n"), sent("missing\n" + SOURCE)).changes
 
 
@@ -164,20 +184,26 @@ def test_layout_alone_is_a_change_only_where_a_linter_is_red() -> None:
 def test_answers_that_come_to_the_same_program_have_one_key() -> None:
     plain = read_edits(sr(OLD, "    return a + b\n"), sent())
     commented = read_edits(sr(OLD, "    return (a + b)  # mended\n"), sent())
-    documented = read_edits(fence('def add(a, b):\n    """Other words."""\n    return a + b\n'), sent())
+    documented = read_edits(
+        fence('def add(a, b):\n    """Other words."""\n    return a + b\n'), sent()
+    )
     other = read_edits(sr(OLD, "    return b + a\n"), sent())
     assert plain.key == commented.key == documented.key != other.key
 
 
 def test_the_key_of_what_cannot_be_parsed_is_its_text() -> None:
-    assert key_of({"a.py": "def ("}) == key_of({"a.py": "def (  "}) != key_of({"a.py": "def ["})
+    assert (
+        program_key({"a.py": "def ("})
+        == program_key({"a.py": "def (  "})
+        != program_key({"a.py": "def ["})
+    )
     deep = "x = 1" + " + 1" * 3_000
-    assert key_of({"a.py": deep}) == key_of({"a.py": deep})
+    assert program_key({"a.py": deep}) == program_key({"a.py": deep})
 
 
 def test_rejections_are_told_with_the_lines_that_may_have_been_meant() -> None:
     read = read_edits(sr("    return a * b\n", "x\n") + sr("zzz\n", "y\n", "src/other.py"), sent())
-    text = told(read.rejections)
+    text = describe_rejections(read.rejections)
     assert f"- edit 1: {MATHS}: its SEARCH text is not in the file" in text
     assert "     9 |     return a - b" in text
     assert "- edit 2: src/other.py: only files that were sent may be edited." in text
@@ -209,7 +235,9 @@ def test_an_answer_of_rejections_is_bounded() -> None:
 REPEATED = "def f(a):\n    x = 1\n" * 3_000
 SLOW = {
     "text that stands everywhere": sr("def f(a):\n    x = 1\n" * 500, "y = 1\n"),
-    "text that stands nowhere": "".join(sr(f"def f(b):\n    x = {n}\n" * 50, "y = 1\n") for n in range(2, 50)),
+    "text that stands nowhere": "".join(
+        sr(f"def f(b):\n    x = {n}\n" * 50, "y = 1\n") for n in range(2, 50)
+    ),
     "functions of one name": "".join(fence(f"def f(a):\n    return {n}\n") for n in range(2, 50)),
     "a line of blanks in an edit": sr(OLD, " " * 100_000 + "x\n"),
     "a line of blanks behind a fence": "```" + " " * 200_000 + "`x\n",

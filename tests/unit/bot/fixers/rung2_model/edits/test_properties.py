@@ -26,11 +26,17 @@ PIECES = st.sampled_from(
 
 
 def answer(search: list[str], replace: list[str]) -> str:
-    return f"{PATH}\n" + block("".join(f"{x}\n" for x in search), "".join(f"{x}\n" for x in replace), mark=9)
+    return f"{PATH}\n" + block(
+        "".join(f"{x}\n" for x in search), "".join(f"{x}\n" for x in replace), mark=9
+    )
 
 
 @given(
-    lines=LINES, span=SPAN, new=st.lists(LINE, max_size=4), end=st.sampled_from(["\n", "\r\n"]), closed=st.booleans()
+    lines=LINES,
+    span=SPAN,
+    new=st.lists(LINE, max_size=4),
+    end=st.sampled_from(["\n", "\r\n"]),
+    closed=st.booleans(),
 )
 def test_an_exact_block_changes_its_lines_and_nothing_else(
     lines: list[str], span: tuple[int, int], new: list[str], *, end: str, closed: bool
@@ -52,7 +58,10 @@ def test_an_exact_block_changes_its_lines_and_nothing_else(
     got = (read.changes[0].content or "").replace("\r\n", "\n")
     wanted = ["\n".join(way) for way in (expected, *ways)]
     assert got.rstrip("\n") in {each.rstrip("\n") for each in wanted}
-    assert (read.changes[0].content or "").count("\r\n") in {0, (read.changes[0].content or "").count("\n")}
+    assert (read.changes[0].content or "").count("\r\n") in {
+        0,
+        (read.changes[0].content or "").count("\n"),
+    }
 
 
 @given(text=st.lists(PIECES, max_size=25).map("".join), truncated=st.booleans())
@@ -75,8 +84,12 @@ def test_a_block_further_out_comes_to_the_same_as_an_exact_one(columns: int, kin
     body = f"if a:\n{kind * 4}b = 1\n{kind * 4}c = 2\n"
     inside = textwrap.indent(body, kind * columns)
     sent = [SentFile(path=PATH, text=f"top\n{inside}end\n")]
-    exact = read_edits(answer(inside.splitlines(), inside.replace("b = 1", "b = 3").splitlines()), sent)
-    outside = read_edits(answer(body.splitlines(), body.replace("b = 1", "b = 3").splitlines()), sent)
+    exact = read_edits(
+        answer(inside.splitlines(), inside.replace("b = 1", "b = 3").splitlines()), sent
+    )
+    outside = read_edits(
+        answer(body.splitlines(), body.replace("b = 1", "b = 3").splitlines()), sent
+    )
     assert exact.changes == outside.changes != ()
 
 
@@ -84,14 +97,26 @@ def test_a_block_further_out_comes_to_the_same_as_an_exact_one(columns: int, kin
 def test_a_diff_of_two_texts_gives_the_second_or_is_refused(old: list[str], new: list[str]) -> None:
     before, after = "".join(f"{x}\n" for x in old), "".join(f"{x}\n" for x in new)
     diff = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{PATH}", f"b/{PATH}", n=3
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        f"a/{PATH}",
+        f"b/{PATH}",
+        n=3,
     )
-    read = read_edits("```diff\n" + "".join(diff) + "```\n", [SentFile(path=PATH, text=before)], RULES)
+    read = read_edits(
+        "```diff\n" + "".join(diff) + "```\n", [SentFile(path=PATH, text=before)], RULES
+    )
     if read.changes:
-        assert [line.rstrip() for line in (read.changes[0].content or "").splitlines()] == [x.rstrip() for x in new]
+        assert [line.rstrip() for line in (read.changes[0].content or "").splitlines()] == [
+            x.rstrip() for x in new
+        ]
 
 
-@given(st.sampled_from(["return a + b", "if a:\n        return b\n    return a", 'x = """\none\n"""\n    return x']))
+@given(
+    st.sampled_from(
+        ["return a + b", "if a:\n        return b\n    return a", 'x = """\none\n"""\n    return x']
+    )
+)
 def test_a_function_put_in_twice_changes_nothing_the_second_time(body: str) -> None:
     text = fence(f"def add(a, b):\n    {body}\n")
     once = read_edits(text, [SentFile(path=MATHS, text=SOURCE)])

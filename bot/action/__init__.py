@@ -1,0 +1,1 @@
+"""The GitHub Action: one step of a workflow, from its inputs to its outputs."""

@@ -1,0 +1,1 @@
+"""The commands: options, run and exit status of each. Only light imports outside of functions."""

@@ -1,0 +1,99 @@
+"""Present a ranked survivor to people and the mission, with its rivals and evidence."""
+
+from bot.domain.counted import counted
+from bot.domain.patch import Candidate, Mutants, Rival, Rung
+from bot.fixers.rung1_search.attempt import RankedFix, SearchResult
+from bot.fixers.rung1_search.changes import hash_edits
+from bot.fixers.rung1_search.rank import Ranked
+
+
+def list_rivals(ranked: Ranked) -> tuple[Rival, ...]:
+    """Return the best survivor of every other behaviour, with the smallest distinguishing input."""
+    return tuple(
+        Rival(
+            template=rival.template,
+            path=rival.path,
+            line=rival.line,
+            description=rival.description,
+            distinguishing_input=difference.input,
+            results=difference.results,
+            candidate_id=hash_edits(rival.edits),
+        )
+        for rival, difference in zip(ranked.rivals, ranked.differences, strict=True)
+    )
+
+
+def mutation_result(ranked: Ranked) -> Mutants | None:
+    """Return the mutation result of the patched lines, if measured."""
+    profile = ranked.profile
+    return (
+        Mutants(tried=profile.mutants, killed=profile.mutants_killed) if profile.mutants else None
+    )
+
+
+def describe_comparison(ranked: Ranked) -> str:
+    """Describe the comparison beyond the tests; empty if there was none."""
+    profile = ranked.profile
+    if not ranked.inputs:
+        return ""
+    text = f" Compared on {counted(ranked.inputs, 'input')}"
+    changed = profile.changed_passing + profile.changed_neighbours
+    near = profile.passing_calls + profile.neighbours
+    if near:
+        text += f": {changed} of {near} near passing calls give another result than before"
+    text += "."
+    if profile.examples:
+        kept = profile.examples - profile.examples_failed
+        text += f" {kept} of {profile.examples} docstring examples pass."
+    if profile.mutants:
+        text += (
+            f" The tests detect {profile.mutants_killed} of {profile.mutants} mutants "
+            f"of the patched lines."
+        )
+    return text
+
+
+def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
+    """Convert a ranked fix to a candidate of the ladder.
+
+    Args:
+        shown: The fix.
+        found: The search that found it.
+    """
+    ranked, survivor = shown.ranked, shown.ranked.survivor
+    return Candidate(
+        id=hash_edits(survivor.edits),
+        rung=Rung.SEARCH,
+        fixer="search",
+        template=survivor.template,
+        title=f"{survivor.path}: {survivor.description}"[:120],
+        explanation=_explanation(ranked, len(found.survivors), found.tried),
+        changes=shown.changes,
+        candidates_tried=found.tried,
+        plausible=len(found.survivors),
+        behaviours=ranked.behaviours,
+        rivals=list_rivals(ranked),
+        warnings=survivor.warnings,
+        score=ranked.score,
+        confident=ranked.confident,
+        inputs=ranked.inputs,
+        mutants=mutation_result(ranked),
+        held_out=len(found.request.held_out),
+        seconds=found.done.seconds,
+    )
+
+
+def _explanation(ranked: Ranked, plausible: int, tried: int) -> str:
+    survivor = ranked.survivor
+    text = f"{survivor.description} at {survivor.path}:{survivor.line} ({survivor.template})."
+    text += f" {counted(tried, 'candidate')} tried, {plausible} made every known test pass"
+    text += (
+        f", in {ranked.behaviours} different behaviours."
+        if ranked.behaviours > 1
+        else ", all behaving alike."
+    )
+    if ranked.rivals:
+        rival = ranked.rivals[0]
+        text += f" The tests do not distinguish it from: {rival.description}"
+        text += f" at {rival.path}:{rival.line}."
+    return text + describe_comparison(ranked)

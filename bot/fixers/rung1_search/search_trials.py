@@ -1,0 +1,176 @@
+"""SearchTrials: validate, rank and refine candidates of any origin with the search."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from bot.domain.patch import Candidate
+from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
+from bot.fixers.rung1_search.changes import hash_edits
+from bot.fixers.rung1_search.continued_search import search_onward
+from bot.fixers.rung1_search.presentation import build_candidate, describe_comparison
+from bot.fixers.rung1_search.request import build_mission_request
+from bot.fixers.rung1_search.span_edits import convert_change
+from bot.fixers.rung1_search.trial_runs import (
+    ResolvedChanges,
+    RunComparison,
+    resolve_changes,
+    run_with_changes,
+)
+from bot.fixers.trials import Failure, Proposed, Tried, best_first
+from bot.ports import Recall
+from sandbox.types import GivenChange, SpanEdit, TestReport
+
+RANKING_S, LEAST_RANKING_S = 20.0, 3.0
+"""Longest comparison of passing changes, and the least time worth starting one, both in seconds."""
+SPARE_S = 1.0
+UNCOMPARED = 0.4
+"""Score of a change that passes a plain run but could not be compared with others."""
+NO_TIME = "there was no time to try it"
+
+
+class SearchTrials:
+    """Runs proposed changes in the sandbox.
+
+    A plain run shows which tests a change fixes and breaks. Passing changes then go through the
+    search like its own candidates: confirmed, compared with each other and with the original
+    program, and ranked by the same measure.
+
+    Args:
+        recall: Past results, for the order of templates.
+    """
+
+    def __init__(self, recall: Recall) -> None:
+        self._recall = recall
+
+    async def try_changes(
+        self, failure: Failure, proposed: Sequence[Proposed], *, time_limit_s: float
+    ) -> tuple[Tried, ...]:
+        """Run each change and return the results, passing ones first by rank."""
+        ends = time.monotonic() + time_limit_s
+        before = failure.context.test_results
+        runs = [await _run(failure, one, before, ends) for one in proposed]
+        given = {
+            one.id: change
+            for one, (made, seen) in zip(proposed, runs, strict=True)
+            if seen is not None
+            and seen.passes
+            and (change := convert_change(one, made.edits, dict(made.originals)))
+        }
+        found = await self._ranked(failure, before, tuple(given.values()), ends) if before else None
+        shown = {_key(one.ranked.survivor.edits): one for one in found.shown} if found else {}
+        ids = _ids(found, given) if found else {}
+        tried = []
+        for one, (made, seen) in zip(proposed, runs, strict=True):
+            if seen is None:
+                tried.append(Tried(proposed=one, passes=False, output=made.refused or NO_TIME))
+                continue
+            place = shown.get(_key(given[one.id].edits)) if one.id in given else None
+            tried.append(_tried(one, seen, place, found, ids=ids))
+        return best_first(tried)
+
+    async def search_from(
+        self, failure: Failure, start: Proposed, *, time_limit_s: float, max_candidates: int
+    ) -> tuple[Tried, ...]:
+        """Search from a change that does not pass yet."""
+        return await search_onward(
+            self._recall, failure, start, time_limit_s=time_limit_s, max_candidates=max_candidates
+        )
+
+    async def _ranked(
+        self, failure: Failure, before: TestReport, given: tuple[GivenChange, ...], ends: float
+    ) -> SearchResult | None:
+        """Rank the passing changes with the search; return None if it cannot run."""
+        seconds = min(RANKING_S, ends - time.monotonic() - SPARE_S)
+        if not given or seconds < LEAST_RANKING_S or not before.knows_tests:
+            return None
+        facts = await failure.workspace.facts()
+        request = await build_mission_request(
+            self._recall, failure.context, failure.diagnosis, facts, before
+        )
+        request = request.with_(
+            given=given,
+            sources=("given",),
+            max_survivors=len(given),
+            red_hunks=(),
+            time_limit_s=seconds,
+        )
+        return await run_search(failure.workspace, request)
+
+
+async def _run(
+    failure: Failure, one: Proposed, before: TestReport | None, ends: float
+) -> tuple[ResolvedChanges, RunComparison | None]:
+    made = await resolve_changes(failure.workspace, one.changes)
+    left = ends - time.monotonic()
+    if made.refused or before is None or left <= 0:
+        return made, None
+    return made, await run_with_changes(failure.workspace, one.changes, before, time_limit_s=left)
+
+
+def _ids(found: SearchResult, given: Mapping[str, GivenChange]) -> dict[str, str]:
+    """Map each candidate's id in the search to the id it was proposed with."""
+    proposed = {_key(change.edits): name for name, change in given.items()}
+    return {
+        hash_edits(survivor.edits): proposed[_key(survivor.edits)]
+        for survivor in found.survivors
+        if _key(survivor.edits) in proposed
+    }
+
+
+def _tried(
+    one: Proposed,
+    seen: RunComparison,
+    shown: RankedFix | None,
+    found: SearchResult | None,
+    *,
+    ids: Mapping[str, str],
+) -> Tried:
+    candidate = None
+    if seen.passes and shown and found:
+        candidate = _ranked_candidate(one, shown, found)
+        # The search has its own ids; callers know the proposed ones.
+        rivals = (r.with_(candidate_id=ids.get(r.candidate_id, "")) for r in candidate.rivals)
+        candidate = candidate.with_(rivals=tuple(rivals))
+    elif seen.passes:
+        candidate = _plain_candidate(one, seen)
+    return Tried(
+        proposed=one,
+        passes=seen.passes,
+        mended=seen.mended,
+        still_failing=seen.still_failing,
+        broke=seen.broke,
+        output=seen.output,
+        score=candidate.score if candidate else None,
+        candidate=candidate,
+    )
+
+
+def _ranked_candidate(one: Proposed, shown: RankedFix, found: SearchResult) -> Candidate:
+    return build_candidate(shown, found).with_(
+        id=one.id,
+        rung=one.rung,
+        fixer=one.fixer,
+        title=one.title,
+        explanation=one.explanation + describe_comparison(shown.ranked),
+        changes=one.changes,
+        candidates_tried=1,
+    )
+
+
+def _plain_candidate(one: Proposed, seen: RunComparison) -> Candidate:
+    """Build a candidate that the search cannot rank.
+
+    Examples: a new file, another language, or tests that the search cannot run.
+    """
+    unseen = () if seen.whole else ("only the failing tests were run with this change",)
+    return one.as_candidate(
+        template="given",
+        candidates_tried=1,
+        warnings=(*unseen, "its behaviour was not compared with other changes"),
+        score=UNCOMPARED,
+        confident=False,
+    )
+
+
+def _key(edits: Sequence[SpanEdit]) -> frozenset[tuple[str, int, int, str]]:
+    return frozenset((edit.path, edit.start, edit.end, edit.text) for edit in edits)

@@ -1,0 +1,1 @@
+"""Read failures: reports, error signatures, and the places they point at."""

@@ -1,0 +1,99 @@
+"""Changes that people refused: never offered again unasked, whichever rung finds them."""
+
+from collections.abc import Sequence
+
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixAttempt
+from bot.domain.request import Trigger
+from bot.errors import MetaAgentError
+from bot.mission.remembered import patched_files
+from bot.ports import Recall, Workspace
+from sandbox.changes import apply, canonical_form, paths_needed
+from sandbox.errors import ChangeRejected
+from sandbox.types import FileChange
+
+ASKED = frozenset({Trigger.COMMENT, Trigger.COMMAND_LINE})
+"""Triggers by which a person asks for a fix, even for one that was refused."""
+MOST = 50
+"""Maximum number of refused changes to compare with."""
+
+Result = frozenset[tuple[str, str | None]]
+"""The canonical form of each file that a change writes; None for a file that it deletes."""
+
+
+async def leave_out_refused(
+    found: FixAttempt, context: MissionContext, workspace: Workspace, recall: Recall
+) -> FixAttempt:
+    """Return an attempt without candidates that equal a refused change on the present tree.
+
+    Layout, names of local variables and equivalent expressions make no difference.
+
+    Args:
+        found: The candidates for the workspace's tree.
+        context: The mission.
+        workspace: Workspace with that tree; it is only read.
+        recall: The lessons, which hold the refused changes.
+    """
+    if context.request.trigger in ASKED or not found.candidates:
+        return found
+    refused = await _refused_results(context, workspace, recall)
+    if not refused:
+        return found
+    kept = [
+        candidate
+        for candidate in found.candidates
+        if await _result(candidate.changes, workspace) not in refused
+    ]
+    count = len(found.candidates) - len(kept)
+    if not count:
+        return found
+    note = f"{count} of the candidates equal a change that was refused or reverted here before"
+    return found.with_(
+        candidates=_without_rivals(kept, found.candidates),
+        refused=count,
+        notes=(*found.notes, note),
+    )
+
+
+async def _refused_results(
+    context: MissionContext, workspace: Workspace, recall: Recall
+) -> frozenset[Result]:
+    try:
+        lessons = await recall.refused(repository_id=context.request.memory_key)
+    except MetaAgentError:
+        return frozenset()
+    found = set()
+    for diff in {lesson.fix.diff for lesson in lessons[:MOST] if lesson.fix is not None}:
+        changes = await patched_files(diff, workspace)
+        result = await _result(changes, workspace) if changes else None
+        if result:
+            found.add(result)
+    return frozenset(found)
+
+
+async def _result(changes: tuple[FileChange, ...], workspace: Workspace) -> Result | None:
+    """Return the files after a change in canonical form; None if it cannot be applied."""
+    try:
+        texts = {path: await workspace.read_file(path) for path in paths_needed(changes)}
+        read = {path: None if text is None else text.encode() for path, text in texts.items()}
+        edits = apply(changes, read.get)
+    except ChangeRejected:
+        return None
+    return frozenset(
+        (edit.path, None if edit.mode == "deleted" else _form(edit.path, edit.content))
+        for edit in edits
+    )
+
+
+def _form(path: str, content: bytes) -> str:
+    text = content.decode(errors="replace")
+    form = canonical_form(text) if path.endswith((".py", ".pyi")) else None
+    return form or "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+
+
+def _without_rivals(kept: Sequence[Candidate], found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return the kept candidates; rivals that were left out are no choice for a person."""
+    gone = {one.id for one in found} - {one.id for one in kept}
+    return tuple(
+        one.with_(rivals=tuple(r for r in one.rivals if r.candidate_id not in gone)) for one in kept
+    )

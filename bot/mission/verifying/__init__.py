@@ -1,0 +1,1 @@
+"""Run the failing command and verify a fix in fresh sandboxes."""

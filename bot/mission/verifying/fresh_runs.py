@@ -1,0 +1,217 @@
+"""The runs behind a verdict: in two fresh sandboxes, and once without the change."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Self
+
+from bot.domain.diagnosis import FailureKind, Triage
+from bot.domain.mission import MissionContext
+from bot.domain.patch import VerifiedRun
+from bot.mission.failures.reports import select_targets, slim
+from bot.mission.failures.signatures import no_verdict
+from bot.mission.verifying.compare import gone
+from bot.mission.verifying.elsewhere import Elsewhere, explain, lost_in
+from bot.mission.verifying.fresh_sandbox import Change, FreshSandbox
+from bot.mission.verifying.uncovered import uncovered
+from bot.ports import OpenWorkspace, Workspace
+from sandbox.types import CHANGED, Checkout, Frozen, RunVerdict, TestReport
+
+# The first sandbox runs with seed 0, so these differ from it and from each other.
+_SEED_AGAIN = 1
+_SEED_ORDER = 2
+
+
+class FreshRuns(Frozen):
+    """Results of the runs in two fresh sandboxes."""
+
+    runs: tuple[VerifiedRun, ...] = ()
+    control: TestReport | None = None
+    """The run without the change."""
+    flaky: bool = False
+    """The run without the change was not as red as before."""
+    unlike: bool = False
+    """The change gives different files in the second sandbox."""
+    elsewhere: Elsewhere = Elsewhere()
+    """Causes of a failure in the second sandbox, which has other surroundings."""
+
+
+class Standby:
+    """A second sandbox in other surroundings, opened in the background while the first one works.
+
+    It is closed with its context.
+
+    Args:
+        open_workspace: Opens a workspace.
+        checkout: The failing commit.
+    """
+
+    def __init__(self, open_workspace: OpenWorkspace, checkout: Checkout) -> None:
+        self.open_workspace = open_workspace
+        self.checkout = checkout
+        self._stack = AsyncExitStack()
+        self._task: asyncio.Task[Workspace] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._stack.aclose()
+
+    def begin(self) -> None:
+        """Start opening the sandbox; later calls have no effect."""
+        self._task = self._task or asyncio.create_task(self._opened())
+
+    async def ready(self) -> Workspace:
+        """Return the open sandbox."""
+        self.begin()
+        return await self._task if self._task is not None else await self._opened()
+
+    async def usual(self) -> Workspace:
+        """Return another sandbox, in the surroundings of the first one."""
+        return await self._stack.enter_async_context(self.open_workspace(self.checkout))
+
+    async def _opened(self) -> Workspace:
+        checkout = self.checkout.with_(surroundings=CHANGED)
+        workspace = await self._stack.enter_async_context(self.open_workspace(checkout))
+        # A workspace opens on first use: open it now, while the first sandbox still works.
+        await workspace.facts()
+        return workspace
+
+
+async def run_fresh(
+    workspace: Workspace, standby: Standby, change: Change, context: MissionContext
+) -> FreshRuns:
+    """Run the failing tests first, then the rest only as far as it still matters.
+
+    Args:
+        workspace: The first fresh sandbox, with the change applied and no run yet.
+        standby: The second one.
+        change: The change under test.
+        context: The mission with its red run and triage.
+    """
+    later = uncovered(context)
+    before = later.report if later else context.test_results
+    if before is None:
+        return FreshRuns()
+    first = FreshSandbox(workspace, change, 1)
+    targets = select_targets(before)
+    if targets:
+        alone = await first.run("failing tests", targets)
+        if not alone.success and no_verdict(alone):
+            first.runs.clear()  # the tests cannot be run by name: the whole command decides
+            targets = ()
+        # The second sandbox is only worth opening for a candidate that passes so far.
+        elif alone.success:
+            standby.begin()
+        elif not gone(before, alone):
+            return FreshRuns(runs=tuple(first.runs))
+    full = await first.run("full command")
+    if not full.success:
+        return FreshRuns(runs=tuple(first.runs))
+    beside = asyncio.create_task(_confirm_and_control(first, context, targets))
+    try:
+        found = await _again(full, standby, change, before, targets=targets)
+        report = await beside
+    finally:
+        beside.cancel()
+        # If both fail, one of the two errors is raised.
+        await asyncio.gather(beside, return_exceptions=True)
+    found = found.with_(runs=(*first.runs, *found.runs))
+    if report is None:
+        return found
+    # A flaky test may be green without the change; a steady one must be red.
+    passed = (before.failing - find_shaky(context.triage)) & report.passing
+    return found.with_(control=slim(report), flaky=report.success or bool(passed))
+
+
+async def _again(
+    full: TestReport,
+    standby: Standby,
+    change: Change,
+    before: TestReport,
+    *,
+    targets: tuple[str, ...],
+) -> FreshRuns:
+    """Return the runs of the second sandbox. A suite bound to the usual surroundings runs there."""
+    second = await _in_a_second(await standby.ready(), change, targets)
+    if second is None:
+        return FreshRuns(unlike=True)
+    found = FreshRuns(runs=tuple(second.runs))
+    if all(run.report.success for run in second.runs) and not lost_in(full, second.runs[0].report):
+        return found
+    elsewhere = await explain(
+        second,
+        full,
+        before,
+        checkout=standby.checkout,
+        open_workspace=standby.open_workspace,
+        asks=change.asks_for_surroundings,
+    )
+    if elsewhere.blamed or not elsewhere.bound:
+        return found.with_(elsewhere=elsewhere)
+    usual = await _in_a_second(await standby.usual(), change, targets)
+    return FreshRuns(
+        runs=tuple(usual.runs) if usual else (), unlike=usual is None, elsewhere=elsewhere
+    )
+
+
+async def _in_a_second(
+    workspace: Workspace, change: Change, targets: tuple[str, ...]
+) -> FreshSandbox | None:
+    """Repeat the runs in a second sandbox with other seeds; None if the edits differ there."""
+    await workspace.apply_changes(change.changes)
+    # The guard screened the edits of the first sandbox, so these must be the same.
+    if await workspace.changes() != change.edits:
+        return None
+    second = FreshSandbox(workspace, change, 2)
+    await second.run("full command again", seed=_SEED_AGAIN)
+    if targets:
+        await second.run("other order", targets, seed=_SEED_ORDER, order="reversed")
+    return second
+
+
+async def _confirm_and_control(
+    first: FreshSandbox, context: MissionContext, targets: tuple[str, ...]
+) -> TestReport | None:
+    """Confirm the first run, then run without the change, while the second sandbox works.
+
+    Returns:
+        The run of the failing tests without the change, or None where it would show nothing.
+    """
+    await first.confirm_first(targets)
+    later, triage = uncovered(context), context.triage
+    before = later.report if later else context.test_results
+    # Triage has no data on failures that it did not see.
+    if before is None or not _controllable(before, None if later else triage):
+        return None
+    together = triage is not None and triage.order_dependent
+    ground = later.changes if later else ()
+    return await first.without_the_change(
+        () if together else targets, seed=_SEED_AGAIN, ground=ground
+    )
+
+
+def _controllable(before: TestReport, triage: Triage | None) -> bool:
+    """Return True if a run without the change is informative and affordable.
+
+    A linter's finding is never chance. A test that hangs would take the whole time limit again. A
+    test that depends on files of earlier runs is always green here.
+    """
+    if before.verdict is RunVerdict.TIMEOUT or before.traits.is_findings:
+        return False
+    return triage is None or not (triage.leaves_traces or triage.kind is FailureKind.LINT)
+
+
+def find_shaky(triage: Triage | None) -> frozenset[str]:
+    """Return the tests that failed in some runs only.
+
+    Args:
+        triage: The measurements before any edit.
+    """
+    if triage is None:
+        return frozenset()
+    return frozenset(name for name, reds in triage.per_test_reds.items() if reds < triage.runs)

@@ -1,0 +1,61 @@
+"""The tamper guard before a verdict: apply a candidate's changes and screen the actual edits."""
+
+from bot.domain.patch import Candidate, Rung
+from bot.domain.policy import RepositoryPolicy
+from bot.mission.tree import list_paths
+from bot.policy.rules import path_refusals
+from bot.ports import Workspace
+from sandbox.changes import ChangePolicy, validate_edits
+from sandbox.types import FileEdit, Frozen
+
+
+class Screening(Frozen):
+    """A candidate's actual edits and the objections to them."""
+
+    edits: tuple[FileEdit, ...] = ()
+    diff: str = ""
+    refusals: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    asks_for_surroundings: bool = False
+    """An edit adds code that reads its surroundings."""
+
+
+async def screen_edits(
+    candidate: Candidate, workspace: Workspace, policy: RepositoryPolicy
+) -> Screening:
+    """Apply the changes to a fresh workspace and screen the result.
+
+    Args:
+        candidate: Candidate for the failing commit.
+        workspace: Fresh workspace with the failing commit.
+        policy: Files that a fix may touch here.
+
+    Raises:
+        ChangeRejected: the changes cannot be applied.
+    """
+    proposed = {path for change in candidate.changes for path in list_paths(change)}
+    originals = {path: await _read_bytes(workspace, path) for path in sorted(proposed)}
+    await workspace.apply_changes(candidate.changes)
+    edits = await workspace.changes()
+    # A formatter may reformat test files if the program stays the same; a fix must not touch them.
+    purpose = ChangePolicy(purpose="lint" if candidate.rung is Rung.TOOLS else "fix")
+    verdict = validate_edits(edits, originals, purpose)
+    # Only proposed paths were read before, so other edits have nothing to be compared with.
+    strays = tuple(
+        f"{edit.path}: it is edited, but not proposed"
+        for edit in edits
+        if edit.path not in proposed
+    )
+    return Screening(
+        edits=edits,
+        diff=await workspace.diff(),
+        refusals=(*verdict.reasons, *strays, *path_refusals(policy, (edit.path for edit in edits))),
+        doubts=tuple(f"{c.path}: {c.message}" for c in verdict.concerns if c.severity == "doubt"),
+        asks_for_surroundings=any(c.rule == "surroundings" for c in verdict.concerns),
+    )
+
+
+async def _read_bytes(workspace: Workspace, path: str) -> bytes | None:
+    """Return a file's bytes at the failing commit."""
+    text = await workspace.read_file(path)
+    return None if text is None else text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,38 @@
+"""The bag of dependencies that all work on GitHub outside of missions shares."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.domain.policy import RepositoryPolicy
+from bot.domain.request import RepositoryRef
+from bot.ports.github import GitHub
+from bot.ports.memory import LessonStore, Registry
+from bot.ports.work import Clock, MissionQueue
+
+
+@dataclass(frozen=True)
+class Services:
+    """External dependencies of commands, settling, ended missions and offered fixes."""
+
+    github: GitHub
+    queue: MissionQueue
+    registry: Registry
+    lessons: LessonStore
+    clock: Clock
+    read_policy: Callable[[RepositoryRef], Awaitable[RepositoryPolicy]]
+    app_slug: str = "metaagent"
+    """The slug of our App, whose checks are ignored."""
+    secrets: tuple[str, ...] = ()
+    """Values to mask in texts."""
+    wind_down_s: float = 3.0
+    """Time for a stopped mission to write its last progress, in seconds, before its final
+    report."""
+
+    @property
+    def login(self) -> str:
+        """Return the login of our bot user."""
+        return f"{self.app_slug}[bot]"
+
+    def is_us(self, login: str) -> bool:
+        """Return True if the login is our App's."""
+        return login in {self.app_slug, self.login}

@@ -1,0 +1,282 @@
+"""One process of the service: webhooks, queue, and a handler for each kind of work."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+
+from pydantic import SecretStr
+
+from bot.conversation.handle import handle_command
+from bot.domain.command import Command
+from bot.domain.mission import MissionContext
+from bot.domain.request import (
+    Feedback,
+    GivenUp,
+    Halted,
+    HeadMoved,
+    MissionRequest,
+    RedHead,
+)
+from bot.errors import DeliveryRejected, NotPermitted, SettingsError, StoreError
+from bot.front.health import DatabaseProbe
+from bot.github.events import read_delivery
+from bot.github.rights import Rights
+from bot.intake.identity import own_app
+from bot.intake.settle import settle
+from bot.intake.webhook import take_in
+from bot.pipeline import handle_request
+from bot.ports import Checkpoint, PatientCheckpoint
+from bot.queue.dispatch import Dispatcher
+from bot.queue.workflows import Change, Handlers
+from bot.registry import under_way
+from bot.settings import Settings
+from bot.store.database import is_postgres
+from bot.upkeep.feedback import head_moved, take_feedback
+from bot.upkeep.obsolete import end_halted, end_obsolete, report_given_up
+from bot.upkeep.paused import PauseWatch
+from bot.upkeep.stale_rows import end_stale_rows
+from bot.upkeep.sweep import Sweeper
+from bot.wiring.service import build_engine, build_inbox, build_parts, build_services
+from sandbox.types import Frozen
+
+log = logging.getLogger(__name__)
+
+
+class Role(StrEnum):
+    """The work of one process of a service."""
+
+    SERVE = "serve"
+    """All work."""
+    WEB = "web"
+    """Receives events and enqueues work; on PostgreSQL only."""
+    WORKER = "worker"
+    """Runs the work; on PostgreSQL only."""
+
+
+class Service:
+    """The parts of a service's process: inbox, dispatcher, engine, and their handlers.
+
+    Args:
+        settings: All settings; App and webhook secret must be set, the latter not for workers.
+        role: The work of this process.
+
+    Raises:
+        SettingsError: a required setting is missing.
+        QueueError: the kind of database is not supported.
+    """
+
+    def __init__(self, settings: Settings, role: Role = Role.SERVE) -> None:
+        self._takes_in = role is not Role.WORKER
+        _check_role(settings, role)
+        self.secret = settings.webhook_secret or SecretStr("")
+        self.own = own_app(settings.app_id, settings.app_slug)
+        self._settings = settings
+        self._parts = build_parts(settings)
+        self.engine = build_engine(settings, self._handlers(), works=role is not Role.WEB)
+        # The handlers are called after the launch only.
+        self._services = build_services(settings, self._parts, self.engine)
+        self.inbox = build_inbox(settings, self._parts, self.engine, takes_in=self._takes_in)
+        self._dispatcher = Dispatcher(self.inbox, self.engine)
+        self._running: list[asyncio.Task[None]] = []
+        database = self._parts.database
+        self._probe = DatabaseProbe(lambda: database.do(lambda tx: tx.execute("SELECT 1")))
+        self._rights = Rights(self._parts.github.release).held
+
+    async def start(self) -> None:
+        """Open database and inbox, launch the engine, and resume work of a dead process."""
+        await asyncio.to_thread(self._parts.database.open)
+        await asyncio.to_thread(self.inbox.open)
+        await self.engine.launch()
+        if not self._takes_in:
+            return
+        watch = PauseWatch(self._parts.pauses, self.engine)
+        self._running = [start_endless(self._dispatcher.run(), "dispatcher")]
+        self._running.append(start_endless(watch.run(), "pauses"))
+        if self._settings.sweep_s:
+            sweeper = Sweeper(
+                services=self._services,
+                hooks=self._parts.github,
+                known=self.inbox.find_known,
+                hand_in=self._hand_in,
+                rights=self._rights,
+                # One process sweeps for all: it holds an advisory lock of PostgreSQL.
+                is_ours=partial(self._parts.database.do, lambda tx: tx.keep("sweep")),
+                is_unanswered=self.engine.is_unanswered,
+            )
+            self._running.append(start_endless(sweeper.run(self._settings.sweep_s), "sweep"))
+
+    @property
+    def _storage_is_shared(self) -> bool:
+        """Return True if any process that takes a mission over can read its stored values.
+
+        SQLite has a single process. On PostgreSQL, a local folder belongs to one machine of many.
+        """
+        return self._settings.storage.url is not None or not is_postgres(self._settings.engine_url)
+
+    @property
+    def is_working(self) -> bool:
+        """Return True if deliveries reach the engine."""
+        # The first task is the dispatcher.
+        return self.engine.is_working and bool(self._running) and not self._running[0].done()
+
+    async def missing(self) -> tuple[str, ...]:
+        """Return what the process lacks to take work."""
+        lacking = (
+            ()
+            if self.is_working
+            else ("work that is taken in is not handed on; restart the process",)
+        )
+        return (
+            lacking if await self._probe.answers() else (*lacking, "the database does not answer")
+        )
+
+    async def stop(self) -> None:
+        """Stop taking work; active missions resume at the next start."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        async with AsyncExitStack() as parts:  # in reverse order, each one even if another fails
+            parts.callback(self.inbox.close)
+            parts.push_async_callback(self._parts.github.aclose)
+            parts.push_async_callback(self._parts.line.close)
+            parts.push_async_callback(self.engine.close)
+
+    # --- handlers ---------------------------------------------------------------------------------
+
+    def _handlers(self) -> Handlers:
+        return Handlers(
+            mission=self._mission,
+            settle=self._settle,
+            command=self._command,
+            feedback=self._feedback,
+            notice=self._notice,
+            tidy=self._tidy,
+            begun=self._begun,
+            ended=self._ended,
+            closing=self._parts.github.aclose,
+            blobs=self._parts.storage.blobs if self._storage_is_shared else None,
+        )
+
+    async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        # The App may have been removed while the mission waited in the queue.
+        if request.repository is None or await under_way.is_stopped(
+            request.repository, self._parts.registry
+        ):
+            raise NotPermitted(
+                "the App is suspended or was removed there", "install it again, or unsuspend it"
+            )
+        async with (
+            self._parts.storage.logs.of(request.mission_id),
+            self._rights(request.repository),
+        ):
+            return await handle_request(request, self._parts.line, self._parts.github, checkpoint)
+
+    async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
+        if await under_way.is_stopped(red.repository, self._parts.registry):
+            log.info(
+                "event ignored: the App is suspended or removed there",
+                extra={"mission": red.mission_id},
+            )
+            return None
+        return await settle(red, self._services, checkpoint, self._settings.settle_s)
+
+    async def _command(self, command: Command, checkpoint: PatientCheckpoint) -> None:
+        if await under_way.is_stopped(command.repository, self._parts.registry):
+            return
+        async with self._rights(command.repository):
+            await handle_command(command, self._services, checkpoint)
+
+    async def _feedback(self, feedback: Feedback) -> None:
+        async with self._rights(feedback.repository):
+            await take_feedback(feedback, self._services)
+
+    async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
+        if isinstance(change, GivenUp | Halted):
+            if change.request.repository is not None:
+                async with self._rights(change.request.repository):
+                    if isinstance(change, GivenUp):
+                        await report_given_up(change, self._services, checkpoint)
+                    else:
+                        await end_halted(change, self._services, checkpoint)
+        elif isinstance(change, HeadMoved):
+            async with self._rights(change.repository):
+                await self._follow(change, checkpoint)
+        else:
+            await end_obsolete(change, self._services, checkpoint)
+
+    async def _follow(self, moved: HeadMoved, checkpoint: PatientCheckpoint) -> None:
+        async def follow() -> Frozen:
+            await head_moved(moved, self._services)
+            return Frozen()
+
+        await end_obsolete(moved, self._services, checkpoint)
+        await checkpoint.step("follow", Frozen, follow)
+
+    async def _hand_in(self, delivery: str, event: str, body: bytes) -> None:
+        """Ingest a failed delivery from GitHub's log."""
+        try:
+            await take_in(read_delivery(event, delivery, body), self.inbox, self.own)
+        except DeliveryRejected as error:
+            log.warning("lost delivery rejected: %s", error.message, extra={"delivery": delivery})
+
+    async def _tidy(self) -> None:
+        kept = timedelta(days=self._settings.keep_days)
+        before = self._parts.clock.now() - kept
+        await self.inbox.purge(kept)
+        answered = self._parts.clock.now() - timedelta(days=self._settings.keep_answers_days)
+        for mission_id in await end_stale_rows(
+            self._parts.database, self.engine.status, self._parts.clock.now()
+        ):
+            await self._give_back(mission_id)
+        await self._parts.registry.forget(before.isoformat(), answers_before=answered.isoformat())
+        while await self.engine.forget(before):
+            log.info("records of work ended before %s deleted", before.date())
+        await self._parts.storage.tidy(self.engine.status, before)
+
+    async def _begun(self, request: MissionRequest) -> None:
+        await under_way.begin(request, self._parts.registry, self._parts.clock)
+
+    async def _ended(self, mission_id: str) -> None:
+        await under_way.end(mission_id, self._parts.registry)
+        await self._give_back(mission_id)
+
+    async def _give_back(self, mission_id: str) -> None:
+        try:
+            await self._parts.meters.give_back(mission_id)
+        except StoreError as error:
+            log.warning(
+                "releasing the time reservation failed: %s",
+                error.message,
+                extra={"mission": mission_id},
+            )
+
+
+def _check_role(settings: Settings, role: Role) -> None:
+    if role is not Role.SERVE and not is_postgres(settings.engine_url):
+        message = f"`metaagent {role}` is one process of several, and SQLite takes one"
+        raise SettingsError(
+            message, "set METAAGENT_DATABASE_URL to PostgreSQL, or run `metaagent serve`"
+        )
+    secret = settings.webhook_secret
+    if role is not Role.WORKER and not (secret and secret.get_secret_value()):
+        raise SettingsError(
+            "no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App"
+        )
+
+
+def start_endless(work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+    """Start a task that runs until it is cancelled; log an error that ends it."""
+
+    def ended(task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.critical("background task %s failed; restart the service", name, exc_info=error)
+
+    task = asyncio.create_task(work, name=name)
+    # Nothing awaits the task: asyncio would report its error only at garbage collection.
+    task.add_done_callback(ended)
+    return task

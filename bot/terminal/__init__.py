@@ -1,0 +1,1 @@
+"""The commands that a person runs in a terminal."""

@@ -1,0 +1,220 @@
+"""metaagent models check: ask every configured model; show latency, features and price."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.domain.model import Completion, Prompt, Role, Usage, is_cli
+from bot.domain.model_error import ModelError
+from bot.errors import SettingsError
+from bot.llm.prices import Prices
+from bot.llm.providers.fallback import FallbackChat
+from bot.ports.models import Chat
+from bot.settings import Settings
+from bot.terminal.prepare import set_up_quiet_logging
+from bot.wiring.models import build_chats
+from sandbox.gate import clean
+from sandbox.types import Frozen
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"word": {"type": "string", "enum": ["ready"]}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
+_TINY = Prompt(
+    system="You answer with one JSON object and nothing else.",
+    user='Answer with {"word": "ready"}',
+    max_tokens=512,
+    temperature=0.0,
+    json_schema=_SCHEMA,
+    name="check",
+)
+"""A short question; 512 tokens leave room for models that reason before they answer."""
+_LONG = (
+    "Line {number} of a text that is here to be long enough for a cache; nothing in it matters.\n"
+)
+# About 18,000 characters: OpenAI, for one, caches prompts from 1,024 tokens on.
+_LONG_LINES = 200
+# Prices are quoted for a million tokens.
+_A_MILLION = (Usage(input_tokens=1_000_000), Usage(output_tokens=1_000_000))
+
+BuildChats = Callable[[Settings], Mapping[Role, Chat]]
+
+
+class ModelCheck(Frozen):
+    """Result of one model."""
+
+    name: str
+    roles: tuple[str, ...] = ()
+    answers: bool = False
+    trouble: str = ""
+    message: str = ""
+    advice: str = ""
+    latency_s: float = 0.0
+    served_as: str = ""
+    """The server's name of the model."""
+    holds_to_schema: bool | None = None
+    """None if the server does not announce support for schemas."""
+    caches: bool | None = None
+    """None if that was not tested."""
+    usd_per_million: tuple[float, float] | None = None
+    """Price of input and output, in US dollars per million tokens; None if unknown."""
+    cost_usd: float | None = None
+    """Cost of this check, in US dollars; None if unknown."""
+
+
+@dataclass(frozen=True)
+class ModelsOrder:
+    """The options of one run."""
+
+    caching: bool = False
+    """Ask two more questions with a long text, to test caching."""
+
+
+@dataclass(frozen=True)
+class ModelsResult:
+    """A text for people, and an object for programs."""
+
+    all_answer: bool
+    text: str
+    json_object: dict[str, Any]
+
+
+def run_models_check(
+    order: ModelsOrder, settings: Settings, *, build: BuildChats = build_chats
+) -> ModelsResult:
+    """Ask every configured model once.
+
+    Args:
+        order: The options.
+        settings: All settings.
+        build: Builds the models from settings.
+
+    Raises:
+        SettingsError: no model is configured, or one is configured wrongly.
+    """
+    settings = set_up_quiet_logging(settings)
+    chats = build(settings)
+    if not chats:
+        raise SettingsError(
+            "no model is set", "set METAAGENT_MODEL; docs/howto/models.md lists what it can be"
+        )
+    checks = asyncio.run(_check_all(chats, settings, order))
+    return ModelsResult(
+        all_answer=all(check.answers for check in checks),
+        text=clean("\n".join(line for check in checks for line in _lines(check))),
+        json_object={"models": [check.model_dump(mode="json") for check in checks]},
+    )
+
+
+async def _check_all(
+    chats: Mapping[Role, Chat], settings: Settings, order: ModelsOrder
+) -> tuple[ModelCheck, ...]:
+    roles: dict[str, list[str]] = {}
+    found: dict[str, Chat] = {}
+    for role, several in chats.items():
+        for chat in several.chats if isinstance(several, FallbackChat) else (several,):
+            roles.setdefault(chat.name, []).append(role.value)
+            found.setdefault(chat.name, chat)
+    prices = Prices(settings.models.prices)
+    try:
+        answered = await asyncio.gather(
+            *(_check_model(chat, settings, order) for chat in found.values())
+        )
+    finally:
+        for several in set(chats.values()):
+            await several.close()
+    return tuple(
+        _priced(check, tuple(roles[check.name]), answers, prices) for check, answers in answered
+    )
+
+
+async def _check_model(
+    chat: Chat, settings: Settings, order: ModelsOrder
+) -> tuple[ModelCheck, list[Completion]]:
+    limits = settings.models
+    deadline_s = limits.cli_timeout_s if is_cli(chat.name) else limits.timeout_s
+    could = chat.can_hold_to_schema
+    started = time.perf_counter()
+    try:
+        answers = [await chat.complete(_TINY, deadline_s=deadline_s)]
+        latency_s = time.perf_counter() - started
+        if order.caching:
+            answers += [
+                await chat.complete(prompt, deadline_s=deadline_s) for prompt in _long_prompts()
+            ]
+    except ModelError as error:
+        told = error.trouble.value
+        return ModelCheck(
+            name=chat.name, trouble=told, message=error.message, advice=error.advice
+        ), []
+    check = ModelCheck(
+        name=chat.name,
+        answers=True,
+        latency_s=round(latency_s, 2),
+        served_as=answers[0].model,
+        holds_to_schema=(chat.can_hold_to_schema and _holds(answers[0])) if could else None,
+        caches=any(answer.usage.cache_read_tokens for answer in answers[1:])
+        if order.caching
+        else None,
+    )
+    return check, answers
+
+
+def _priced(
+    check: ModelCheck, roles: tuple[str, ...], answers: Sequence[Completion], prices: Prices
+) -> ModelCheck:
+    costs = [
+        prices.cost(check.name, one.usage) if one.cost_usd is None else one.cost_usd
+        for one in answers
+    ]
+    known = [cost for cost in costs if cost is not None]
+    read, written = (prices.cost(check.name, usage) for usage in _A_MILLION)
+    return check.with_(
+        roles=roles,
+        usd_per_million=None if read is None or written is None else (read, written),
+        cost_usd=sum(known) if answers and len(known) == len(costs) else None,
+    )
+
+
+def _long_prompts() -> Sequence[Prompt]:
+    text = "".join(_LONG.format(number=number) for number in range(_LONG_LINES))
+    return [_TINY.with_(user=f"{text}\n{_TINY.user}", cache=True, seed=seed) for seed in (1, 2)]
+
+
+def _holds(answer: Completion) -> bool:
+    try:
+        return bool(json.loads(answer.text) == {"word": "ready"})
+    except (ValueError, RecursionError):
+        return False
+
+
+def _lines(check: ModelCheck) -> list[str]:
+    roles = ", ".join(check.roles)
+    if not check.answers:
+        lines = [f"{check.name}  ({roles})", f"  NO ANSWER ({check.trouble}): {check.message}"]
+        return [*lines, f"  {check.advice}"] if check.advice else lines
+    served = (
+        f", served as {check.served_as}"
+        if check.served_as not in {"", check.name.partition(":")[2]}
+        else ""
+    )
+    price = "unknown: its calls are counted, not priced"
+    if check.usd_per_million is not None:
+        price = "${:g} in, ${:g} out for a million tokens".format(*check.usd_per_million)
+    cost = "unknown" if check.cost_usd is None else f"${check.cost_usd:.6f}"
+    return [
+        f"{check.name}  ({roles})",
+        f"  answers in {check.latency_s:.2f} s{served}",
+        f"  holds to a schema: {_word(check.holds_to_schema, 'not offered')}",
+        f"  keeps what it has read: {_word(check.caches, 'not tried; --caching tries')}",
+        f"  price: {price}; this check: {cost}",
+    ]
+
+
+def _word(known: bool | None, otherwise: str) -> str:  # noqa: FBT001 (the value is the subject)
+    return otherwise if known is None else "yes" if known else "no"

@@ -1,0 +1,126 @@
+"""metaagent models check: what is told of models that answer, that do not, and that are not there."""
+
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from bot.domain.account import ModelLimits
+from bot.domain.model import Completion, ModelTrouble, Prompt, Role, Usage
+from bot.domain.model_error import ModelError
+from bot.errors import SettingsError
+from bot.llm.providers.fallback import FallbackChat
+from bot.settings import Settings
+from bot.terminal.models import ModelsOrder, run_models_check
+
+
+class Answering:
+    """A model that may hold to a schema, and remembers what it has read."""
+
+    def __init__(
+        self,
+        name: str = "openai-chat:small",
+        *,
+        holds: bool = True,
+        text: str = '{"word": "ready"}',
+    ) -> None:
+        self.name = name
+        self.can_hold_to_schema = holds
+        self.text = text
+        self.read: set[str] = set()
+        self.closed = 0
+
+    async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
+        assert deadline_s in {60.0, 600.0}
+        kept = 1_000 if prompt.user in self.read else 0
+        self.read.add(prompt.user)
+        usage = Usage(input_tokens=1_000, output_tokens=10, cache_read_tokens=kept)
+        return Completion(text=self.text, usage=usage, model="small-2026")
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+class Failing(Answering):
+    """A model whose key is wrong."""
+
+    @override
+    async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
+        raise ModelError("the key is refused", "check the key", trouble=ModelTrouble.AUTH)
+
+
+def settings(folder: Path, prices: str = "") -> Settings:
+    return Settings(data_dir=folder, models=ModelLimits(prices=prices))
+
+
+def test_a_model_that_answers_is_told_with_what_it_can_and_costs(tmp_path: Path) -> None:
+    chat = FallbackChat([Answering()])
+    result = run_models_check(
+        ModelsOrder(),
+        settings(tmp_path, "small=1/2"),
+        build=lambda _: {Role.JUDGE: chat, Role.FIX: chat},
+    )
+    (told,) = result.json_object["models"]
+    assert result.all_answer
+    assert (told["roles"], told["holds_to_schema"], told["caches"]) == (
+        ["judge", "fix"],
+        True,
+        None,
+    )
+    assert (told["usd_per_million"], told["cost_usd"]) == ([1.0, 2.0], pytest.approx(0.00102))
+    assert "openai-chat:small  (judge, fix)" in result.text
+    assert "served as small-2026" in result.text
+    assert "$1 in, $2 out" in result.text
+
+
+def test_a_price_nobody_knows_is_unknown_and_not_nothing(tmp_path: Path) -> None:
+    result = run_models_check(
+        ModelsOrder(),
+        settings(tmp_path),
+        build=lambda _: {Role.FIX: Answering("openai-chat:no-such-model-anywhere")},
+    )
+    assert result.json_object["models"][0]["cost_usd"] is None
+    assert "price: unknown" in result.text
+    assert "this check: unknown" in result.text
+
+
+@pytest.mark.parametrize(
+    ("chat", "holds"),
+    [(Answering(), True), (Answering(text="ready!"), False), (Answering(holds=False), None)],
+    ids=["held", "not held", "not offered"],
+)
+def test_holding_to_a_schema_is_seen_in_the_answer(
+    tmp_path: Path, chat: Answering, holds: object
+) -> None:
+    result = run_models_check(ModelsOrder(), settings(tmp_path), build=lambda _: {Role.FIX: chat})
+    assert result.json_object["models"][0]["holds_to_schema"] is holds
+
+
+def test_whether_a_server_keeps_what_it_has_read_is_tried_when_asked_for(tmp_path: Path) -> None:
+    result = run_models_check(
+        ModelsOrder(caching=True), settings(tmp_path), build=lambda _: {Role.FIX: Answering()}
+    )
+    assert result.json_object["models"][0]["caches"] is True
+
+
+def test_one_that_fails_is_told_beside_the_others_and_all_are_closed(tmp_path: Path) -> None:
+    good, bad = Answering("codex-cli:m"), Failing("anthropic:m")
+    chat = FallbackChat([bad, good])
+    result = run_models_check(ModelsOrder(), settings(tmp_path), build=lambda _: {Role.FIX: chat})
+    assert not result.all_answer
+    assert [one["answers"] for one in result.json_object["models"]] == [False, True]
+    assert "NO ANSWER (auth): the key is refused\n  check the key" in result.text
+    assert (good.closed, bad.closed) == (1, 1)
+
+
+def test_without_a_model_there_is_nothing_to_ask(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no model is set"):
+        run_models_check(ModelsOrder(), settings(tmp_path))
+
+
+def test_what_a_setting_names_is_what_is_asked(tmp_path: Path) -> None:
+    named = Settings(data_dir=tmp_path, model="mock")
+    result = run_models_check(ModelsOrder(), named)
+    assert [one["name"] for one in result.json_object["models"]] == ["mock"]
+    assert result.all_answer
+    assert result.json_object["models"][0]["cost_usd"] == 0.0
