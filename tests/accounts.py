@@ -8,7 +8,12 @@ def an_account(**changes: object) -> Account:
     names = {f"{kind}_per_{scope}": (kind, scope) for kind in Kind for scope in Scope}
     ceilings = tuple(
         Ceiling.model_validate(
-            {"name": name, "kind": names[name][0], "scope": names[name][1], "most": changes.pop(name)}
+            {
+                "name": name,
+                "kind": names[name][0],
+                "scope": names[name][1],
+                "most": changes.pop(name),
+            }
         )
         for name in tuple(changes)
         if name in names

@@ -58,7 +58,9 @@ class Attack(Frozen):
 
 def corpus(request: pytest.FixtureRequest) -> Path:
     """Return the folder of the corpus that a fixture's parameter names."""
-    return _OTHER if request.param == "other" else Path(request.getfixturevalue("shared")) / "attacks"
+    return (
+        _OTHER if request.param == "other" else Path(request.getfixturevalue("shared")) / "attacks"
+    )
 
 
 def kinds(folder: Path) -> dict[str, str]:

@@ -20,6 +20,8 @@ def browser() -> Iterator[Any]:
         missing("no Chromium is installed")
     with sync_playwright() as driver:
         # As root Chromium's own sandbox does not start; the pages are ours.
-        started = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--no-proxy-server"])
+        started = driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--no-proxy-server"]
+        )
         yield started
         started.close()

@@ -10,7 +10,14 @@ from bot.domain.mission import Iteration, MissionContext, MissionState, Outcome
 from bot.domain.model import ModelCall, Role, Usage
 from bot.domain.patch import Candidate, FixAttempt, Rung, TestChange, Verification, VerifiedRun
 from bot.domain.plan import AcceptanceCriterion, CriterionType, Plan, PlanStep
-from bot.domain.request import CheckRef, CommentRef, Feedback, MissionRequest, RepositoryRef, Trigger
+from bot.domain.request import (
+    CheckRef,
+    CommentRef,
+    Feedback,
+    MissionRequest,
+    RepositoryRef,
+    Trigger,
+)
 from bot.domain.verdict import (
     ConfidenceAssessment,
     ConfidenceComponents,
@@ -80,15 +87,19 @@ def a_comment(**changes: Any) -> CommentRef:
 def a_commanded_request(**changes: Any) -> MissionRequest:
     """A comment asks for a mission."""
     return a_request(
-        trigger=Trigger.COMMENT, comment=a_comment(), pull_request=5, head_branch="feature/x", requested_by="alice"
+        trigger=Trigger.COMMENT,
+        comment=a_comment(),
+        pull_request=5,
+        head_branch="feature/x",
+        requested_by="alice",
     ).with_(**changes)
 
 
 def a_folder_request(folder: str = "/checkout", **changes: Any) -> MissionRequest:
     """The command line asks for a mission on a working tree."""
-    return MissionRequest(mission_id="m-0002", trigger=Trigger.COMMAND_LINE, folder=folder, command="pytest -q").with_(
-        **changes
-    )
+    return MissionRequest(
+        mission_id="m-0002", trigger=Trigger.COMMAND_LINE, folder=folder, command="pytest -q"
+    ).with_(**changes)
 
 
 def a_recipe(**changes: Any) -> Recipe:
@@ -236,7 +247,9 @@ def a_diagnosis(**changes: Any) -> Diagnosis:
         title="test_add expected 3, got -1 in calculator.add",
         cause="calculator.add returns the difference of its arguments, the test expects their sum.",
         failures=(a_failure(),),
-        suspects=(Suspect(file="calculator.py", line=2, score=0.9, reason="run by the failing test only"),),
+        suspects=(
+            Suspect(file="calculator.py", line=2, score=0.9, reason="run by the failing test only"),
+        ),
         confidence=0.8,
         reasoning="The only line both failing paths share.",
         fingerprint=FINGERPRINT,
@@ -256,7 +269,9 @@ def a_plan(**changes: Any) -> Plan:
         goal="make test_add pass",
         steps=(
             PlanStep(id="S-1", order=1, description="search for a small change", action="search"),
-            PlanStep(id="S-2", order=2, description="verify it", action="verify", dependencies=("S-1",)),
+            PlanStep(
+                id="S-2", order=2, description="verify it", action="verify", dependencies=("S-1",)
+            ),
         ),
         confidence=0.8,
         acceptance_criteria=(a_criterion(passed=False),),
@@ -292,7 +307,9 @@ def a_confidence(**changes: Any) -> ConfidenceAssessment:
     ).with_(**changes)
 
 
-def a_change(path: str = "calculator.py", content: str = FIXED_SOURCE, **changes: Any) -> FileChange:
+def a_change(
+    path: str = "calculator.py", content: str = FIXED_SOURCE, **changes: Any
+) -> FileChange:
     """The file's whole new content."""
     return FileChange(action=ChangeAction.REPLACE, path=path, content=content).with_(**changes)
 
@@ -385,9 +402,13 @@ def a_mission(outcome: Outcome = Outcome.FIXED, **changes: Any) -> MissionContex
     """A finished mission. FIXED carries the verified fix, PARTIAL a partial one, every other outcome none."""
     fix: dict[Outcome, dict[str, Any]] = {
         Outcome.FIXED: {},
-        Outcome.PARTIAL: {"verification": a_verification(green=False, partial=True, reason="1 of 2 failures gone")},
+        Outcome.PARTIAL: {
+            "verification": a_verification(green=False, partial=True, reason="1 of 2 failures gone")
+        },
     }
-    iteration = an_iteration(**fix.get(outcome, {"attempt": None, "candidate": None, "verification": None}))
+    iteration = an_iteration(
+        **fix.get(outcome, {"attempt": None, "candidate": None, "verification": None})
+    )
     context = a_running_mission(
         iterations=(iteration,),
         acceptance_criteria=(a_criterion(passed=outcome is Outcome.FIXED),),
@@ -437,6 +458,6 @@ def a_pull_request(**changes: Any) -> PullRequestState:
 
 def a_feedback(**changes: Any) -> Feedback:
     """Our pull request was merged."""
-    return Feedback(repository=a_repository(), pull_request=17, merged=True, branch="metaagent/main/01234567").with_(
-        **changes
-    )
+    return Feedback(
+        repository=a_repository(), pull_request=17, merged=True, branch="metaagent/main/01234567"
+    ).with_(**changes)

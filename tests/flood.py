@@ -61,7 +61,10 @@ class Service:
     def resident(self) -> int:
         """Bytes of memory that it has now."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(next(line for line in text.splitlines() if line.startswith("VmRSS:")).split()[1]) * 1024
+        return (
+            int(next(line for line in text.splitlines() if line.startswith("VmRSS:")).split()[1])
+            * 1024
+        )
 
     @property
     def open_files(self) -> int:
@@ -70,7 +73,9 @@ class Service:
 
     def health(self, timeout_s: float) -> int:
         """The status of `/healthz`, over a connection of its own."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)) as client:
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
+        ) as client:
             client.request("GET", "/healthz")
             return client.getresponse().status
 
@@ -108,7 +113,9 @@ def service(folder: Path, *, open_files: int | None = None, **variables: str) ->
         "SANDBOX__BACKEND": "local",
         "SANDBOX__LOCAL_UID": "65532",
     } | variables
-    environment = {"PATH": os.environ["PATH"]} | {f"METAAGENT_{name}": value for name, value in settings.items()}
+    environment = {"PATH": os.environ["PATH"]} | {
+        f"METAAGENT_{name}": value for name, value in settings.items()
+    }
     command = [sys.executable, "-m", "bot", "serve"]
     if open_files is not None:
         command = ["sh", "-c", f'ulimit -n {open_files}; exec "$@"', "sh", *command]
@@ -126,15 +133,23 @@ def service(folder: Path, *, open_files: int | None = None, **variables: str) ->
 def flood(target: Service, kind: str, connections: int, seconds: float) -> Seen:
     """Flood a service from another process, and watch it meanwhile and a moment longer."""
     seen = Seen()
-    target.health(10.0)
+    target.health(60.0)
     before = target.resident
-    words = [sys.executable, "-m", "tests.flood", str(target.port), kind, str(connections), str(seconds)]
+    words = [
+        sys.executable,
+        "-m",
+        "tests.flood",
+        str(target.port),
+        kind,
+        str(connections),
+        str(seconds),
+    ]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as sender:
         assert sender.stdout is not None
         while sender.poll() is None:
             begun = time.perf_counter()
             try:
-                seen.health[target.health(10.0)] += 1
+                seen.health[target.health(60.0)] += 1
             except OSError:
                 seen.health[0] += 1
             seen.slowest_s = max(seen.slowest_s, time.perf_counter() - begun)
@@ -182,7 +197,13 @@ async def _send(port: int, kind: str, connections: int, seconds: float) -> Count
 
 async def _upload(writer: asyncio.StreamWriter, headers: tuple[str, ...]) -> None:
     """Send the whole body, whatever is answered meanwhile."""
-    lines = ["POST /webhook HTTP/1.1", "host: x", "x-github-event: ping", "content-type: application/json", *headers]
+    lines = [
+        "POST /webhook HTTP/1.1",
+        "host: x",
+        "x-github-event: ping",
+        "content-type: application/json",
+        *headers,
+    ]
     chunked = "transfer-encoding: chunked" in headers
     if not chunked:
         lines.append(f"content-length: {BODY}")
@@ -204,8 +225,13 @@ def main() -> None:
     """Send one flood, and print how it was answered."""
     port, kind, connections, seconds = sys.argv[1:]
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES if hard == resource.RLIM_INFINITY else min(FILES, hard), hard))
-    sys.stdout.write(json.dumps(asyncio.run(_send(int(port), kind, int(connections), float(seconds)))))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE,
+        (FILES if hard == resource.RLIM_INFINITY else min(FILES, hard), hard),
+    )
+    sys.stdout.write(
+        json.dumps(asyncio.run(_send(int(port), kind, int(connections), float(seconds))))
+    )
 
 
 if __name__ == "__main__":

@@ -72,7 +72,9 @@ class Log:
         """Write a step: its headline, its script or inputs, its lines, and the runner's word about its end."""
         script = (f"\x1b[36;1m{command}\x1b[0m", "shell: /usr/bin/bash -e {0}")
         below = ("with:", "  if-no-files-found: error") if "@" in command else script
-        self.write(f"##[group]Run {command}", *below, "env:", "  FAIL_FAST: false", "##[endgroup]", *lines)
+        self.write(
+            f"##[group]Run {command}", *below, "env:", "  FAIL_FAST: false", "##[endgroup]", *lines
+        )
         if status:
             self.write(f"##[error]Process completed with exit code {status}.")
         self.wait(0.7)
@@ -87,7 +89,9 @@ def _output(path: Path) -> Output:
     command, status, *lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     cause = next(line for line in lines if line.startswith(MARK)).removeprefix(MARK)
     plain = [line.removeprefix(MARK) for line in lines]
-    return Output(path.stem, command.removeprefix("$ "), int(status.removeprefix("exit ")), plain, cause)
+    return Output(
+        path.stem, command.removeprefix("$ "), int(status.removeprefix("exit ")), plain, cause
+    )
 
 
 def job_logs(output: Output) -> Iterator[JobLog]:
@@ -112,7 +116,10 @@ def _before_clean_up(output: Output) -> JobLog:
     log = begun()
     log.step(output.command, [*noise(120), *output.lines], output.status)
     log.step("cat logs/*.log || true", OLD_LOGS, 1)
-    log.step("actions/upload-artifact@v4", ["##[error]No files were found with the provided path: out/report.xml."])
+    log.step(
+        "actions/upload-artifact@v4",
+        ["##[error]No files were found with the provided path: out/report.xml."],
+    )
     ended(log)
     return JobLog(output.name, "clean-up", text(log), output.cause, output.command)
 
@@ -124,9 +131,13 @@ def _between_neighbours(output: Output) -> JobLog:
     begin = log.moment
     log.step(output.command, [*noise(60), *output.lines], output.status)
     end = log.moment
-    log.step("./ci/second-opinion.sh", ["Error: the first opinion is missing", "FAILED (errors=1)"], 1)
+    log.step(
+        "./ci/second-opinion.sh", ["Error: the first opinion is missing", "FAILED (errors=1)"], 1
+    )
     ended(log)
-    return JobLog(output.name, "neighbours", text(log), output.cause, NAME, StepHint(NAME, begin, end))
+    return JobLog(
+        output.name, "neighbours", text(log), output.cause, NAME, StepHint(NAME, begin, end)
+    )
 
 
 def _cut(output: Output) -> JobLog:
@@ -141,19 +152,35 @@ def _cut(output: Output) -> JobLog:
 def begun() -> Log:
     """A log with the steps that every job begins with."""
     log = Log()
-    log.write("\ufeffCurrent runner version: '2.327.1'", "##[group]Runner Image", "Image: ubuntu-24.04", "##[endgroup]")
     log.write(
-        "Prepare workflow directory", "Download action repository 'actions/checkout@v4'", "Complete job name: test"
+        "\ufeffCurrent runner version: '2.327.1'",
+        "##[group]Runner Image",
+        "Image: ubuntu-24.04",
+        "##[endgroup]",
     )
-    log.step("actions/checkout@v4", ["Syncing repository: acme/app", "HEAD is now at 1a2b3c4 errors: name the field"])
-    log.step("./ci/setup.sh", ["WARNING: failed to restore the cache, going on without it", "added 812 packages in 9s"])
+    log.write(
+        "Prepare workflow directory",
+        "Download action repository 'actions/checkout@v4'",
+        "Complete job name: test",
+    )
+    log.step(
+        "actions/checkout@v4",
+        ["Syncing repository: acme/app", "HEAD is now at 1a2b3c4 errors: name the field"],
+    )
+    log.step(
+        "./ci/setup.sh",
+        ["WARNING: failed to restore the cache, going on without it", "added 812 packages in 9s"],
+    )
     return log
 
 
 def ended(log: Log) -> None:
     """Write what every job ends with."""
     log.write("Post job cleanup.", "[command]/usr/bin/git version", "git version 2.50.1")
-    log.write("Temporarily overriding HOME before making global git config changes", "Cleaning up orphan processes")
+    log.write(
+        "Temporarily overriding HOME before making global git config changes",
+        "Cleaning up orphan processes",
+    )
 
 
 def text(log: Log) -> str:
@@ -171,8 +198,14 @@ _NOISE = (
     "   Compiling errors-helper-{0} v0.{0}.0",
     "warning: field `x{0}` is never read",
 )
-_LEAVING = ("Removing temporary folder {0}", "Stopping service {0}", "Collected statistics of worker {0}")
-OLD_LOGS = [f"worker {number}: error: lost job {number}, connection failed, aborted" for number in range(30)]
+_LEAVING = (
+    "Removing temporary folder {0}",
+    "Stopping service {0}",
+    "Collected statistics of worker {0}",
+)
+OLD_LOGS = [
+    f"worker {number}: error: lost job {number}, connection failed, aborted" for number in range(30)
+]
 
 
 def noise(count: int) -> list[str]:

@@ -53,7 +53,9 @@ def handlers(inside: Body) -> Handlers:
                 return Word(word=f"{name} of {request.mission_id}")
 
             said.append((await checkpoint.step(name, Word, step)).word)
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, ", ".join(said))
 
     async def settle(*_: object) -> None:
@@ -94,7 +96,9 @@ def main(target: Path) -> None:
             _die_in_flight(file)
         os.waitpid(child, 0)
         with closing(sqlite3.connect(file)) as database:
-            lines = [line for line in database.iterdump() if not line.startswith(("BEGIN", "COMMIT"))]
+            lines = [
+                line for line in database.iterdump() if not line.startswith(("BEGIN", "COMMIT"))
+            ]
     made_by = f"-- Missions in flight, left by version {__version__} with dbos {importlib.metadata.version('dbos')}."
     target.write_text("\n".join([made_by, *lines]).replace(socket.gethostname(), "host") + "\n")
 

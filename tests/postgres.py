@@ -47,7 +47,9 @@ class Server:
         """Begin to answer."""
         options = f"-p {self._port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
         log = self._folder / "log"
-        _run("pg_ctl", "-D", str(self._folder / "data"), "-l", str(log), "-w", "-o", options, "start")
+        _run(
+            "pg_ctl", "-D", str(self._folder / "data"), "-l", str(log), "-w", "-o", options, "start"
+        )
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop at once, as a machine that loses its power would; or in the order another `mode` of pg_ctl keeps."""
@@ -63,7 +65,19 @@ def a_server() -> Iterator[Server]:
     if (owner := _owner()) is not None:
         shutil.chown(folder, owner)
     try:
-        _run("initdb", "-D", str(folder / "data"), "-U", "tests", "-A", "trust", "-N", "--no-locale", "-E", "UTF8")
+        _run(
+            "initdb",
+            "-D",
+            str(folder / "data"),
+            "-U",
+            "tests",
+            "-A",
+            "trust",
+            "-N",
+            "--no-locale",
+            "-E",
+            "UTF8",
+        )
         server = Server(folder, _free_port())
         server.start()
         try:
@@ -78,12 +92,21 @@ def a_server() -> Iterator[Server]:
 def _run(program: str, *arguments: str) -> None:
     found = _program(program)
     assert found is not None
-    subprocess.run([found, *arguments], check=True, user=_owner(), cwd="/", stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run(
+        [found, *arguments],
+        check=True,
+        user=_owner(),
+        cwd="/",
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+    )
 
 
 def _program(name: str) -> str | None:
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return shutil.which(name) or next((str(one / name) for one in places if (one / name).is_file()), None)
+    return shutil.which(name) or next(
+        (str(one / name) for one in places if (one / name).is_file()), None
+    )
 
 
 def _owner() -> str | None:

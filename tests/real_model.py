@@ -53,7 +53,12 @@ def real_model(*, context: int = 4096) -> Iterator[RealModel]:
     environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(PACKAGES)}
     words = [sys.executable, str(Path(__file__).resolve()), str(file), str(context), KEY]
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=environment, text=True
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        text=True,
     ) as process:
         try:
             yield RealModel(address=_address(process), name=file.stem.lower())

@@ -5,13 +5,23 @@ from pathlib import Path
 
 from sandbox.backends.base import Backend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, SearchRequest, Survivor, TrialDone, TrialEvent, spliced
+from sandbox.types import (
+    Checkout,
+    FolderSource,
+    SearchRequest,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    apply_spans,
+)
 from sandbox.workspace import Sandboxes
 
 PROTECTED = ("test_*.py", "*/test_*.py", "conftest.py")
 
 
-async def searched(backend: Backend, folder: Path, files: Mapping[str, str], **changes: object) -> list[TrialEvent]:
+async def searched(
+    backend: Backend, folder: Path, files: Mapping[str, str], **changes: object
+) -> list[TrialEvent]:
     """The events of a search in a repository of these files, which stay as they are.
 
     Args:
@@ -26,13 +36,26 @@ async def searched(backend: Backend, folder: Path, files: Mapping[str, str], **c
         path.write_text(text)
     command = str(changes.get("command", "python -m pytest -q"))
     sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(folder / "repo")))
+    ) as workspace:
         if "failing" not in changes:
             report = await workspace.run_tests(command=command)
-            changes = {"failing": sorted(report.failing), "passing": sorted(report.passing), **changes}
-        given: dict[str, object] = {"command": command, "protected": PROTECTED, "time_limit_s": 60.0}
+            changes = {
+                "failing": sorted(report.failing),
+                "passing": sorted(report.passing),
+                **changes,
+            }
+        given: dict[str, object] = {
+            "command": command,
+            "protected": PROTECTED,
+            "time_limit_s": 60.0,
+        }
         before = await workspace.changes()
-        events = [event async for event in workspace.search(SearchRequest.model_validate({**given, **changes}))]
+        events = [
+            event
+            async for event in workspace.search(SearchRequest.model_validate({**given, **changes}))
+        ]
         assert await workspace.changes() == before
     assert isinstance(events[-1], TrialDone)
     return events
@@ -45,4 +68,4 @@ def survivors(events: list[TrialEvent]) -> list[Survivor]:
 
 def new_text(survivor: Survivor, files: Mapping[str, str]) -> str:
     """The text a survivor makes of the file of its first edit."""
-    return spliced(files[survivor.path], survivor.edits)
+    return apply_spans(files[survivor.path], survivor.edits)

@@ -3,9 +3,9 @@
 from textwrap import dedent
 
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files
+from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
-from sandbox.recipe.tools.interpret import new_desk, read_script
+from sandbox.recipe.tools.interpret import new_context, read_script
 from sandbox.types import Fidelity
 
 
@@ -29,10 +29,12 @@ class Read:
         folder: str = ".",
         environment: dict[str, str] | None = None,
     ) -> None:
-        contents = {name: dedent(text).lstrip("\n").encode() for name, text in (files or {}).items()}
+        contents = {
+            name: dedent(text).lstrip("\n").encode() for name, text in (files or {}).items()
+        }
         self._log = FidelityLog()
-        desk = new_desk(Files(contents, None, self._log), python)
-        reading, walked = read_script(desk, dedent(script), folder, environment or {})
+        context = new_context(CheckoutFiles(contents, None, self._log), python)
+        reading, walked = read_script(context, dedent(script), folder, environment or {})
         self.reading: ToolReading = reading
         self.later = walked.environment
 
@@ -40,7 +42,9 @@ class Read:
     def commands(self) -> list[str]:
         """Each command, with the folder it runs in where that is not the top."""
         return [
-            command.command if command.working_directory == "." else f"{command.working_directory}: {command.command}"
+            command.command
+            if command.working_directory == "."
+            else f"{command.working_directory}: {command.command}"
             for command in self.reading.commands
         ]
 

@@ -33,26 +33,36 @@ class Trust(NamedTuple):
 
 def make_trust(folder: Path, *names: str) -> Trust:
     """A throw-away authority and one certificate for these names."""
-    authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority_key, server_key = (
+        ec.generate_private_key(ec.SECP256R1()),
+        ec.generate_private_key(ec.SECP256R1()),
+    )
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority for one test")])
     authority = (
         _certificate(issuer, issuer, authority_key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()), critical=False)
+        .add_extension(
+            x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()), critical=False
+        )
         .sign(authority_key, hashes.SHA256())
     )
     server = (
         _certificate(x509.Name([]), issuer, server_key.public_key())
         .add_extension(x509.SubjectAlternativeName([_name(name) for name in names]), critical=True)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()),
+            critical=False,
+        )
         .sign(authority_key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
     held = folder / "server.pem"
     held.write_bytes(
-        server_key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        server_key.private_bytes(
+            pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
         + server.public_bytes(pem)
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -67,9 +77,15 @@ def _name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _certificate(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     made = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
-    return made.serial_number(x509.random_serial_number()).not_valid_before(NOW - DAY).not_valid_after(LAST)
+    return (
+        made.serial_number(x509.random_serial_number())
+        .not_valid_before(NOW - DAY)
+        .not_valid_after(LAST)
+    )
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:
@@ -115,7 +131,9 @@ class WebSite:
             path = head.split(" ")[1]
             kind, body = self.pages.get(path, ("", b""))
             if body is None:
-                writer.write(f"HTTP/1.1 302 Found\r\nLocation: {kind}\r\nContent-Length: 0\r\n\r\n".encode())
+                writer.write(
+                    f"HTTP/1.1 302 Found\r\nLocation: {kind}\r\nContent-Length: 0\r\n\r\n".encode()
+                )
             else:
                 status = "200 OK" if path in self.pages else "404 Not Found"
                 fields = f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close"
@@ -138,7 +156,9 @@ class WebSite:
 
 
 @asynccontextmanager
-async def serving(site: WebSite, trust: Trust | None = None, address: str = "127.0.0.1") -> AsyncIterator[WebSite]:
+async def serving(
+    site: WebSite, trust: Trust | None = None, address: str = "127.0.0.1"
+) -> AsyncIterator[WebSite]:
     """The site on a free port of a loopback address, with TLS when there is trust."""
     context = trust.server if trust is not None else None
     server = await asyncio.start_server(site._serve, address, 0, ssl=context)

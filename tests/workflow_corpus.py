@@ -34,7 +34,11 @@ class Example:
 
     def files(self) -> Mapping[str, bytes]:
         """The repository."""
-        paths = [path for path in self.folder.rglob("*") if path.is_file() and path.name != "expected.json"]
+        paths = [
+            path
+            for path in self.folder.rglob("*")
+            if path.is_file() and path.name != "expected.json"
+        ]
         return {str(path.relative_to(self.folder)): path.read_bytes() for path in paths}
 
 

@@ -29,7 +29,9 @@ def database(request: pytest.FixtureRequest) -> Mapping[str, str]:
 
 
 @pytest.fixture
-def bot(github: LocalGitHub, database: Mapping[str, str], tmp_path: Path, docker_ready: None) -> Iterator[BotProcess]:
+def bot(
+    github: LocalGitHub, database: Mapping[str, str], tmp_path: Path, docker_ready: None
+) -> Iterator[BotProcess]:
     """The service, in a process of its own."""
     with BotProcess(github, tmp_path / "bot", database) as process:
         yield process

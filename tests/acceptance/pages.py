@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
 _TRIED = re.compile(r"\b\d+ tried\b")
 """How many candidates a search tries before it ends depends on how fast the machine is."""
 _SECONDS = re.compile(r"\b\d+\.\d+ ?s\b|\b\d+\.\d+(?= s\b)")
@@ -38,7 +40,9 @@ def blocks(page: str) -> Iterator[Block]:
 
 def same(text: str) -> str:
     """Replace what depends on the machine: seconds, candidates tried meanwhile, and blanks at the ends of lines."""
-    return _SECONDS.sub("N s", _TRIED.sub("N tried", "\n".join(line.rstrip() for line in text.strip().splitlines())))
+    return _SECONDS.sub(
+        "N s", _TRIED.sub("N tried", "\n".join(line.rstrip() for line in text.strip().splitlines()))
+    )
 
 
 class Shell:
@@ -52,8 +56,14 @@ class Shell:
         home, self._here = folder / "home", folder / "here"
         for made in (home, self._here):
             made.mkdir()
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("METAAGENT_", "XDG_", "GIT_"))}
-        person = {f"GIT_{who}_{what}": "Ada" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(("METAAGENT_", "XDG_", "GIT_"))
+        }
+        person = {
+            f"GIT_{who}_{what}": "Ada"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = {**kept, **person, "HOME": str(home), "PATH": programs}
 

@@ -35,13 +35,21 @@ RED = {"prices.py": GREEN["prices.py"].replace("*", "+")}
 def answer_to(github: LocalGitHub, fork: str, changes: dict[str, str]) -> str:
     """Return the answer to `/metaagent fix` by a writer in a fork's pull request."""
     github.fork(NAME, fork)
-    sha = github.push(f"{fork}/shop", "faster", {**RED, **changes}, message="Make it faster", author=fork)
-    number = github.open_pull_request(NAME, f"{fork}:faster", user=fork, title="Faster prices").number
+    sha = github.push(
+        f"{fork}/shop", "faster", {**RED, **changes}, message="Make it faster", author=fork
+    )
+    number = github.open_pull_request(
+        NAME, f"{fork}:faster", user=fork, title="Faster prices"
+    ).number
     wait_for_ci(github, sha)
     github.comment(NAME, number, "ann", "/metaagent fix")
 
     def reports() -> list[str]:
-        return [comment.body for comment in github.comments(NAME, number) if "metaagent:mission=" in comment.body]
+        return [
+            comment.body
+            for comment in github.comments(NAME, number)
+            if "metaagent:mission=" in comment.body
+        ]
 
     wait(lambda: bool(reports()), 180, f"the answer to {fork}")
     return reports()[0]

@@ -1,5 +1,6 @@
-"""README and the tutorial, block by block, from an empty folder: each command works, and prints what the page shows."""
+"""Run README, the tutorials and the guides with outputs block by block, and compare what they print with the page."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -7,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.pages import ROOT, Block, Shell, blocks, same
+from tests.demo.repositories import broken_repository
 
 TUTORIAL = "docs/tutorial/first-fix.md"
+SET_UP = "docs/tutorial/set-up.md"
+REPLAY = "docs/howto/replay.md"
 RESULT = re.compile(r"demo: (?:\d+ repositories are green|\w+ [A-Z_]+ after |done in )")
 """The lines of the demo that README shows, of all that it says."""
+ONCE = re.compile(r"/setup#(\S+)")
+"""The code of one set-up."""
+HASH = re.compile(r"\b[0-9a-f]{12,64}\b…?|\bPython 3\.\d+\.\d+")
 
 
 def follow(page: str, shell: Shell, upto: str = "") -> None:
@@ -47,7 +54,9 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path, docker_ready: None) -> N
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_the_fix_that_readme_shows_is_what_the_command_prints(tmp_path: Path, docker_ready: None) -> None:
+def test_the_fix_that_readme_shows_is_what_the_command_prints(
+    tmp_path: Path, docker_ready: None
+) -> None:
     shell = Shell(tmp_path)
     example, shown = [block for block in blocks("README.md") if block.kind != "mermaid"][-2:]
     follow(TUTORIAL, shell, upto="metaagent fix shop")
@@ -66,11 +75,44 @@ def test_the_demo_prints_what_readme_shows(tmp_path: Path, docker_ready: None) -
     assert sorted(set(told(printed)) - before_and_report) == told(shown.text)
 
 
+def test_the_set_up_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    install, serve, waits, doctor, simulate = blocks(SET_UP)
+    shell = Shell(tmp_path)
+    step(install, shell, "")
+    started = f"exec 3< <(METAAGENT_PORT=0 exec timeout 120 {serve.text} 2>&1)"
+    printed = shell.run(f"{started}; head -n {len(waits.text.splitlines())} <&3; kill $!")
+    code, shown = (ONCE.findall(text)[0] for text in (printed, waits.text))
+    assert same(printed.replace(code, "CODE")) == same(waits.text.replace(shown, "CODE"))
+    assert "GitHub App" in shell.run(f"{doctor.text} || true")
+    push = {"ref": "refs/heads/main", "before": "a" * 40, "after": "b" * 40}
+    people = {"pusher": {"name": "ada"}, "sender": {"login": "ada", "type": "User"}}
+    payload = {**push, **people, "repository": {"id": 3, "full_name": "acme/shop"}}
+    (shell.here / "payload.json").write_text(json.dumps(payload))
+    assert shell.run(simulate.text).endswith("Nothing was written.\n")
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_replay_that_the_guide_shows_is_what_the_command_prints(
+    tmp_path: Path, docker_ready: None
+) -> None:
+    _, example, shown = blocks(REPLAY)
+    shell = Shell(tmp_path)
+    broken_repository("broken_math").write(shell.here / "path" / "to" / "project")
+    _, verdict, report = shell.run(example.text).partition("CONFIRMED")
+    assert unhashed(verdict + report) == unhashed(shown.text)
+
+
+def unhashed(replay: str) -> str:
+    """Replace what differs from one replay or host to the next: hashes, ids, versions, widths of columns."""
+    return " ".join(HASH.sub("HASH", same(replay)).split())
+
+
 def told(demo: str) -> list[str]:
     """The lines of a demo, as they are told whichever mission ends first."""
     return sorted(" ".join(line.split()) for line in same(demo).splitlines())
 
 
-def test_every_block_of_readme_and_the_tutorials_says_what_it_is() -> None:
-    for page in ("README.md", TUTORIAL):
-        assert {block.kind for block in blocks(page)} <= {"sh", "text", "mermaid"}, page
+@pytest.mark.parametrize("page", ["README.md", TUTORIAL, SET_UP, REPLAY, "docs/howto/databases.md"])
+def test_every_block_of_a_page_that_is_run_says_what_it_is(page: str) -> None:
+    assert {block.kind for block in blocks(page)} <= {"sh", "text", "mermaid"}

@@ -11,7 +11,16 @@ import pytest
 from tests.acceptance.test_replay import replay
 from tests.demo.bot_process import BotProcess
 from tests.demo.repositories import broken_repositories, broken_repository
-from tests.demo.story import ACTIONS_APP, POLL_S, problems_of, push_green, push_red, wait, wait_for_ci, watch
+from tests.demo.story import (
+    ACTIONS_APP,
+    POLL_S,
+    problems_of,
+    push_green,
+    push_red,
+    wait,
+    wait_for_ci,
+    watch,
+)
 from tests.github_server.server import LocalGitHub
 
 pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
@@ -38,9 +47,9 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
         "test_is_even",
         "```diff",
         "Confidence",
-        "Critique",
+        "What was checked",
         "metaagent:mission=",
-        "/metaagent fix",
+        "/metaagent reject",
         "metaagent replay",
     ):
         assert wanted in body, wanted
@@ -57,13 +66,17 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
     assert (status, found["verdict"], found["head_sha"]) == (0, "CONFIRMED", told.sha), found
 
 
-def test_the_same_delivery_again_makes_no_second_mission(github: LocalGitHub, bot: BotProcess) -> None:
+def test_the_same_delivery_again_makes_no_second_mission(
+    github: LocalGitHub, bot: BotProcess
+) -> None:
     broken = broken_repository("broken_math")
     push_green(github, broken)
     sha = push_red(github, broken)
     watch(github, broken, sha)
     red = next(
-        d for d in github.deliveries if d.event == "check_run" and d.payload["check_run"]["conclusion"] == "failure"
+        d
+        for d in github.deliveries
+        if d.event == "check_run" and d.payload["check_run"]["conclusion"] == "failure"
     )
     github.webhooks.redeliver(red.id)
     github.settle()
@@ -79,7 +92,9 @@ def test_a_killed_service_finishes_the_mission_once(github: LocalGitHub, bot: Bo
 
     def accepted() -> bool:
         return any(
-            d.event == "check_run" and d.status_code == 202 and d.payload["check_run"]["conclusion"] == "failure"
+            d.event == "check_run"
+            and d.status_code == 202
+            and d.payload["check_run"]["conclusion"] == "failure"
             for d in github.deliveries
         )
 
@@ -93,7 +108,9 @@ def test_a_killed_service_finishes_the_mission_once(github: LocalGitHub, bot: Bo
     assert len(github.own_check_runs(sha)) == 1
 
 
-def test_killing_it_again_and_again_still_makes_one_pull_request(github: LocalGitHub, bot: BotProcess) -> None:
+def test_killing_it_again_and_again_still_makes_one_pull_request(
+    github: LocalGitHub, bot: BotProcess
+) -> None:
     broken = broken_repository("broken_math")
     push_green(github, broken)
     sha = push_red(github, broken)
@@ -135,13 +152,19 @@ def red_pull_request(github: LocalGitHub) -> tuple[str, int]:
     """A pull request that breaks broken_math, in a repository where only commands start missions."""
     broken = broken_repository("broken_math")
     github.create_repository("acme", "broken_math", {**broken.green, **COMMAND_ONLY})
-    sha = github.push("acme/broken_math", "faster-math", broken.red, message="Make it faster", author="ann")
-    pull = github.open_pull_request("acme/broken_math", "faster-math", user="ann", title="Faster math")
+    sha = github.push(
+        "acme/broken_math", "faster-math", broken.red, message="Make it faster", author="ann"
+    )
+    pull = github.open_pull_request(
+        "acme/broken_math", "faster-math", user="ann", title="Faster math"
+    )
     wait_for_ci(github, sha)
     return sha, pull.number
 
 
-def test_a_command_in_a_comment_repairs_the_pull_request(github: LocalGitHub, bot: BotProcess) -> None:
+def test_a_command_in_a_comment_repairs_the_pull_request(
+    github: LocalGitHub, bot: BotProcess
+) -> None:
     github_user = "ann"
     _, number = red_pull_request(github)
     github.set_permission("acme/broken_math", github_user, "write")
@@ -157,7 +180,8 @@ def test_a_command_in_a_comment_repairs_the_pull_request(github: LocalGitHub, bo
 
     def answered() -> bool:
         return any(
-            f"#{fix.number}" in c.body or "FIXED" in c.body for c in github.comments("acme/broken_math", number)[1:]
+            f"#{fix.number}" in c.body or "FIXED" in c.body
+            for c in github.comments("acme/broken_math", number)[1:]
         )
 
     wait(answered, 20, "the reply")
@@ -187,7 +211,11 @@ def test_a_repository_without_tests_is_told_so(github: LocalGitHub, bot: BotProc
     sha = github.push("acme/empty", "main", {"notes.txt": "still nothing\n"})
     wait_for_ci(github, sha)
     github.third_party_check("acme/empty", sha, "other checks", "failure")
-    wait(lambda: any(r.status == "completed" for r in github.own_check_runs(sha)), 60, "our check run")
+    wait(
+        lambda: any(r.status == "completed" for r in github.own_check_runs(sha)),
+        60,
+        "our check run",
+    )
     own = github.own_check_runs(sha)[-1]
     assert "ENV_UNBUILDABLE" in (own.title or "")
     assert "test" in (own.summary or "").lower()
@@ -199,22 +227,30 @@ def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotP
     sha = github.push("acme/odd", "main", {"app.py": "x = 2\n"})
     wait_for_ci(github, sha)
     github.third_party_check("acme/odd", sha, "other checks", "failure")
-    wait(lambda: any(r.status == "completed" for r in github.own_check_runs(sha)), 60, "our check run")
+    wait(
+        lambda: any(r.status == "completed" for r in github.own_check_runs(sha)),
+        60,
+        "our check run",
+    )
     own = github.own_check_runs(sha)[-1]
     assert "ENV_UNBUILDABLE" in (own.title or "")
     assert "no-such-tool" in json.dumps([own.title, own.summary, own.text])
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(github: LocalGitHub, bot: BotProcess) -> None:
+def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(
+    github: LocalGitHub, bot: BotProcess
+) -> None:
     second = BotProcess(github, bot.data)
-    with pytest.raises(RuntimeError, match="another process already works"):
+    with pytest.raises(RuntimeError, match="another process already uses"):
         second.start()
     assert push_green(github, broken_repository("broken_math")), "the first one goes on"
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_two_services_on_one_server_share_the_work(github: LocalGitHub, bot: BotProcess, tmp_path: Path) -> None:
+def test_two_services_on_one_server_share_the_work(
+    github: LocalGitHub, bot: BotProcess, tmp_path: Path
+) -> None:
     broken = broken_repository("broken_math")
     with BotProcess(github, tmp_path / "second", bot.more):
         push_green(github, broken)

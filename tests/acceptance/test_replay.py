@@ -70,7 +70,9 @@ def test_a_mission_without_a_fix_replays_its_red_run(tmp_path: Path, docker_read
     tree.mkdir()
     (tree / "test_odd.py").write_text("def test_odd():\n    assert 'a' == 'b'\n")
     bundle = tmp_path / "evidence.zip"
-    status, result = fix(str(tree), "--time-limit", "10", "--evidence", str(bundle), folder=tmp_path)
+    status, result = fix(
+        str(tree), "--time-limit", "10", "--evidence", str(bundle), folder=tmp_path
+    )
     assert (status, result["outcome"]) == (1, "NO_FIX"), result
     status, found = replay(bundle, folder=tmp_path)
     assert (status, found["verdict"]) == (0, "CONFIRMED"), found

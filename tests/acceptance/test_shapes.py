@@ -27,7 +27,9 @@ class Shape(NamedTuple):
     command: str
 
 
-PYPROJECT = '[project]\nname = "{0}"\nversion = "1"\nrequires-python = ">=3.8"\ndependencies = [{1}]\n'
+PYPROJECT = (
+    '[project]\nname = "{0}"\nversion = "1"\nrequires-python = ">=3.8"\ndependencies = [{1}]\n'
+)
 SRC_LAYOUT = Shape(
     files={
         "pyproject.toml": PYPROJECT.format("parcel", ""),
@@ -156,12 +158,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.docker
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_a_mistake_in_a_project_of_this_shape_is_fixed(tmp_path: Path, docker_ready: None, shape: Shape) -> None:
-    tree = tmp_path / "tree"
-    for name, content in shape.files.items():
+def write_and_commit(tree: Path, files: dict[str, str]) -> None:
+    """Write a project into a new folder and commit it."""
+    for name, content in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(content)
     for words in (
@@ -170,9 +169,47 @@ def test_a_mistake_in_a_project_of_this_shape_is_fixed(tmp_path: Path, docker_re
         ["-c", "user.name=A", "-c", "user.email=a@b.example", "commit", "-qm1"],
     ):
         subprocess.run(["git", *words], cwd=tree, check=True)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_a_mistake_in_a_project_of_this_shape_is_fixed(
+    tmp_path: Path, docker_ready: None, shape: Shape
+) -> None:
+    tree = tmp_path / "tree"
+    write_and_commit(tree, shape.files)
     file = tree / shape.path
     assert file.read_text().count(shape.right) == 1
     file.write_text(file.read_text().replace(shape.right, shape.wrong))
     status, result = fix(str(tree), "--test", shape.command, "--apply", folder=tmp_path)
     assert (status, result["outcome"], result["applied"]) == (0, "FIXED", True), result
     assert shape.right in file.read_text()
+
+
+UNREPAIRABLE = {
+    "requirements.txt": "pytest\nruff\n",
+    "Makefile": "check:\n\truff check .\n\tpython -m pytest -q\n",
+    "words.py": "import os\n\n\ndef shout(word):\n    return word.upper()\n",
+    "test_words.py": (
+        "from words import shout\n\n\n"
+        "def test_shout():\n    assert shout('a') == 'A'\n\n\n"
+        "def test_that_no_product_can_pass():\n    assert sorted('ab') == ['b', 'a']\n"
+    ),
+}
+"""An unused import hides a test that no change of the product repairs."""
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["ruff check . && python -m pytest -q", "make check"])
+def test_a_fix_of_the_first_command_that_uncovers_the_second_is_partial(
+    tmp_path: Path, docker_ready: None, command: str
+) -> None:
+    tree = tmp_path / "tree"
+    write_and_commit(tree, UNREPAIRABLE)
+    words = [str(tree), "--test", command, "--time-limit", "10"]
+    status, result = fix(*words, folder=tmp_path)
+    assert (status, result["outcome"]) == (1, "PARTIAL"), result
+    assert "-import os\n" in result["diff"]
+    assert "Cause\n  test_that_no_product_can_pass" in result["report"], "it went on to the tests"

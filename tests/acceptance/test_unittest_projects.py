@@ -69,7 +69,9 @@ if __name__ == "__main__":
 @pytest.mark.docker
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["python -m unittest", "python -m unittest test_hall -v"])
-def test_a_red_unittest_project_is_fixed_by_the_search(tmp_path: Path, docker_ready: None, command: str) -> None:
+def test_a_red_unittest_project_is_fixed_by_the_search(
+    tmp_path: Path, docker_ready: None, command: str
+) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
     (tree / "hall.py").write_text(PROGRAM)
@@ -77,11 +79,15 @@ def test_a_red_unittest_project_is_fixed_by_the_search(tmp_path: Path, docker_re
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "green"]):
         git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
         subprocess.run(git, cwd=tree, check=True)
-    (tree / "hall.py").write_text(PROGRAM.replace("self.seats - self.taken", "self.seats + self.taken"))
+    (tree / "hall.py").write_text(
+        PROGRAM.replace("self.seats - self.taken", "self.seats + self.taken")
+    )
     environment = {k: v for k, v in os.environ.items() if not k.startswith("METAAGENT_")}
     environment["METAAGENT_DATA_DIR"] = str(tmp_path / "data")
     words = [sys.executable, "-m", "bot", "fix", str(tree), "--test", command, "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=400, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, env=environment, timeout=400, check=False
+    )
     result = json.loads(done.stdout)
     assert (result["outcome"], result["rung"]) == ("FIXED", 1), result
     assert "+        return self.seats - self.taken" in result["diff"]

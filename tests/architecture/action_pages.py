@@ -14,7 +14,7 @@ def action_page() -> str:
     lines = [
         "# The Action: inputs and outputs",
         "",
-        "What `action.yml` says; [how to use it](../howto/action.md). An input that is not given and has no default is left to the",
+        "The inputs and outputs of `action.yml`; see [how to use it](../howto/action.md). An input without a value and a default follows the",
         "[policy](policy.md) of the default branch, or to our own default.",
         "",
         "| input | default | meaning |",
@@ -22,10 +22,18 @@ def action_page() -> str:
     ]
     for name, told in action["inputs"].items():
         default = told.get("default")
-        shown = "" if default is None else "the workflow's own" if name == "github-token" else f"`{default}`"
+        shown = (
+            ""
+            if default is None
+            else "the workflow's own"
+            if name == "github-token"
+            else f"`{default}`"
+        )
         lines.append(f"| `{name}` | {shown} | {_line(told['description'])} |")
     lines += ["", "| output | meaning |", "| --- | --- |"]
-    lines += [f"| `{name}` | {_line(told['description'])} |" for name, told in action["outputs"].items()]
+    lines += [
+        f"| `{name}` | {_line(told['description'])} |" for name, told in action["outputs"].items()
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import io
 import itertools
+import json
 import os
 import pkgutil
 import sys
@@ -13,11 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.template_wins import COSTLY, KEPT, REASONS, table
 from bot.cli import COMMANDS, main
 from bot.domain.mission import Outcome
 from bot.settings import leaves
 from tests.architecture.action_pages import action_page
 from tests.architecture.chat_pages import chat_page
+from tests.architecture.gallery_pages import gallery_page
 from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,9 +42,11 @@ def settings_page() -> str:
     for leaf in leaves():
         meaning = " ".join(leaf.description.split()).replace("|", "\\|")
         default = f"`{leaf.default}`" if leaf.default else ""
-        mark = " \\*" if leaf.anybodys else ""
+        mark = " \\*" if leaf.any_file else ""
         option = "none: a secret" if leaf.is_secret else f"`{leaf.option}`"
-        lines.append(f"| `{leaf.key}`{mark} | `{leaf.variable}` | {option} | {default} | {meaning} |")
+        lines.append(
+            f"| `{leaf.key}`{mark} | `{leaf.variable}` | {option} | {default} | {meaning} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -50,8 +55,8 @@ def command_page() -> str:
     parts = [
         "# Command line",
         "",
-        "Every command also takes all [settings](settings.md) as options. `metaagent fix --json` prints one object; its",
-        "fields are told in [the fix command](fix-json.md).",
+        "Every command also takes all [settings](settings.md), as `--set KEY=VALUE` or as options of their own. `metaagent fix --json`",
+        "prints one object; [the fix command](fix-json.md) explains its fields.",
         "",
     ]
     for words in ([], *([command] for command in COMMANDS)):
@@ -65,7 +70,7 @@ def _help(words: list[str]) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         main([*words, "--help"])
-    return out.getvalue().split("\nsettings:\n")[0].rstrip()
+    return out.getvalue().rstrip()
 
 
 KINDS = (
@@ -76,6 +81,8 @@ KINDS = (
     ("Findings of linters and type checkers", "search.findings.kinds", (0, 2)),
 )
 """Heading, package, and which columns of a CHANGES table hold the text before and after."""
+SEARCHED = tuple(kind for kind in KINDS if "search.candidates" in kind[1])
+"""The kinds that the search tries; findings of tools are repaired without it."""
 _LONGEST = 60
 
 
@@ -85,15 +92,82 @@ def templates_page() -> str:
         "# Templates",
         "",
         "The kinds of mistakes the [search](repair.md) knows, one file each. The tables in a file (`CHANGES`, `UNTOUCHED`) are its",
-        "tests; the examples here are taken from them.",
+        "tests; the examples here are taken from them. [Another page](template-wins.md) counts what each of them wins.",
     ]
     for heading, package, columns in KINDS:
-        lines += ["", f"## {heading}", "", "| template | for | for example |", "| --- | --- | --- |"]
+        lines += [
+            "",
+            f"## {heading}",
+            "",
+            "| template | for | for example |",
+            "| --- | --- | --- |",
+        ]
         for name, module in _modules(f"sandbox.guest.{package}"):
             sentence = " ".join(str(module.__doc__).split("\n\n")[0].split()).replace("|", "\\|")
             path = f"../../sandbox/guest/{package.replace('.', '/')}/{name}.py"
-            example = next((told for row in module.CHANGES if (told := _example(*(row[c] for c in columns)))), "")
+            example = next(
+                (told for row in module.CHANGES if (told := _example(*(row[c] for c in columns)))),
+                "",
+            )
             lines.append(f"| [`{name}`]({path}) | {sentence} | {example} |")
+    return "\n".join(lines) + "\n"
+
+
+SOURCE_NAMES = {
+    "given": "changes from outside, such as a model's",
+    "broken": "repairs of files that do not parse",
+    "guided": "edits that an exception suggests",
+    "reverts": "parts of the red diff undone",
+    "functions": "templates inside functions",
+    "outer": "templates outside functions",
+    "second_edit": "second edits on top of partial fixes",
+    "joined": "partial fixes joined",
+}
+
+
+def template_wins_page() -> str:
+    """Tables of what each source and template wins, from the figures that the benchmark kept."""
+    figures = json.loads(KEPT.read_text())
+    sources, templates = figures["sources"], figures["templates"]
+    total_s = sum(wins["seconds"] for wins in templates.values())
+    sets = [
+        f"| {one['set']} | {one['tests']} | {one['limit_s']:g} | {one['bugs']} | {one['fixed']} |"
+        for one in figures["sets"]
+    ]
+    meanings = [f"- `{name}`: {meaning}" for name, meaning in SOURCE_NAMES.items()]
+    lines = [
+        *("# Wins of the templates", ""),
+        f"`python -m benchmarks.template_wins` counted these figures on {figures['date']} from searches of known bugs. The",
+        "[list of templates](templates.md) describes each of them, the [search](repair.md) explains the words.",
+        "",
+        *(
+            "| set | tests given | seconds at most | bugs | fixed |",
+            "| --- | --- | --- | --- | --- |",
+        ),
+        *(*sets, ""),
+        *([figures["note"], ""] if figures["note"] else []),
+        *("Columns after *time* count bugs:", ""),
+        "- *tried*: candidates tried. A second edit counts for its own template.",
+        "- *ms each*: time of the search for each of them, from generation to confirmation. Candidates that run together share",
+        "  their time evenly. The searches used one worker on a busy machine, so compare the figures with each other only.",
+        "- *time*: share of the time of all candidates.",
+        "- *plausible*: a candidate passed every test that the search was given.",
+        "- *first*: its candidate was ranked first. *fixed*: that candidate was also correct.",
+        "- *unique*: correct candidates were shown, and all of them need this template. The search stops soon after its first",
+        "  finds, and equal edits count for the cheapest template. Without the template another one might therefore win.",
+        "",
+        f"A template without a plausible candidate that takes more than {COSTLY:.0%} of the time is removed, unless it is the only one",
+        "for its kind of mistake. One that no bug of these sets calls for costs nothing and stays.",
+        *("", *(f"- `{name}` stays: {reason}." for name, reason in REASONS.items())),
+        *("", "## Sources", "", table(sources, SOURCE_NAMES, total_s), "", *meanings),
+    ]
+    for heading, package, _ in SEARCHED:
+        names = [name for name, _ in _modules(f"sandbox.guest.{package}")]
+        lines += ["", f"## {heading}", "", table(templates, names, total_s)]
+    lines += [
+        "",
+        "The sets have no file that does not parse. `python -m benchmarks.broken_files` measures the last table's templates.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -115,7 +189,11 @@ def _example(old: str, new: str) -> str:
     ):
         return ""
     before, after = (f"`{part[0]}`".replace("|", "\\|") if part else "" for part in (gone, come))
-    return f"{before} becomes {after}" if before and after else f"{before or after} {'goes' if before else 'is added'}"
+    return (
+        f"{before} becomes {after}"
+        if before and after
+        else f"{before or after} {'goes' if before else 'is added'}"
+    )
 
 
 def outcomes_page() -> str:
@@ -149,9 +227,11 @@ def outcomes_page() -> str:
 
 PAGES = {
     "outcomes.md": outcomes_page,
+    "reports.md": gallery_page,
     "settings.md": settings_page,
     "command-line.md": command_page,
     "templates.md": templates_page,
+    "template-wins.md": template_wins_page,
     "policy.md": policy_page,
     "commands.md": chat_page,
     "action.md": action_page,

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bot.domain.policy import DeliveryRule, RepositoryPolicy
-from bot.policy.effective import meaning_of
+from bot.policy.effective import describe_key
 from bot.policy.keys import GROUPS, NOT_KEYS, STRICTEST, every_key
 
 SCHEMA = "../../schemas/policy.schema.json"
@@ -24,7 +24,11 @@ def policy_schema() -> dict[str, Any]:
         "description": "What MetaAgent may do in a repository: .github/metaagent.yml on its default branch.",
     }
     # An empty file is a policy too.
-    return {**head, **{key: value for key, value in schema.items() if key not in head}, "type": ["object", "null"]}
+    return {
+        **head,
+        **{key: value for key, value in schema.items() if key not in head},
+        "type": ["object", "null"],
+    }
 
 
 def schema_text() -> str:
@@ -37,7 +41,7 @@ def policy_page() -> str:
     lines = [
         "# Policy",
         "",
-        "What a repository may say about us, in `.github/metaagent.yml`, `metaagent.yml` or `[tool.metaagent]` of its",
+        "The settings of one repository, in `.github/metaagent.yml`, `metaagent.yml` or `[tool.metaagent]` of its",
         "`pyproject.toml`; see [how to write one](../howto/policy.md). Editors and checkers take the",
         f"[JSON schema]({SCHEMA}).",
         "",
@@ -48,20 +52,42 @@ def policy_page() -> str:
     definitions = policy_schema()["$defs"]
     for key, model, name in every_key():
         group = key.partition(".")[0]
-        known = properties[name] if group == key else definitions[GROUPS[group].__name__]["properties"][name]
-        cells = (f"`{key}`", _holds(known), _code(known.get("default")), _misread(key), meaning_of(model, name))
+        known = (
+            properties[name]
+            if group == key
+            else definitions[GROUPS[group].__name__]["properties"][name]
+        )
+        cells = (
+            f"`{key}`",
+            _holds(known),
+            _code(known.get("default")),
+            _misread(key),
+            describe_key(model, name),
+        )
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "A rule of `deliver`:", "", "| key | holds | default | meaning |", "| --- | --- | --- | --- |"]
+    lines += [
+        "",
+        "A rule of `deliver`:",
+        "",
+        "| key | holds | default | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
     for name, known in definitions[DeliveryRule.__name__]["properties"].items():
         default = _code(known["default"]) if "default" in known else "must be given"
-        lines.append(f"| `{name}` | {_holds(known)} | {default} | {meaning_of(DeliveryRule, name)} |")
+        lines.append(
+            f"| `{name}` | {_holds(known)} | {default} | {describe_key(DeliveryRule, name)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def _plain(node: Any) -> Any:
     """Without the titles that only repeat names; null is no value but where a field says so."""
     if isinstance(node, dict):
-        return {key: _plain(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+        return {
+            key: _plain(value)
+            for key, value in node.items()
+            if not (key == "title" and isinstance(value, str))
+        }
     return [_plain(item) for item in node] if isinstance(node, list) else node
 
 
@@ -77,7 +103,11 @@ def _holds(known: dict[str, Any]) -> str:
         return f"a list of {'rules' if items == 'a rule' else items}"
     least = known.get("minimum", known.get("exclusiveMinimum"))
     more = "more than " if "exclusiveMinimum" in known else ""
-    span = f", {more}{least:g} to {known['maximum']:g}" if "maximum" in known and least is not None else ""
+    span = (
+        f", {more}{least:g} to {known['maximum']:g}"
+        if "maximum" in known and least is not None
+        else ""
+    )
     pattern = f" like `{known['pattern']}`" if "pattern" in known else ""
     return f"{known['type']}{span}{pattern}"
 

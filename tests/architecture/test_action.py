@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.intake.action_inputs import ActionInputs
+from bot.action.inputs import ActionInputs
 from tests.architecture.tracked import ROOT
 from tests.missing import missing
 
@@ -37,7 +37,10 @@ def test_every_input_is_read_and_every_read_one_is_an_input() -> None:
 
 def test_every_input_is_handed_over_by_the_environment_and_none_by_the_shell() -> None:
     handed = {name: value for name, value in STEP["env"].items() if name not in NOT_READ}
-    wanted = {f"INPUT_{name.upper().replace('-', '_')}": f"${{{{ inputs.{name} }}}}" for name in LOADED["inputs"]}
+    wanted = {
+        f"INPUT_{name.upper().replace('-', '_')}": f"${{{{ inputs.{name} }}}}"
+        for name in LOADED["inputs"]
+    }
     assert handed == wanted
     assert "${{" not in STEP["run"]
 
@@ -84,13 +87,20 @@ def test_of_two_jobs_one_has_no_rights_and_the_other_runs_nothing() -> None:
     jobs = yaml.safe_load((ROOT / "examples/workflows/two-jobs.yml").read_text())["jobs"]
     assert set(jobs["find"]["permissions"].values()) == {"read"}
     steps = jobs["hand-over"]["steps"]
-    assert not [step for step in steps if "run" in step or step["uses"].startswith("actions/checkout@")]
+    assert not [
+        step for step in steps if "run" in step or step["uses"].startswith("actions/checkout@")
+    ]
     assert steps[-1]["with"]["from-report"]
 
 
 def test_check_jsonschema_finds_nothing() -> None:
     assert tool("check-jsonschema", "--builtin-schema", "vendor.github-actions", ACTION) == ""
-    assert tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *EXAMPLES, *WORKFLOWS) == ""
+    assert (
+        tool(
+            "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *EXAMPLES, *WORKFLOWS
+        )
+        == ""
+    )
 
 
 def test_actionlint_finds_nothing() -> None:

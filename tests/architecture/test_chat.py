@@ -8,10 +8,12 @@ import pytest
 
 from bot.conversation.verbs import OPTIONS, VERBS
 from bot.domain.command import Verb
-from bot.intake.spoken import spoken_in
+from bot.intake.command_text import parse_command
 from tests.architecture.tracked import ROOT, text_of, tracked
 
-SPOKEN = [p for p in (*tracked("*.md"), *(ROOT / "bot").rglob("*.py")) if "/metaagent " in text_of(p)]
+SPOKEN = [
+    p for p in (*tracked("*.md"), *(ROOT / "bot").rglob("*.py")) if "/metaagent " in text_of(p)
+]
 PLACEHOLDERS = frozenset({"VERB", "COMMAND", "…"})
 
 
@@ -22,7 +24,7 @@ def said_in(text: str) -> Iterator[str]:
 
 
 def problem_of(said: str) -> str:
-    spoken = spoken_in(re.sub(r"\[[^\]]*\]", "", said))
+    spoken = parse_command(re.sub(r"\[[^\]]*\]", "", said))
     if spoken is None or (spoken.verb is None and spoken.word not in PLACEHOLDERS):
         return f"not understood: {said}"
     takes = VERBS[spoken.verb].options if spoken.verb else tuple(OPTIONS)
@@ -41,4 +43,6 @@ def test_a_command_that_does_not_exist_would_be_noticed() -> None:
 
 def test_the_guide_shows_every_verb() -> None:
     guide = (ROOT / "docs/howto/commands.md").read_text()
-    assert [verb for verb in Verb if f"/metaagent {verb.value}" not in guide and verb is not Verb.HELP] == []
+    assert [
+        verb for verb in Verb if f"/metaagent {verb.value}" not in guide and verb is not Verb.HELP
+    ] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import COMMANDS, _parser
+from bot.cli import COMMANDS, build_parser
 from bot.settings import leaves
 from tests.architecture.tracked import ROOT, text_of, tracked
 
@@ -41,7 +41,7 @@ def commands(program: str, text: str) -> Iterator[list[str]]:
 
 def options_of(command: str) -> set[str]:
     """Every option a command takes."""
-    parser = _parser(command)
+    parser = build_parser([command])
     (group,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return set(group.choices[command]._option_string_actions)
 
@@ -49,10 +49,14 @@ def options_of(command: str) -> set[str]:
 def problems_of_metaagent(words: list[str]) -> str:
     command = next((word for word in words if not word.startswith("-")), None)
     if command is None or command.isupper():
-        return "" if set(words) <= {"--help", "--version", "COMMAND"} else f"no such option: {words}"
+        return (
+            "" if set(words) <= {"--help", "--version", "COMMAND"} else f"no such option: {words}"
+        )
     if command not in COMMANDS:
         return f"no such command: {command}"
-    unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - options_of(command)
+    unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - options_of(
+        command
+    )
     return f"{command} does not take {unknown}" if unknown else ""
 
 
@@ -88,7 +92,10 @@ def test_the_readme_shows_commands_at_all() -> None:
 
 def test_a_command_that_does_not_exist_would_be_noticed() -> None:
     text = "```\nmetaagent dance --now  # a comment\nmake cake\nmake test CAKES=1\nmetaagent fix . --no-such 1\n```\n"
-    assert [bool(problems_of_metaagent(words)) for words in commands("metaagent", text)] == [True, True]
+    assert [bool(problems_of_metaagent(words)) for words in commands("metaagent", text)] == [
+        True,
+        True,
+    ]
     assert [bool(problems_of_make(words)) for words in commands("make", text)] == [True, True]
 
 

@@ -16,7 +16,9 @@ WITHOUT_SUITE = {
     "scripted_backend": "answers are written down in advance, call by call",
     "scripted_workspace": "a FakeWorkspace with scripted test runs",
 }
-TESTS = [p for p in tracked("tests/**.py", "tests/*.py", "benchmarks/*.py") if "tests/data" not in str(p)]
+TESTS = [
+    p for p in tracked("tests/**.py", "tests/*.py", "benchmarks/*.py") if "tests/data" not in str(p)
+]
 REPLACING = re.compile(
     r"\bmonkeypatch\.(?:setattr|delattr|setitem|delitem)\b|\bunittest\.mock\b|\bpytest_mock\b|\bmocker\b"
 )
@@ -24,7 +26,9 @@ REPLACING = re.compile(
 
 @pytest.mark.parametrize("path", FAKES, ids=lambda p: p.stem)
 def test_a_fake_of_a_port_keeps_the_ports_contract(path: Path) -> None:
-    users = [name for name, text in SUITES.items() if f"from tests.fakes.{path.stem} import" in text]
+    users = [
+        name for name, text in SUITES.items() if f"from tests.fakes.{path.stem} import" in text
+    ]
     if path.stem in WITHOUT_SUITE:
         assert not users, f"{path.stem} has a suite now: take it off the list"
     else:
@@ -37,12 +41,18 @@ def test_the_list_of_exceptions_holds_no_ghosts() -> None:
 
 def test_every_fake_is_used() -> None:
     texts = [text_of(path) for path in TESTS]
-    unused = [f.stem for f in FAKES if not any(f"tests.fakes.{f.stem} import" in text for text in texts)]
+    unused = [
+        f.stem for f in FAKES if not any(f"tests.fakes.{f.stem} import" in text for text in texts)
+    ]
     assert unused == []
 
 
 def test_no_test_replaces_a_name() -> None:
-    found = [path for path in TESTS if path.name != Path(__file__).name and REPLACING.search(text_of(path))]
+    found = [
+        path
+        for path in TESTS
+        if path.name != Path(__file__).name and REPLACING.search(text_of(path))
+    ]
     assert found == []
 
 

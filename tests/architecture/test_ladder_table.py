@@ -7,8 +7,8 @@ import pytest
 
 from bot.domain.account import ModelLimits
 from bot.fixers.rung0_tools import TOOLS, tool_fixers
-from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ports import Fixer
 from sandbox.runners import RUNNERS
@@ -36,7 +36,11 @@ def told(fixers: tuple[Fixer, ...], runner: str) -> str:
 
     if any(fixer.applies(red("some command")) for fixer in fixers):
         return "yes"
-    tools = [tool.name for tool in TOOLS if any(fixer.applies(red(f"{tool.name} check .")) for fixer in fixers)]
+    tools = [
+        tool.name
+        for tool in TOOLS
+        if any(fixer.applies(red(f"{tool.name} check .")) for fixer in fixers)
+    ]
     return f"with {', '.join(f'`{name}`' for name in tools)}" if tools else "no"
 
 

@@ -19,7 +19,9 @@ def test_a_planted_violation_is_caught(tmp_path: Path) -> None:
     for name in ("bot", "sandbox"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "bot/mission/planted.py").write_text("import docker\nimport subprocess\nimport bot.publish.publisher\n")
+    (tmp_path / "bot/mission/planted.py").write_text(
+        "import docker\nimport subprocess\nimport bot.publish.publisher\n"
+    )
     upward = "import sandbox.guest.search.control.queue\n"
     (tmp_path / "sandbox/guest/search/process/planted.py").write_text(upward)
     done = subprocess.run(LINT, cwd=tmp_path, capture_output=True, text=True, check=False)

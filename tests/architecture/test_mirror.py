@@ -4,25 +4,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = (
-    "action_command",
+    "action/run",
     "app",
     "cli",
-    "db_command",
-    "doctor",
     "errors",
-    "fix_command",
-    "log_command",
-    "models_command",
-    "pause_command",
     "pipeline",
-    "progress",
-    "prompts_command",
-    "recipe_command",
-    "repair_command",
-    "replay_command",
+    "publish/progress",
+    "service",
     "settings",
-    "simulate_command",
     "telemetry",
+    "terminal/db",
+    "terminal/doctor",
+    "terminal/fix",
+    "terminal/lessons",
+    "terminal/log",
+    "terminal/models",
+    "terminal/pause",
+    "terminal/prompts",
+    "terminal/recipe",
+    "terminal/repair",
+    "terminal/replay",
+    "terminal/simulate",
 )
 
 
@@ -37,7 +39,11 @@ def test_unit_tests_stand_where_their_source_stands() -> None:
 
 
 def test_every_entry_module_has_its_tests() -> None:
-    assert [name for name in ENTRIES if not (ROOT / f"tests/unit/bot/test_{name}.py").is_file()] == []
+    tests = [
+        ROOT / "tests/unit/bot" / Path(name).with_name(f"test_{Path(name).name}.py")
+        for name in ENTRIES
+    ]
+    assert [test.name for test in tests if not test.is_file()] == []
 
 
 def test_every_port_with_two_implementations_has_a_contract_suite() -> None:

@@ -54,7 +54,9 @@ def test_no_file_names_a_developers_machine() -> None:
 def test_the_patterns_would_notice() -> None:
     assert re.search("|".join(HOSTS), "--index-url https://" + "py" + "pi.org/simple")
     assert re.search("|".join(MACHINES), "/ho" + "me/ann/project")
-    assert not re.search("|".join([*HOSTS, *MACHINES]), "apt-get install docker" + ".io; cd /home/sandbox /work/repo")
+    assert not re.search(
+        "|".join([*HOSTS, *MACHINES]), "apt-get install docker" + ".io; cd /home/sandbox /work/repo"
+    )
 
 
 def test_nothing_reads_the_data_folder_but_tests() -> None:
@@ -66,7 +68,9 @@ def test_nothing_reads_the_data_folder_but_tests() -> None:
 def test_a_lock_file_holds_hashes_and_no_addresses(name: str) -> None:
     text = (ROOT / name).read_text()
     assert "://" not in text
-    options = {word for line in text.splitlines() for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)}
+    options = {
+        word for line in text.splitlines() for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)
+    }
     assert options <= {"--hash"}
     entries = re.split(r"\n(?=[A-Za-z0-9])", "\n" + text)[1:]
     assert len(entries) > 1
@@ -78,7 +82,10 @@ def test_a_lock_file_holds_hashes_and_no_addresses(name: str) -> None:
 
 def test_the_lock_of_development_holds_all_of_the_services_lock() -> None:
     pinned = [
-        dict(re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==(\S+)", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS
+        dict(
+            re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==(\S+)", (ROOT / name).read_text(), re.MULTILINE)
+        )
+        for name in LOCKS
     ]
     assert pinned[0].items() <= pinned[1].items()
 

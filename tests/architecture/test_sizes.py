@@ -14,7 +14,9 @@ MAX_FUNCTION_LINES = 60
 def read(path: Path) -> tuple[str | None, list[str]]:
     """What a module says it is, and its functions that are too long."""
     tree = ast.parse(path.read_text())
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     long = [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= MAX_FUNCTION_LINES]
     return ast.get_docstring(tree), long
 
@@ -24,7 +26,10 @@ def names(paths: list[Path]) -> list[str]:
 
 
 def test_a_file_has_one_subject() -> None:
-    assert names([path for path in SOURCES if len(path.read_text().splitlines()) > MAX_FILE_LINES]) == []
+    assert (
+        names([path for path in SOURCES if len(path.read_text().splitlines()) > MAX_FILE_LINES])
+        == []
+    )
 
 
 def test_functions_are_short() -> None:

@@ -86,7 +86,9 @@ class Crew:
         command = [sys.executable, "-m", "tests.chaos.worker", self.url, str(self.folder)]
         command += ["--steps", str(self.steps), "--ttl-s", str(self.ttl_s), *self.options]
         with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **self.more}, stdout=log, stderr=log)
+            process = subprocess.Popen(
+                command, cwd=ROOT, env={**os.environ, **self.more}, stdout=log, stderr=log
+            )
         self.processes[process.pid] = process
         return process.pid
 
@@ -122,7 +124,9 @@ class Crew:
 
     def owned(self) -> Owned:
         """Who works on what, as the rows have it."""
-        query = "SELECT workflow_uuid, executor_id FROM {dbos}workflow_status WHERE status = 'PENDING'"
+        query = (
+            "SELECT workflow_uuid, executor_id FROM {dbos}workflow_status WHERE status = 'PENDING'"
+        )
         return frozenset(self.ask(query))
 
     @asynccontextmanager
@@ -141,7 +145,11 @@ class Crew:
         task = asyncio.create_task(watch())
         try:
             yield
-            await until(lambda: all(death.seconds is not None for death in self.deaths), 60, "for a takeover")
+            await until(
+                lambda: all(death.seconds is not None for death in self.deaths),
+                60,
+                "for a takeover",
+            )
         finally:
             task.cancel()
 
@@ -158,7 +166,9 @@ class Crew:
         path = self.folder / "steps"
         whole = path.read_text().splitlines() if path.exists() else []
         rows = (line.split() for line in whole)
-        made = [Line(float(at), int(pid), mission, step, what) for at, pid, mission, step, what in rows]
+        made = [
+            Line(float(at), int(pid), mission, step, what) for at, pid, mission, step, what in rows
+        ]
         return [line for line in made if line.what == what]
 
     def at_work(self, pid: int, at: float | None = None) -> frozenset[str]:
@@ -166,16 +176,24 @@ class Crew:
         newest = {line.mission: line for line in self.lines() if line.worker == pid}
         written = self.checkpoints()
         then = time.time() if at is None else at
-        return frozenset(line.mission for line in newest.values() if written.get(line.key, then) >= then)
+        return frozenset(
+            line.mission for line in newest.values() if written.get(line.key, then) >= then
+        )
 
     def checkpoints(self) -> dict[tuple[str, str], float]:
         """When each step was written down."""
-        rows = self.ask("SELECT workflow_uuid, function_name, completed_at_epoch_ms FROM {dbos}operation_outputs")
-        return {(str(mission), str(step)): float(str(at)) / 1_000 for mission, step, at in rows if at}
+        rows = self.ask(
+            "SELECT workflow_uuid, function_name, completed_at_epoch_ms FROM {dbos}operation_outputs"
+        )
+        return {
+            (str(mission), str(step)): float(str(at)) / 1_000 for mission, step, at in rows if at
+        }
 
     def states(self) -> dict[str, str]:
         """Of each mission."""
-        rows = self.ask("SELECT workflow_uuid, status FROM {dbos}workflow_status WHERE name = 'mission'")
+        rows = self.ask(
+            "SELECT workflow_uuid, status FROM {dbos}workflow_status WHERE name = 'mission'"
+        )
         return {str(mission): str(status) for mission, status in rows}
 
     def ask(self, query: str) -> list[tuple[object, ...]]:
@@ -218,7 +236,9 @@ def judge(crew: Crew, missions: int, *, unwritten: int = 0) -> dict[str, object]
         unwritten: So many steps at most ended without a death and could not be written down.
     """
     begun, written = crew.lines(), crew.checkpoints()
-    wanted = {(f"m-{number}", step) for number in range(missions) for step in step_names(crew.steps)}
+    wanted = {
+        (f"m-{number}", step) for number in range(missions) for step in step_names(crew.steps)
+    }
     assert set(written) == wanted, "every step was done"
     again = [line for line in begun if line.at > written[line.key]]
     assert not again, f"a step with a checkpoint never runs again: {again[:3]}"
@@ -226,7 +246,9 @@ def judge(crew: Crew, missions: int, *, unwritten: int = 0) -> dict[str, object]
     repeated = len(begun) - len(written)
     assert repeated <= in_flight, f"{repeated} bodies repeated, {in_flight} were in flight"
     took = sorted(death.seconds for death in crew.deaths if death.seconds is not None)
-    late = [death for death in crew.deaths if death.seconds is not None and death.seconds > death.within]
+    late = [
+        death for death in crew.deaths if death.seconds is not None and death.seconds > death.within
+    ]
     assert not late or is_crowded(), f"taken over too late: {late}"
     ended = [line.key for line in crew.lines("end")]
     return {

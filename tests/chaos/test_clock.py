@@ -33,7 +33,9 @@ class Clock:
             missing("there is no C compiler for the clock that lies")
         self._lie, library = folder / "lie", folder / "clock.so"
         self.set(0)
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True
+        )
         self.variables = {"LD_PRELOAD": str(library), "LIE": str(self._lie)}
 
     def set(self, seconds: int) -> None:
@@ -50,7 +52,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.new_database()
 
 
-async def test_a_clock_that_jumps_kills_nobody_and_repeats_nothing(url: str, tmp_path: Path) -> None:
+async def test_a_clock_that_jumps_kills_nobody_and_repeats_nothing(
+    url: str, tmp_path: Path
+) -> None:
     clock = Clock(tmp_path)
     alone = url.startswith("sqlite")
     options = ("--workers", "4", "--submit", str(MISSIONS if alone else 0))

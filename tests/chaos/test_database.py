@@ -74,10 +74,16 @@ async def test_an_outage_of_the_database_is_nobody_s_death(tmp_path: Path, mode:
             await web.close()
 
 
-async def test_a_database_that_falls_silent_is_nobody_s_death_either(postgres: Server, tmp_path: Path) -> None:
+async def test_a_database_that_falls_silent_is_nobody_s_death_either(
+    postgres: Server, tmp_path: Path
+) -> None:
     url = postgres.new_database()
     with Wire(urlsplit(url).port or 0) as wire:
-        crew = Crew(url.replace(f":{urlsplit(url).port}/", f":{wire.port}/"), tmp_path, options=("--workers", "3"))
+        crew = Crew(
+            url.replace(f":{urlsplit(url).port}/", f":{wire.port}/"),
+            tmp_path,
+            options=("--workers", "3"),
+        )
         web = crew.web()
         try:
             for _ in range(2):
@@ -95,7 +101,9 @@ async def test_a_database_that_falls_silent_is_nobody_s_death_either(postgres: S
             await asyncio.sleep(AWAY_S - told)
             wire.set("whole")
             back = time.monotonic()
-            await web.submit(a_request(MISSIONS))  # the first time may have been heard, only not answered
+            await web.submit(
+                a_request(MISSIONS)
+            )  # the first time may have been heard, only not answered
             await until(lambda: crew.are_done(MISSIONS + 1), BACK_S, "for all missions")
             took = time.monotonic() - back
             assert crew.are_ready(), "all workers live"
@@ -115,9 +123,14 @@ def a_service(url: str, data: Path) -> Iterator[LocalGitHub]:
     """A web process and a worker on one database, and the GitHub they belong to."""
     more = {"METAAGENT_DATABASE_URL": url, "METAAGENT_SWEEP_S": "5", "METAAGENT_SETTLE_S": "5"}
     more["METAAGENT_WEBHOOK_ANSWER_S"] = str(Settings().webhook_answer_s)
-    with LocalGitHub(Options(data / "github")) as github, BotProcess(github, data / "bot", more, role="web") as web:
+    with (
+        LocalGitHub(Options(data / "github")) as github,
+        BotProcess(github, data / "bot", more, role="web") as web,
+    ):
         with (data / "worker.log").open("ab") as log:
-            worker = subprocess.Popen([sys.executable, "-m", "bot", "worker"], env=web.environment(), stderr=log)
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "bot", "worker"], env=web.environment(), stderr=log
+            )
         try:
             yield github
             assert worker.poll() is None, "the worker lives"
@@ -132,7 +145,9 @@ def told(github: LocalGitHub, sha: str) -> int:
 
 
 @pytest.mark.parametrize("how", ["away", "silent"])
-async def test_what_github_dropped_meanwhile_is_fetched_by_the_sweep(tmp_path: Path, how: str) -> None:
+async def test_what_github_dropped_meanwhile_is_fetched_by_the_sweep(
+    tmp_path: Path, how: str
+) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(a_server())
         url = server.new_database()
@@ -159,7 +174,9 @@ async def test_what_github_dropped_meanwhile_is_fetched_by_the_sweep(tmp_path: P
         await asyncio.sleep(max(0.0, AWAY_S - (time.monotonic() - stopped)))
         server.start() if how == "away" else wire.set("whole")
         back = time.monotonic()
-        await until(lambda: all(told(github, sha) >= 1 for sha in meanwhile), BACK_S, "for what was dropped")
+        await until(
+            lambda: all(told(github, sha) >= 1 for sha in meanwhile), BACK_S, "for what was dropped"
+        )
         took = time.monotonic() - back
         await asyncio.sleep(6)  # one more sweep, which must find nothing new
         assert [told(github, sha) for sha in (before, *meanwhile)] == [1] * 4, "each is told once"

@@ -61,7 +61,9 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 def mounted(path: Path) -> Iterator[None]:
     if os.geteuid() != 0:
         missing("only root mounts a small disk")
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(path)], check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(path)], check=False
+    ).returncode:
         missing("no small disk can be mounted here")
     try:
         yield
@@ -103,11 +105,20 @@ async def test_missions_under_way_outlive_a_full_disk(disk: Disk, tmp_path: Path
     verdicts = disk.check()
     assert goes_on
     assert set(verdicts.values()) == {"ok"}
-    say(f"disk full for {FULL_S:.0f} s, the engine", {**figures, "done after s": round(took, 1), **verdicts})
+    say(
+        f"disk full for {FULL_S:.0f} s, the engine",
+        {**figures, "done after s": round(took, 1), **verdicts},
+    )
 
 
-async def test_what_the_full_disk_kept_out_is_fetched_once_there_is_room(disk: Disk, tmp_path: Path) -> None:
-    more = {"METAAGENT_SWEEP_S": "5", "METAAGENT_SETTLE_S": "5", "METAAGENT_WEBHOOK_ANSWER_S": "0.9"}
+async def test_what_the_full_disk_kept_out_is_fetched_once_there_is_room(
+    disk: Disk, tmp_path: Path
+) -> None:
+    more = {
+        "METAAGENT_SWEEP_S": "5",
+        "METAAGENT_SETTLE_S": "5",
+        "METAAGENT_WEBHOOK_ANSWER_S": "0.9",
+    }
     with LocalGitHub(Options(tmp_path / "github")) as github:
         bot = BotProcess(github, disk.path, more)
         with bot:
@@ -133,7 +144,9 @@ async def test_what_the_full_disk_kept_out_is_fetched_once_there_is_room(disk: D
             await asyncio.sleep(FULL_S)
             disk.make_room()
             back = time.monotonic()
-            await until(lambda: all(told(sha) >= 1 for sha in meanwhile), BACK_S, "for what was kept out")
+            await until(
+                lambda: all(told(sha) >= 1 for sha in meanwhile), BACK_S, "for what was kept out"
+            )
             took = time.monotonic() - back
             await asyncio.sleep(6)
             assert [told(sha) for sha in (before, *meanwhile)] == [1] * 4, "each is told once"

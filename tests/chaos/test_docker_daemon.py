@@ -47,10 +47,19 @@ class Daemon:
     def begin(self) -> None:
         """Start it."""
         names = {"--data-root": "data", "--exec-root": "run", "--pidfile": "pid"}
-        words = [word for option, name in names.items() for word in (option, str(self._folder / name))]
-        apart = [f"--bridge={BRIDGE}", "--iptables=false", "--ip-masq=false", "--cgroup-parent=/metaagent-chaos"]
+        words = [
+            word for option, name in names.items() for word in (option, str(self._folder / name))
+        ]
+        apart = [
+            f"--bridge={BRIDGE}",
+            "--iptables=false",
+            "--ip-masq=false",
+            "--cgroup-parent=/metaagent-chaos",
+        ]
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(["dockerd", "-H", self.url, *words, *apart], stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                ["dockerd", "-H", self.url, *words, *apart], stdout=log, stderr=log
+            )
 
     async def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -65,11 +74,19 @@ class Daemon:
 
     def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Its command line."""
-        return subprocess.run(["docker", "-H", self.url, *words], capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["docker", "-H", self.url, *words], capture_output=True, text=True, check=False
+        )
 
     def take(self, image: str) -> None:
         """An image that the machine's own daemon has, and the one it is made from."""
-        words = ["docker", "inspect", "-f", '{{join .RepoTags " "}}', image.rpartition(":")[2].partition("-")[0]]
+        words = [
+            "docker",
+            "inspect",
+            "-f",
+            '{{join .RepoTags " "}}',
+            image.rpartition(":")[2].partition("-")[0],
+        ]
         below = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
         with subprocess.Popen(["docker", "save", image, *below], stdout=subprocess.PIPE) as saved:
             subprocess.run(["docker", "-H", self.url, "load", "-q"], stdin=saved.stdout, check=True)
@@ -89,7 +106,9 @@ def daemon(docker_ready: None) -> Iterator[Daemon]:
     finally:
         subprocess.run(["ip", "link", "delete", BRIDGE], check=False)
     # Its data are a mount of its own, which one that was killed leaves behind.
-    subprocess.run(["umount", "--lazy", str(folder / "data")], stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(
+        ["umount", "--lazy", str(folder / "data")], stderr=subprocess.DEVNULL, check=False
+    )
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -98,13 +117,20 @@ async def test_a_restart_of_the_daemon_leaves_nothing_stuck(
     daemon: Daemon, tmp_path: Path, number: signal.Signals
 ) -> None:
     made = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-m", "bot", "image"], capture_output=True, text=True, check=True
+        subprocess.run,
+        [sys.executable, "-m", "bot", "image"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     await daemon.start()
     await asyncio.to_thread(daemon.take, made.stdout.split()[0])
     broken = broken_repository("broken_math")
     more = {"DOCKER_HOST": daemon.url, "METAAGENT_SETTLE_S": "5", "METAAGENT_SWEEP_S": "10"}
-    with LocalGitHub(Options(tmp_path / "github")) as github, BotProcess(github, tmp_path / "bot", more) as bot:
+    with (
+        LocalGitHub(Options(tmp_path / "github")) as github,
+        BotProcess(github, tmp_path / "bot", more) as bot,
+    ):
         name = await asyncio.to_thread(push_green, github, broken)
         await asyncio.to_thread(wait_for_ci, github, head(github, name))
         sha = await asyncio.to_thread(push_red, github, broken)

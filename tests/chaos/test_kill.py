@@ -43,7 +43,11 @@ class Bills:
         assert not again, f"paid again although it was written down: {again[:3]}"
         steps = missions * crew.steps
         assert steps <= len(self.asked) <= steps + in_flight
-        return {"calls paid": len(self.asked), "calls needed": steps, "paid again once written": len(again)}
+        return {
+            "calls paid": len(self.asked),
+            "calls needed": steps,
+            "paid again once written": len(again),
+        }
 
 
 @contextmanager
@@ -54,10 +58,14 @@ def a_model() -> Iterator[Bills]:
         yield bills
 
 
-async def test_sixty_missions_of_four_workers_outlive_twelve_kills(postgres: Server, tmp_path: Path) -> None:
+async def test_sixty_missions_of_four_workers_outlive_twelve_kills(
+    postgres: Server, tmp_path: Path
+) -> None:
     chance = random.Random(7)  # noqa: S311 - the same kills every time
     with a_model() as bills:
-        crew = Crew(postgres.new_database(), tmp_path, options=("--workers", "4", "--model", bills.url))
+        crew = Crew(
+            postgres.new_database(), tmp_path, options=("--workers", "4", "--model", bills.url)
+        )
         try:
             for _ in range(CREW):
                 crew.start()
@@ -80,7 +88,16 @@ async def test_the_only_process_on_sqlite_outlives_ten_kills(tmp_path: Path) -> 
     chance = random.Random(8)  # noqa: S311 - the same kills every time
     path = tmp_path / "engine.sqlite"
     with a_model() as bills:
-        options = ("--workers", "4", "--submit", str(ALONE), "--step-s", "0.4", "--model", bills.url)
+        options = (
+            "--workers",
+            "4",
+            "--submit",
+            str(ALONE),
+            "--step-s",
+            "0.4",
+            "--model",
+            bills.url,
+        )
         crew = Crew(f"sqlite:///{path}", tmp_path, options=options)
         try:
             for _ in range(KILLS_ALONE):

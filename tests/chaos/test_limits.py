@@ -35,13 +35,17 @@ async def put_in_line(crew: Crew) -> None:
     web = crew.web()
     await web.launch()
     for number in range(MISSIONS):
-        await web.submit(a_request(number).with_(repository=a_repository(id=number % REPOSITORIES + 1)))
+        await web.submit(
+            a_request(number).with_(repository=a_repository(id=number % REPOSITORIES + 1))
+        )
     await web.close()
 
 
 def peak(crew: Crew, group: Callable[[Line], object]) -> int:
     """The most missions of a group at the same time."""
-    lines = sorted(crew.lines("begin") + crew.lines("end"), key=lambda line: (line.at, line.what == "begin"))
+    lines = sorted(
+        crew.lines("begin") + crew.lines("end"), key=lambda line: (line.at, line.what == "begin")
+    )
     now: Counter[object] = Counter()
     most = 0
     for line in lines:
@@ -66,12 +70,16 @@ async def test_limits_of_missions_at_the_same_time_hold_with_four_processes(crew
     assert peaks["in all"] <= TOTAL
 
 
-async def test_missions_begin_no_faster_than_allowed_and_a_tick_is_one_firing_with_four_processes(crew: Crew) -> None:
+async def test_missions_begin_no_faster_than_allowed_and_a_tick_is_one_firing_with_four_processes(
+    crew: Crew,
+) -> None:
     await a_crew_at_work(crew, "--per-minute", "4", "--tidy-at", "*/2 * * * * *")
     await put_in_line(crew)
     await until(lambda: len(crew.lines()) >= 4, 60, "for the first missions")
     await until(lambda: len(crew.lines("tick")) >= 4, 60, "for ticks")
-    ticks = crew.ask("SELECT count(*) FROM {dbos}workflow_status WHERE name = 'tidy' AND status <> 'ENQUEUED'")
+    ticks = crew.ask(
+        "SELECT count(*) FROM {dbos}workflow_status WHERE name = 'tidy' AND status <> 'ENQUEUED'"
+    )
     fired, begun = len(crew.lines("tick")), crew.lines()
     say("rates", {"begun in the first minute": len(begun), "ticks": ticks[0][0], "firings": fired})
     assert len([line for line in begun if line.at < begun[0].at + 55]) == 4

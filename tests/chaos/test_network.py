@@ -27,15 +27,25 @@ async def test_a_mission_outlives_a_cut_of_the_network(
     tmp_path: Path, docker_ready: None, state: State, moment: str
 ) -> None:
     broken = broken_repository("broken_math")
-    with LocalGitHub(Options(tmp_path / "github")) as github, Wire(urlsplit(github.web_url).port or 0) as wire:
-        more = {"METAAGENT_GITHUB_API_URL": f"http://127.0.0.1:{wire.port}/api/v3/", "METAAGENT_SETTLE_S": "5"}
+    with (
+        LocalGitHub(Options(tmp_path / "github")) as github,
+        Wire(urlsplit(github.web_url).port or 0) as wire,
+    ):
+        more = {
+            "METAAGENT_GITHUB_API_URL": f"http://127.0.0.1:{wire.port}/api/v3/",
+            "METAAGENT_SETTLE_S": "5",
+        }
         with BotProcess(github, tmp_path / "bot", more) as bot:
-            await asyncio.to_thread(lambda: wait_for_ci(github, head(github, push_green(github, broken))))
+            await asyncio.to_thread(
+                lambda: wait_for_ci(github, head(github, push_green(github, broken)))
+            )
             if moment == "at the start":
                 wire.set(state)
             sha = await asyncio.to_thread(push_red, github, broken)
             if moment == "in the middle":
-                await until(lambda: bool(github.own_check_runs(sha)), 60, "for the mission to begin")
+                await until(
+                    lambda: bool(github.own_check_runs(sha)), 60, "for the mission to begin"
+                )
                 await asyncio.sleep(1.0)
                 wire.set(state)
             begun = time.monotonic()
@@ -50,7 +60,10 @@ async def test_a_mission_outlives_a_cut_of_the_network(
             }
             assert bot.process is not None
             assert bot.process.poll() is None, "it lives"
-    say(f"network {state} {moment} for {CUT_S:.0f} s", {"outcome": told.outcome, "told after s": round(took), **counts})
+    say(
+        f"network {state} {moment} for {CUT_S:.0f} s",
+        {"outcome": told.outcome, "told after s": round(took), **counts},
+    )
     assert problems_of(broken, told) == []
     assert set(counts.values()) == {1}
 

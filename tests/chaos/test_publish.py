@@ -3,7 +3,14 @@
 import pytest
 
 from tests.github_server.server import LocalGitHub
-from tests.integration.test_publish_kill import KILLS_EACH, Publisher, app_key, killed_at, publisher, server
+from tests.integration.test_publish_kill import (
+    KILLS_EACH,
+    Publisher,
+    app_key,
+    killed_at,
+    publisher,
+    server,
+)
 
 __all__ = ["app_key", "publisher", "server"]
 

@@ -34,7 +34,9 @@ async def test_who_stood_still_too_long_finds_its_missions_gone_and_works_on_oth
             held = crew.at_work(still, at)
             owned = frozenset(row for row in crew.owned() if row[0] in held)
             crew.deaths.append(Death(at, held, crew.ttl_s + 5, owned))
-            await until(lambda: crew.are_done(MISSIONS), what="for the missions of who stands still")
+            await until(
+                lambda: crew.are_done(MISSIONS), what="for the missions of who stands still"
+            )
         before = crew.checkpoints()
         os.kill(still, signal.SIGCONT)
         await asyncio.sleep(3)
@@ -51,9 +53,14 @@ async def test_who_stood_still_too_long_finds_its_missions_gone_and_works_on_oth
         crew.stop()
 
 
-async def test_who_is_asked_to_go_hands_its_missions_over_at_once(postgres: Server, tmp_path: Path) -> None:
+async def test_who_is_asked_to_go_hands_its_missions_over_at_once(
+    postgres: Server, tmp_path: Path
+) -> None:
     crew = Crew(
-        postgres.new_database(), tmp_path, ttl_s=30, options=("--workers", "20", "--step-s", "2", "--steps", "3")
+        postgres.new_database(),
+        tmp_path,
+        ttl_s=30,
+        options=("--workers", "20", "--step-s", "2", "--steps", "3"),
     )
     crew.steps = 3
     try:
@@ -71,12 +78,25 @@ async def test_who_is_asked_to_go_hands_its_missions_over_at_once(postgres: Serv
             crew.end(signal.SIGTERM, leaving)
             gone = time.monotonic() - begun
         at = crew.deaths[0].at
-        await until(lambda: {line.mission for line in crew.lines() if line.at > at} >= held, HANDED_OVER_S + 10)
-        on = max(min(line.at for line in crew.lines() if line.mission == one and line.at > at) for one in held) - at
+        await until(
+            lambda: {line.mission for line in crew.lines() if line.at > at} >= held,
+            HANDED_OVER_S + 10,
+        )
+        on = (
+            max(
+                min(line.at for line in crew.lines() if line.mission == one and line.at > at)
+                for one in held
+            )
+            - at
+        )
         await until(lambda: crew.are_done(MISSIONS))
         say(
             "SIGTERM",
-            {**judge(crew, MISSIONS), "gone after s": round(gone, 1), "all begun elsewhere after s": round(on, 1)},
+            {
+                **judge(crew, MISSIONS),
+                "gone after s": round(gone, 1),
+                "all begun elsewhere after s": round(on, 1),
+            },
         )
     finally:
         crew.stop()

@@ -20,7 +20,7 @@ from bot.intake.settle import first_request
 from bot.llm.providers.http_chat import Server
 from bot.llm.providers.openai_chat import OpenAIChat
 from bot.ports import Checkpoint
-from bot.queue.engine import HOURLY, DurableEngine, Pace
+from bot.queue.engine import HOURLY, DurableEngine, EngineTiming
 from bot.queue.workflows import Handlers
 from tests.builders import a_repository
 
@@ -35,7 +35,9 @@ def step_names(count: int) -> tuple[str, ...]:
 def a_request(number: int, mission: str | None = None) -> MissionRequest:
     """One mission in a repository of its own."""
     return MissionRequest(
-        mission_id=mission or f"m-{number}", trigger=Trigger.CHECK_RUN, repository=a_repository(id=1_000 + number)
+        mission_id=mission or f"m-{number}",
+        trigger=Trigger.CHECK_RUN,
+        repository=a_repository(id=1_000 + number),
     )
 
 
@@ -59,7 +61,9 @@ class Missions:
         """All steps, then an outcome."""
         for name in self._steps:
             await checkpoint.step(name, Publication, lambda name=name: self._step(name, request))  # type: ignore[misc]
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, "done")
 
     async def settle(self, red: RedHead, checkpoint: Checkpoint) -> MissionRequest:
@@ -89,7 +93,9 @@ class Missions:
         if self._model is not None:
             chat = OpenAIChat(Server(self._model), "paid")
             try:
-                await chat.complete(Prompt(system="-", user=f"{request.mission_id} {name}"), deadline_s=ANSWER_S)
+                await chat.complete(
+                    Prompt(system="-", user=f"{request.mission_id} {name}"), deadline_s=ANSWER_S
+                )
             finally:
                 await chat.close()
         await asyncio.sleep(self._step_s)
@@ -105,7 +111,7 @@ class Missions:
 async def work(arguments: argparse.Namespace) -> None:
     """Until told to stop."""
     missions = Missions(arguments.folder, arguments.steps, arguments.step_s, arguments.model)
-    pace = Pace(
+    pace = EngineTiming(
         poll_s=0.2,
         beat_s=1.0,
         ttl_s=arguments.ttl_s,
@@ -135,12 +141,16 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--step-s", type=float, default=0.5)
-    parser.add_argument("--ttl-s", type=float, default=8.0, help="after so long a silence a worker is dead")
+    parser.add_argument(
+        "--ttl-s", type=float, default=8.0, help="after so long a silence a worker is dead"
+    )
     parser.add_argument("--workers", type=int, default=20)
     parser.add_argument("--workers-total", type=int)
     parser.add_argument("--per-minute", type=int)
     parser.add_argument("--tidy-at", default=HOURLY)
-    parser.add_argument("--submit", type=int, default=0, help="missions put in line here, where nobody else can")
+    parser.add_argument(
+        "--submit", type=int, default=0, help="missions put in line here, where nobody else can"
+    )
     parser.add_argument("--model", help="base URL of a model that every step asks")
     logging.basicConfig(level=logging.WARNING)
     asyncio.run(work(parser.parse_args()))

@@ -18,7 +18,7 @@ from bot.domain.github import (
 )
 from bot.domain.request import RepositoryRef
 from bot.github.gateway import GitHubGateway
-from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
+from bot.ports.github import AppHooks, GitHub
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fake_github_state import FakeComment
 from tests.fakes.fake_github_upkeep import sha_of
@@ -29,7 +29,7 @@ POLICY_PATH = ".github/metaagent.yml"
 NAME, BOT = "octo/calculator", "metaagent[bot]"
 
 
-class WholeGitHub(GitHub, GitHubRuns, GitHubUpkeep, AppHooks, Protocol):
+class WholeGitHub(GitHub, AppHooks, Protocol):
     """Every port of GitHub's."""
 
 
@@ -114,7 +114,9 @@ class FakeStage:
         self.fake.branches = {"main": self.main, "feature/one": self.head}
         self.fake.commits = {
             self.main: CommitState(sha=self.main, message="First commit", author="octo"),
-            self.head: CommitState(sha=self.head, parents=(self.main,), message="Change files", author="octo"),
+            self.head: CommitState(
+                sha=self.head, parents=(self.main,), message="Change files", author="octo"
+            ),
         }
         self.fake.merge_bases = {(self.main, self.head): self.main}
         self.fake.files = {("main", POLICY_PATH): b"draft: true\n"}
@@ -134,7 +136,9 @@ class FakeStage:
         return [(c.author, c.body) for c in self.fake.comments if c.number == number]
 
     def comment_as(self, login: str, body: str) -> int:
-        comment = FakeComment(id=len(self.fake.comments) + 1, number=self.pull, author=login, body=body)
+        comment = FakeComment(
+            id=len(self.fake.comments) + 1, number=self.pull, author=login, body=body
+        )
         self.fake.comments.append(comment)
         return comment.id
 
@@ -143,13 +147,17 @@ class FakeStage:
 
     def foreign_check(self, name: str, conclusion: str) -> None:
         number = len(self.fake.other_checks) + 1
-        run = CheckRunState(id=number, name=name, head_sha=self.head, conclusion=conclusion, app_slug="other-ci")
+        run = CheckRunState(
+            id=number, name=name, head_sha=self.head, conclusion=conclusion, app_slug="other-ci"
+        )
         self.fake.other_checks.append(run)
 
     def push(self, branch: str) -> str:
         sha = sha_of(BranchCommit(branch=branch, parent=self.main, message="Change files"), ())
         self.fake.branches[branch] = sha
-        self.fake.commits[sha] = CommitState(sha=sha, parents=(self.main,), message="Change files", author="octo")
+        self.fake.commits[sha] = CommitState(
+            sha=sha, parents=(self.main,), message="Change files", author="octo"
+        )
         return sha
 
     def file_at(self, commit: str, path: str) -> bytes | None:
@@ -166,35 +174,54 @@ class FakeStage:
 
     def red_run(self) -> tuple[int, str]:
         self.fake.runs[5] = WorkflowRunState(
-            id=5, event="push", head_sha=self.head, head_branch="main", conclusion="failure", actor="octo", name="ci"
+            id=5,
+            event="push",
+            head_sha=self.head,
+            head_branch="main",
+            conclusion="failure",
+            actor="octo",
+            name="ci",
         )
         return 5, self.head
 
     def review_comment_as(self, login: str, body: str, reply_to: int | None = None) -> int:
         number = 900 + len(self.fake.review_comments)
-        self.fake.review_comments.append(FakeComment(number, self.pull, login, body, in_reply_to=reply_to))
+        self.fake.review_comments.append(
+            FakeComment(number, self.pull, login, body, in_reply_to=reply_to)
+        )
         return number
 
     def reviews(self) -> list[tuple[str, int]]:
         return [(review.body, len(review.suggestions)) for review in self.fake.reviews]
 
     def answers(self) -> list[tuple[int | None, str]]:
-        return [(one.in_reply_to, one.body) for one in self.fake.review_comments if one.author == self.fake.bot]
+        return [
+            (one.in_reply_to, one.body)
+            for one in self.fake.review_comments
+            if one.author == self.fake.bot
+        ]
 
     def asked(self) -> list[str]:
         return self.fake.reviewers.get(self.pull, [])
 
     def demand(self, branch: str, rule: str) -> None:
         needs, signed = rule == "pull_request", rule == "required_signatures"
-        self.fake.rules[branch] = BranchRules(needs_pull_request=needs, needs_signature=signed, names=(rule,))
+        self.fake.rules[branch] = BranchRules(
+            needs_pull_request=needs, needs_signature=signed, names=(rule,)
+        )
 
     def event(self) -> None:
         now = datetime.now(UTC).isoformat()
         self.fake.hook_log.insert(
-            0, HookDelivery(id=77, guid="a-guid", event="issue_comment", action="created", delivered_at=now)
+            0,
+            HookDelivery(
+                id=77, guid="a-guid", event="issue_comment", action="created", delivered_at=now
+            ),
         )
         self.fake.payloads[77] = ("issue_comment", b'{"action": "created"}')
-        self.fake.installed = [InstallationRef(id=7, account="octo", permissions={"contents": "write"})]
+        self.fake.installed = [
+            InstallationRef(id=7, account="octo", permissions={"contents": "write"})
+        ]
         self.fake.installed_on[7] = (self.repository,)
 
 
@@ -207,10 +234,14 @@ class ServerStage:
             str(server.app_id), SecretStr(server.private_key_pem), server.api_url, write_pause_s=0
         )
         self.github: WholeGitHub = self.gateway
-        made = server.create_repository("octo", "calculator", {**FILES, POLICY_PATH: "draft: true\n"})
+        made = server.create_repository(
+            "octo", "calculator", {**FILES, POLICY_PATH: "draft: true\n"}
+        )
         self.main = server.store("octo/calculator").ref("refs/heads/main") or ""
         self.head = server.push(
-            "octo/calculator", "feature/one", {"calculator.py": "def add(a, b):\n    return b - a\n"}
+            "octo/calculator",
+            "feature/one",
+            {"calculator.py": "def add(a, b):\n    return b - a\n"},
         )
         self.pull = server.open_pull_request("octo/calculator", "feature/one").number
         self.repository = RepositoryRef(id=made.id, owner="octo", name="calculator")
@@ -251,7 +282,9 @@ class ServerStage:
         return run.id, sha
 
     def review_comment_as(self, login: str, body: str, reply_to: int | None = None) -> int:
-        made = self.server.review_comment(NAME, self.pull, login, body, path="calculator.py", line=2, reply_to=reply_to)
+        made = self.server.review_comment(
+            NAME, self.pull, login, body, path="calculator.py", line=2, reply_to=reply_to
+        )
         return made.id
 
     def reviews(self) -> list[tuple[str, int]]:
@@ -264,7 +297,11 @@ class ServerStage:
 
     def answers(self) -> list[tuple[int | None, str]]:
         there = self.server.review_comments(NAME, self.pull)
-        return [(one.reply_to, one.body) for one in there if one.user == BOT and one.reply_to is not None]
+        return [
+            (one.reply_to, one.body)
+            for one in there
+            if one.user == BOT and one.reply_to is not None
+        ]
 
     def asked(self) -> list[str]:
         pull = self.server.repository(NAME).issues[self.pull].pull

@@ -42,7 +42,9 @@ def make(kind: str, request: pytest.FixtureRequest, cache: Path) -> Backend:
 
 
 @asynccontextmanager
-async def opening(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+async def opening(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Opened]:
     cache = tmp_path_factory.mktemp("cache")
     for folder in (cache, *cache.parents[:2]):
         folder.chmod(0o755)
@@ -53,14 +55,18 @@ async def opening(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="module", params=["fake", *REAL])
-async def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+async def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Opened]:
     """One sandbox of every kind."""
     async with opening(request, tmp_path_factory) as found:
         yield found
 
 
 @pytest.fixture(scope="module", params=REAL)
-async def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+async def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Opened]:
     """One sandbox of every kind that really runs commands."""
     async with opening(request, tmp_path_factory) as found:
         yield found
@@ -70,7 +76,10 @@ async def emptied(guest: Guest) -> Guest:
     if isinstance(guest, FakeGuest):
         guest.files.clear()
     else:
-        await sh(guest, "chmod -R u+rwx . ; find . -mindepth 1 -delete; rm -rf /tmp/contract; mkdir /tmp/contract")
+        await sh(
+            guest,
+            "chmod -R u+rwx . ; find . -mindepth 1 -delete; rm -rf /tmp/contract; mkdir /tmp/contract",
+        )
     return guest
 
 
@@ -91,7 +100,9 @@ async def sh(guest: Guest, script: str, **more: Any) -> CommandResult:
 
 
 async def py(guest: Guest, script: str, **more: Any) -> CommandResult:
-    return await guest.run(("/usr/bin/python3", "-I", "-S", "-c", script), **{"limits": QUICK, **more})
+    return await guest.run(
+        ("/usr/bin/python3", "-I", "-S", "-c", script), **{"limits": QUICK, **more}
+    )
 
 
 def edit(path: str, content: bytes = b"x\n", mode: Any = "100644") -> FileEdit:
@@ -111,7 +122,9 @@ def archive(**files: bytes) -> bytes:
 # --- the set-up's way out: every implementation ---------------------------------------------------
 
 
-async def test_egress_ends_once_and_for_all_and_only_for_a_set_up_that_is_open(opened: Opened) -> None:
+async def test_egress_ends_once_and_for_all_and_only_for_a_set_up_that_is_open(
+    opened: Opened,
+) -> None:
     backend, image, mission = opened
     async with backend.open_setup(image) as setup:
         await backend.allow_hosts(setup, ("files.invalid:443",))
@@ -165,7 +178,9 @@ async def test_a_missing_file_reads_as_none(guest: Guest) -> None:
     assert await guest.read("no/such/folder.py") is None
 
 
-@pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/passwd", "", "a//b", ".", "./a", "a\0b"])
+@pytest.mark.parametrize(
+    "path", ["../x", "a/../../x", "/etc/passwd", "", "a//b", ".", "./a", "a\0b"]
+)
 async def test_a_path_that_leaves_the_work_tree_is_refused(guest: Guest, path: str) -> None:
     with pytest.raises(ChangeRejected):
         await guest.read(path)
@@ -214,7 +229,13 @@ async def test_an_export_without_changes_is_empty(guest: Guest) -> None:
 async def test_created_modified_and_deleted_files_are_exported(guest: Guest) -> None:
     await guest.write([edit("keep.py"), edit("change.py"), edit("gone/gone.py")])
     await guest.snap()
-    await guest.write([edit("change.py", b"y\n"), edit("gone/gone.py", mode="deleted"), edit("new/new.py", b"n\n")])
+    await guest.write(
+        [
+            edit("change.py", b"y\n"),
+            edit("gone/gone.py", mode="deleted"),
+            edit("new/new.py", b"n\n"),
+        ]
+    )
     assert await guest.export() == (
         edit("change.py", b"y\n"),
         edit("gone/gone.py", b"", "deleted"),
@@ -280,6 +301,14 @@ async def test_a_command_that_does_not_exist_gives_127(guest: Guest) -> None:
     assert result.exit_code == 127
     assert "no-such-program" in result.stderr
     assert not result.ok
+
+
+async def test_a_closed_folder_in_path_hides_no_missing_program(guest: Guest) -> None:
+    path = {"PATH": "/root:/usr/bin:/bin"}
+    result = await guest.run(("no-such-program",), limits=QUICK, env=path)
+    assert result.exit_code == 127
+    assert "no-such-program" in result.stderr
+    assert "denied" not in result.stderr
 
 
 async def test_an_environment_is_found_by_its_key_only(opened: Opened) -> None:
@@ -353,7 +382,9 @@ async def test_the_wall_limit_ends_a_command(machine: Guest) -> None:
 
 
 async def test_what_ignores_polite_signals_is_ended_too(machine: Guest) -> None:
-    result = await sh(machine, "trap '' TERM INT HUP; while :; do sleep 0.1; done", limits=RunLimits(wall_s=0.5))
+    result = await sh(
+        machine, "trap '' TERM INT HUP; while :; do sleep 0.1; done", limits=RunLimits(wall_s=0.5)
+    )
     assert result.timed_out
 
 
@@ -367,7 +398,9 @@ async def test_children_and_grandchildren_end_with_the_limit(machine: Guest) -> 
 
 async def assert_still(machine: Guest) -> None:
     """Nothing writes the heartbeat any more."""
-    result = await sh(machine, "stat -c %y /tmp/contract/beat; sleep 0.3; stat -c %y /tmp/contract/beat")
+    result = await sh(
+        machine, "stat -c %y /tmp/contract/beat; sleep 0.3; stat -c %y /tmp/contract/beat"
+    )
     first, second = result.stdout.splitlines()
     assert first == second
 
@@ -409,14 +442,18 @@ async def test_standard_input_arrives(machine: Guest) -> None:
 async def test_megabytes_of_standard_input_arrive(machine: Guest) -> None:
     data = os.urandom(3 * MIB)
     result = await py(
-        machine, "import sys, hashlib; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())", stdin=data
+        machine,
+        "import sys, hashlib; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())",
+        stdin=data,
     )
     assert result.stdout.strip() == hashlib.sha256(data).hexdigest()
 
 
 async def test_standard_input_nobody_reads_does_no_harm(machine: Guest) -> None:
     assert (await sh(machine, "exit 3", stdin=b"x" * (3 * MIB))).exit_code == 3
-    assert (await sh(machine, "sleep 9", stdin=b"x" * (3 * MIB), limits=RunLimits(wall_s=0.3))).timed_out
+    assert (
+        await sh(machine, "sleep 9", stdin=b"x" * (3 * MIB), limits=RunLimits(wall_s=0.3))
+    ).timed_out
     assert (await sh(machine, "echo in step")).stdout == "in step\n"
 
 
@@ -464,7 +501,11 @@ async def test_the_results_channel_is_separate_from_output(machine: Guest) -> No
 
 
 async def test_results_are_cut_at_their_limit(machine: Guest) -> None:
-    result = await py(machine, "import os; os.write(3, b'x' * 5000)", limits=RunLimits(wall_s=9, results_bytes=1000))
+    result = await py(
+        machine,
+        "import os; os.write(3, b'x' * 5000)",
+        limits=RunLimits(wall_s=9, results_bytes=1000),
+    )
     assert result.results == b"x" * 1000
 
 
@@ -490,7 +531,9 @@ async def test_closing_a_stream_early_kills_the_command(machine: Guest) -> None:
 
 
 async def test_a_slow_reader_does_not_stretch_the_wall_limit(machine: Guest) -> None:
-    stream = machine.stream(("/bin/sh", "-c", "while :; do echo line >&3; done"), limits=RunLimits(wall_s=0.5))
+    stream = machine.stream(
+        ("/bin/sh", "-c", "while :; do echo line >&3; done"), limits=RunLimits(wall_s=0.5)
+    )
     last = None
     async for item in stream:
         if last is None:
@@ -514,7 +557,9 @@ async def test_two_commands_at_once_wait_for_each_other(machine: Guest) -> None:
     assert (first.stdout, second.stdout) == ("1\n", "2\n")
 
 
-async def test_two_sandboxes_work_at_once_and_see_nothing_of_each_other(running: Opened, machine: Guest) -> None:
+async def test_two_sandboxes_work_at_once_and_see_nothing_of_each_other(
+    running: Opened, machine: Guest
+) -> None:
     backend, image, _ = running
     async with backend.open(image) as other:
         await machine.write([edit("mine.py")])
@@ -522,7 +567,9 @@ async def test_two_sandboxes_work_at_once_and_see_nothing_of_each_other(running:
     assert [result.stdout for result in pair] == ["mine.py\n", ""]
 
 
-async def test_the_end_of_one_sandbox_leaves_the_other_alone(running: Opened, machine: Guest) -> None:
+async def test_the_end_of_one_sandbox_leaves_the_other_alone(
+    running: Opened, machine: Guest
+) -> None:
     backend, image, _ = running
     going = asyncio.ensure_future(sh(machine, "sleep 1; echo survived"))
     async with backend.open(image) as other:
@@ -542,7 +589,9 @@ async def test_a_link_is_neither_read_nor_written_through(machine: Guest) -> Non
 
 async def test_links_special_files_and_hard_links_are_not_exported(machine: Guest) -> None:
     await machine.snap()
-    await sh(machine, "ln -s /etc/passwd link; mkfifo fifo; echo a > a; ln a b; echo plain > plain.py")
+    await sh(
+        machine, "ln -s /etc/passwd link; mkfifo fifo; echo a > a; ln a b; echo plain > plain.py"
+    )
     assert await machine.export() == (edit("plain.py", b"plain\n"),)
 
 
@@ -566,7 +615,10 @@ async def test_a_work_tree_that_was_closed_is_entered_again(machine: Guest) -> N
 
 
 async def test_writing_a_file_leaves_hard_links_to_it_alone(machine: Guest) -> None:
-    await sh(machine, "echo old > /tmp/contract/other; ln /tmp/contract/other a.py || cp /tmp/contract/other a.py")
+    await sh(
+        machine,
+        "echo old > /tmp/contract/other; ln /tmp/contract/other a.py || cp /tmp/contract/other a.py",
+    )
     await machine.write([edit("a.py", b"new\n")])
     assert (await sh(machine, "cat /tmp/contract/other a.py")).stdout == "old\nnew\n"
 
@@ -574,7 +626,9 @@ async def test_writing_a_file_leaves_hard_links_to_it_alone(machine: Guest) -> N
 async def test_changes_made_by_commands_are_exported(machine: Guest) -> None:
     await machine.write([edit("a.py", b"one\n"), edit("b.py", b"two\n")])
     await machine.snap()
-    await sh(machine, "sed -i s/one/ONE/ a.py; chmod +x b.py; mkdir sub; printf '\\000\\377' > sub/c.bin")
+    await sh(
+        machine, "sed -i s/one/ONE/ a.py; chmod +x b.py; mkdir sub; printf '\\000\\377' > sub/c.bin"
+    )
     assert await machine.export() == (
         edit("a.py", b"ONE\n"),
         edit("b.py", b"two\n", "100755"),
@@ -587,9 +641,13 @@ async def test_commands_run_as_nobody_in_particular(machine: Guest) -> None:
 
 
 async def test_guest_programs_can_be_run_and_not_changed(machine: Guest) -> None:
-    result = await sh(machine, f"test -r {machine.guest_dir}/wire.py && echo x >> {machine.guest_dir}/wire.py")
+    result = await sh(
+        machine, f"test -r {machine.guest_dir}/wire.py && echo x >> {machine.guest_dir}/wire.py"
+    )
     assert result.exit_code not in {0, None}
-    assert (await machine.run((machine.python, "-c", "print(6 * 7)"), limits=QUICK)).stdout == "42\n"
+    assert (
+        await machine.run((machine.python, "-c", "print(6 * 7)"), limits=QUICK)
+    ).stdout == "42\n"
 
 
 async def test_a_folder_for_work_without_links_is_not_left_behind_by_chmod(machine: Guest) -> None:
@@ -619,12 +677,16 @@ async def asked(backend: Backend, image: str, surroundings: Surroundings) -> dic
     async with backend.open(image, surroundings=surroundings) as guest:
         done = await guest.run(("/usr/bin/python3", "-c", _ASK), limits=QUICK)
         assert done.ok, done.stderr
-        assert (await py(guest, "print('é', open(0).read())", stdin="ü".encode())).stdout.split() == ["é", "ü"]
+        assert (
+            await py(guest, "print('é', open(0).read())", stdin="ü".encode())
+        ).stdout.split() == ["é", "ü"]
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
 
-async def test_nothing_a_command_can_ask_is_the_same_in_changed_surroundings(running: Opened) -> None:
+async def test_nothing_a_command_can_ask_is_the_same_in_changed_surroundings(
+    running: Opened,
+) -> None:
     backend, image, _ = running
     usual, changed = await asked(backend, image, USUAL), await asked(backend, image, CHANGED)
     same = {name for name in usual if usual[name] == changed[name]}
@@ -638,5 +700,7 @@ async def test_what_names_the_usual_folder_means_the_one_that_is_there(running: 
     if backend.name != "docker":
         pytest.skip("here the checkout never has its usual path")
     async with backend.open(image, surroundings=CHANGED) as guest:
-        done = await sh(guest, f"cd {USUAL.workdir}/ && pwd && echo $WHERE", env={"WHERE": f"{USUAL.workdir}/a"})
+        done = await sh(
+            guest, f"cd {USUAL.workdir}/ && pwd && echo $WHERE", env={"WHERE": f"{USUAL.workdir}/a"}
+        )
     assert done.stdout.split() == [CHANGED.workdir, f"{CHANGED.workdir}/a"]

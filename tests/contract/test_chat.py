@@ -14,9 +14,9 @@ from bot.domain.model import ANY_HOST, Completion, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
-from bot.llm.providers.replay import Cassette, Recorded, key_of
+from bot.llm.providers.replay import Cassette, Recorded, hash_prompt
 from bot.ports.models import Chat
-from tests.fakes.cli_agents import FakeAgents, claude_says, codex_says, gemini_says
+from tests.fakes.cli_agents import FakeAgents, claude_says, codex_says
 from tests.fakes.model_server import FOREVER_S, says, serving
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,9 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-key-of-nobody-0123456789"
 ANSWER = '{"word": "caf\u00e9 \U0001f40d"}'
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}}
-PROMPT = Prompt(system="You repair.", user="Fix the function that adds.", name="fix@1", temperature=0.0)
+PROMPT = Prompt(
+    system="You repair.", user="Fix the function that adds.", name="fix@1", temperature=0.0
+)
 PROMPTS = (
     PROMPT,
     PROMPT.with_(json_schema=SCHEMA),
@@ -41,7 +43,9 @@ def over_http(text: str) -> Making:
     @asynccontextmanager
     async def making(_: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: FBT001
         async with serving(says(ANSWER, after_s=FOREVER_S if silent else 0.0), key=KEY) as server:
-            yield build(text.replace("URL", server.base_url), ChatOptions(keys={ANY_HOST: SecretStr(KEY)}))
+            yield build(
+                text.replace("URL", server.base_url), ChatOptions(keys={ANY_HOST: SecretStr(KEY)})
+            )
 
     return making
 
@@ -53,7 +57,9 @@ def by_agent(kind: str, program: str, said: str) -> Making:
         agents.install(program, {"hang": 60} if silent else {"stdout": said, "last": ANSWER})
         yield build(
             f"{kind}:big",
-            ChatOptions(agent_reads_host=True, keys={kind: SecretStr(KEY)}, environment=agents.environment),
+            ChatOptions(
+                agent_reads_host=True, keys={kind: SecretStr(KEY)}, environment=agents.environment
+            ),
         )
 
     return making
@@ -62,7 +68,9 @@ def by_agent(kind: str, program: str, said: str) -> Making:
 @asynccontextmanager
 async def scripted(folder: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: FBT001
     file = folder / "answers.json"
-    file.write_text(json.dumps({"*": {"text": ANSWER, "after_s": 60 if silent else 0}}, ensure_ascii=False))
+    file.write_text(
+        json.dumps({"*": {"text": ANSWER, "after_s": 60 if silent else 0}}, ensure_ascii=False)
+    )
     yield build(f"scripted:{file}", ChatOptions())
 
 
@@ -71,7 +79,9 @@ async def replayed(folder: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: 
     assert not silent
     file = folder / "cassette.json"
     recorded = Recorded(prompt="fix@1", answer=Completion(text=ANSWER))
-    file.write_text(Cassette(answers={key_of(prompt): recorded for prompt in PROMPTS}).model_dump_json())
+    file.write_text(
+        Cassette(answers={hash_prompt(prompt): recorded for prompt in PROMPTS}).model_dump_json()
+    )
     yield build(f"replay:{file}", ChatOptions())
 
 
@@ -81,7 +91,6 @@ MAKINGS: dict[str, Making] = {
     "several": over_http("openai-chat:big@URL/nowhere,anthropic:big@URL"),
     "codex-cli": by_agent("codex-cli", "codex", codex_says(ANSWER)),
     "claude-cli": by_agent("claude-cli", "claude", claude_says(ANSWER)),
-    "gemini-cli": by_agent("gemini-cli", "gemini", gemini_says(ANSWER)),
     "scripted": scripted,
     "replay": replayed,
 }
@@ -121,7 +130,11 @@ async def test_a_deadline_is_kept(kind: str, tmp_path: Path) -> None:
         with pytest.raises(ModelError) as raised:
             await chat.complete(PROMPT, deadline_s=0.6)
         assert time.monotonic() - began < 20
-    assert raised.value.trouble in {ModelTrouble.DEADLINE, ModelTrouble.TIMEOUT, ModelTrouble.BAD_REQUEST}
+    assert raised.value.trouble in {
+        ModelTrouble.DEADLINE,
+        ModelTrouble.TIMEOUT,
+        ModelTrouble.BAD_REQUEST,
+    }
     assert raised.value.message
     assert KEY not in raised.value.message + raised.value.advice
     assert PROMPT.user not in raised.value.message + raised.value.advice

@@ -10,8 +10,8 @@ from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung0_tools import tool_fixers
-from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ports import Fixer
 from sandbox.types import RunVerdict, TestReport
@@ -50,30 +50,45 @@ class Case:
 
 def scripted() -> Fixer:
     return ScriptedFixer(
-        lambda files, _: [a_candidate()] if "calculator.py" in files else [RungNote(reason="no calculator")]
+        lambda files, _: (
+            [a_candidate()] if "calculator.py" in files else [RungNote(reason="no calculator")]
+        )
     )
 
 
 SLIP = "if a == None:\n    b()\n"
-SLIPPED = a_lint_report(a_lint_failure(rule="E711", error_message="Comparison to `None`"), verdict=RunVerdict.FAIL)
+SLIPPED = a_lint_report(
+    a_lint_failure(rule="E711", error_message="Comparison to `None`"), verdict=RunVerdict.FAIL
+)
 
 
 def linted(files: Mapping[str, str], command: str) -> TestReport:
     """What a linter says that looks for one thing."""
-    return SLIPPED if "== None" in files.get("calculator.py", "") else green(files, command).with_(runner="diagnostics")
+    return (
+        SLIPPED
+        if "== None" in files.get("calculator.py", "")
+        else green(files, command).with_(runner="diagnostics")
+    )
 
 
 EDIT = "calculator.py\n<<<<<<< SEARCH\n    return {}\n=======\n    return {}\n>>>>>>> REPLACE\n"
-ANSWERS = [EDIT.format("a * b", "a + b"), *(EDIT.format("a - b", new) for new in ("b - a", "a + b"))]
+ANSWERS = [
+    EDIT.format("a * b", "a + b"),
+    *(EDIT.format("a - b", new) for new in ("b - a", "a + b")),
+]
 
 
 def model() -> Fixer:
-    return ModelFixer(ScriptedMind({"fix": ANSWERS}), SearchTrials(MemoryLessons()), ModelLimits(rounds=1))
+    return ModelFixer(
+        ScriptedMind({"fix": ANSWERS}), SearchTrials(MemoryLessons()), ModelLimits(rounds=1)
+    )
 
 
 def checked(files: Mapping[str, str]) -> FakeWorkspace:
     """A checkout whose tests look for a sum."""
-    return SearchingWorkspace(files, {TEST: ("calculator.py", "a + b"), OTHER_TEST: ("calculator.py", "def add")})
+    return SearchingWorkspace(
+        files, {TEST: ("calculator.py", "a + b"), OTHER_TEST: ("calculator.py", "def add")}
+    )
 
 
 CASES: dict[str, Case] = {
@@ -126,7 +141,9 @@ async def test_it_applies_to_the_red_run_it_repairs_and_to_no_green_one(case: Ca
     fixer, red = case.fixer(), case.context.test_results
     assert red is not None
     assert fixer.applies(red)
-    assert not fixer.applies(red.with_(success=True, failed=False, verdict=RunVerdict.PASS, outcomes={}, failures=()))
+    assert not fixer.applies(
+        red.with_(success=True, failed=False, verdict=RunVerdict.PASS, outcomes={}, failures=())
+    )
 
 
 async def test_a_candidate_says_where_it_comes_from_and_what_it_changes(case: Case) -> None:
@@ -152,7 +169,9 @@ async def test_what_was_proposed_can_be_applied(case: Case) -> None:
     workspace = case.repairable()
     found = [one for one in await proposals(case, workspace) if isinstance(one, Candidate)]
     await workspace.apply_changes(found[0].changes)
-    assert {edit.path for edit in await workspace.changes()} == {change.path for change in found[0].changes}
+    assert {edit.path for edit in await workspace.changes()} == {
+        change.path for change in found[0].changes
+    }
 
 
 async def test_whoever_has_nothing_to_propose_says_why(case: Case) -> None:
@@ -170,4 +189,6 @@ async def test_running_it_again_proposes_the_same(case: Case) -> None:
     def essence(found: list[Candidate | RungNote]) -> list[object]:
         return [one.changes if isinstance(one, Candidate) else one.reason for one in found]
 
-    assert essence(await proposals(case, case.repairable())) == essence(await proposals(case, case.repairable()))
+    assert essence(await proposals(case, case.repairable())) == essence(
+        await proposals(case, case.repairable())
+    )

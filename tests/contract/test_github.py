@@ -33,7 +33,9 @@ async def stage(request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
 
 
 def a_commit(stage: Stage) -> BranchCommit:
-    return BranchCommit(branch=BRANCH, parent=stage.head, message="calculator: add adds\n\nMetaAgent-Mission: m-1")
+    return BranchCommit(
+        branch=BRANCH, parent=stage.head, message="calculator: add adds\n\nMetaAgent-Mission: m-1"
+    )
 
 
 async def test_permissions_are_told_by_name(stage: Stage) -> None:
@@ -69,8 +71,12 @@ async def test_pull_requests_are_found_by_number_branch_and_commit(stage: Stage)
     assert pull is not None
     assert (pull.head_sha, pull.head_ref, pull.base_ref) == (stage.head, "feature/one", "main")
     assert (pull.from_fork, pull.head_repository_id) == (False, stage.repository.id)
-    assert [p.number for p in await stage.github.pull_requests_from(stage.repository, "feature/one")] == [stage.pull]
-    assert [p.number for p in await stage.github.pull_requests_at(stage.repository, stage.head)] == [stage.pull]
+    assert [
+        p.number for p in await stage.github.pull_requests_from(stage.repository, "feature/one")
+    ] == [stage.pull]
+    assert [
+        p.number for p in await stage.github.pull_requests_at(stage.repository, stage.head)
+    ] == [stage.pull]
     assert await stage.github.pull_requests_from(stage.repository, "absent") == ()
     assert await stage.github.pull_request(stage.repository, 4711) is None
 
@@ -98,7 +104,9 @@ async def test_one_commit_holds_every_edit(stage: Stage) -> None:
 
 async def test_the_same_commit_again_is_the_same_commit(stage: Stage) -> None:
     first = await stage.github.commit_on_new_branch(stage.repository, a_commit(stage), EDITS)
-    assert await stage.github.commit_on_new_branch(stage.repository, a_commit(stage), EDITS) == first
+    assert (
+        await stage.github.commit_on_new_branch(stage.repository, a_commit(stage), EDITS) == first
+    )
 
 
 async def test_a_branch_that_holds_something_else_is_a_conflict(stage: Stage) -> None:
@@ -109,20 +117,31 @@ async def test_a_branch_that_holds_something_else_is_a_conflict(stage: Stage) ->
 
 async def test_a_pull_request_is_opened_once(stage: Stage) -> None:
     await stage.github.commit_on_new_branch(stage.repository, a_commit(stage), EDITS)
-    words = {"head": BRANCH, "base": "feature/one", "title": "Fix add", "body": f"{MARKER}\nbecause"}
+    words = {
+        "head": BRANCH,
+        "base": "feature/one",
+        "title": "Fix add",
+        "body": f"{MARKER}\nbecause",
+    }
     pull = await stage.github.open_pull_request(stage.repository, **words, draft=False)
     assert (pull.state, pull.base_ref, pull.head_ref) == ("open", "feature/one", BRANCH)
     with pytest.raises(Conflict):
         await stage.github.open_pull_request(stage.repository, **words, draft=False)
-    await stage.github.update_pull_request(stage.repository, pull.number, title="Fix add again", body="new words")
+    await stage.github.update_pull_request(
+        stage.repository, pull.number, title="Fix add again", body="new words"
+    )
     changed = await stage.github.pull_request(stage.repository, pull.number)
     assert changed is not None
     assert changed.body == "new words"
 
 
 async def test_a_comment_is_made_once_and_then_updated(stage: Stage) -> None:
-    first = await stage.github.comment(stage.repository, stage.pull, f"looking\n{MARKER}", marker=MARKER)
-    second = await stage.github.comment(stage.repository, stage.pull, f"done\n{MARKER}", marker=MARKER)
+    first = await stage.github.comment(
+        stage.repository, stage.pull, f"looking\n{MARKER}", marker=MARKER
+    )
+    second = await stage.github.comment(
+        stage.repository, stage.pull, f"done\n{MARKER}", marker=MARKER
+    )
     assert first == second
     assert stage.comments(stage.pull) == [("metaagent[bot]", f"done\n{MARKER}")]
 
@@ -130,7 +149,10 @@ async def test_a_comment_is_made_once_and_then_updated(stage: Stage) -> None:
 async def test_somebody_elses_comment_with_our_marker_is_left_alone(stage: Stage) -> None:
     stage.comment_as("joker", f"mine {MARKER}")
     await stage.github.comment(stage.repository, stage.pull, f"ours {MARKER}", marker=MARKER)
-    assert stage.comments(stage.pull) == [("joker", f"mine {MARKER}"), ("metaagent[bot]", f"ours {MARKER}")]
+    assert stage.comments(stage.pull) == [
+        ("joker", f"mine {MARKER}"),
+        ("metaagent[bot]", f"ours {MARKER}"),
+    ]
 
 
 async def test_a_reaction_twice_is_no_error(stage: Stage) -> None:
@@ -143,23 +165,31 @@ async def test_our_check_run_is_one_per_mission_and_never_more_than_neutral(stag
     update = CheckUpdate(status="in_progress", title="looking", summary="…", external_id="m-1")
     first = await stage.github.publish_check(stage.repository, stage.head, update)
     note = CheckAnnotation(path="calculator.py", line=2, message="the cause")
-    done = CheckUpdate(status="completed", title="fixed", summary="done", annotations=(note,), external_id="m-1")
+    done = CheckUpdate(
+        status="completed", title="fixed", summary="done", annotations=(note,), external_id="m-1"
+    )
     assert await stage.github.publish_check(stage.repository, stage.head, done) == first
     (run,) = await stage.github.check_runs(stage.repository, stage.head)
     assert (run.id, run.status, run.conclusion) == (first, "completed", "neutral")
-    other = await stage.github.publish_check(stage.repository, stage.head, update.with_(external_id="m-2"))
+    other = await stage.github.publish_check(
+        stage.repository, stage.head, update.with_(external_id="m-2")
+    )
     assert other != first
     assert await stage.github.publish_check(stage.repository, stage.head, done) == first
 
 
 async def test_a_finished_check_run_shows_its_buttons(stage: Stage) -> None:
     buttons = (CheckAction(label="Fix", description="Try a repair", identifier="fix"),)
-    update = CheckUpdate(status="completed", title="t", summary="s", actions=buttons, external_id="m-1")
+    update = CheckUpdate(
+        status="completed", title="t", summary="s", actions=buttons, external_id="m-1"
+    )
     check = await stage.github.publish_check(stage.repository, stage.head, update)
     assert stage.buttons(check) == ["fix"]
 
 
-async def test_the_right_to_fetch_comes_without_user_information_in_the_address(stage: Stage) -> None:
+async def test_the_right_to_fetch_comes_without_user_information_in_the_address(
+    stage: Stage,
+) -> None:
     source = await stage.github.clone_source(stage.repository)
     assert source.url.endswith("octo/calculator.git")
     assert "@" not in source.url

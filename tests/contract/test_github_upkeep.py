@@ -38,7 +38,12 @@ async def test_a_run_tells_who_set_it_off_and_runs_again(stage: Stage) -> None:
     run, sha = stage.red_run()
     (found,) = await stage.github.runs_at(stage.repository, sha)
     assert found == await stage.github.workflow_run(stage.repository, run)
-    assert (found.conclusion, found.event, found.actor, found.run_attempt) == ("failure", "push", "octo", 1)
+    assert (found.conclusion, found.event, found.actor, found.run_attempt) == (
+        "failure",
+        "push",
+        "octo",
+        1,
+    )
     assert not found.from_fork
     await stage.github.rerun_failed_jobs(stage.repository, run)
     again = await stage.github.workflow_run(stage.repository, run)
@@ -50,7 +55,12 @@ async def test_a_run_tells_who_set_it_off_and_runs_again(stage: Stage) -> None:
 
 async def test_a_commit_has_the_newest_status_of_each_context(stage: Stage) -> None:
     assert await stage.github.commit_statuses(stage.repository, stage.head) == ()
-    for context, state in (("ci/old", "failure"), ("ci/broken", "error"), ("ci/fine", "success"), ("ci/on", "pending")):
+    for context, state in (
+        ("ci/old", "failure"),
+        ("ci/broken", "error"),
+        ("ci/fine", "success"),
+        ("ci/on", "pending"),
+    ):
         stage.status(context, state)
     found = await stage.github.commit_statuses(stage.repository, stage.head)
     assert {one.context for one in found if one.is_red} == {"ci/old", "ci/broken"}
@@ -62,7 +72,9 @@ async def test_a_commit_has_the_newest_status_of_each_context(stage: Stage) -> N
 
 
 async def test_an_open_pull_request_is_listed_until_it_is_closed(stage: Stage) -> None:
-    assert [pull.number for pull in await stage.github.open_pull_requests(stage.repository)] == [stage.pull]
+    assert [pull.number for pull in await stage.github.open_pull_requests(stage.repository)] == [
+        stage.pull
+    ]
     for _ in range(2):
         await stage.github.close_pull_request(stage.repository, stage.pull)
     assert await stage.github.open_pull_requests(stage.repository) == ()
@@ -75,7 +87,9 @@ async def test_an_open_pull_request_is_listed_until_it_is_closed(stage: Stage) -
 
 async def test_a_branch_is_deleted_only_where_we_left_it(stage: Stage) -> None:
     sha = stage.push("metaagent/x")
-    assert not await stage.github.delete_branch(stage.repository, "metaagent/x", expected=stage.main)
+    assert not await stage.github.delete_branch(
+        stage.repository, "metaagent/x", expected=stage.main
+    )
     assert await stage.github.branch_head(stage.repository, "metaagent/x") == sha
     for _ in range(2):
         assert await stage.github.delete_branch(stage.repository, "metaagent/x", expected=sha)
@@ -83,8 +97,12 @@ async def test_a_branch_is_deleted_only_where_we_left_it(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("edits", [(EDIT,), (EDIT, SCRIPT)], ids=["by mutation", "with a mode"])
-async def test_a_commit_on_a_branch_is_made_once_and_never_forced(stage: Stage, edits: tuple[FileEdit, ...]) -> None:
-    commit = BranchCommit(branch="feature/one", parent=stage.head, message="Fix add\n\nMetaAgent-Mission: m-1")
+async def test_a_commit_on_a_branch_is_made_once_and_never_forced(
+    stage: Stage, edits: tuple[FileEdit, ...]
+) -> None:
+    commit = BranchCommit(
+        branch="feature/one", parent=stage.head, message="Fix add\n\nMetaAgent-Mission: m-1"
+    )
     sha = await stage.github.commit_on_branch(stage.repository, commit, edits)
     assert await stage.github.commit_on_branch(stage.repository, commit, edits) == sha
     assert await stage.github.branch_head(stage.repository, "feature/one") == sha
@@ -94,7 +112,9 @@ async def test_a_commit_on_a_branch_is_made_once_and_never_forced(stage: Stage, 
     for edit in edits:
         assert stage.file_at(sha, edit.path) == edit.content
     with pytest.raises(Conflict):
-        await stage.github.commit_on_branch(stage.repository, commit.with_(message="another"), edits)
+        await stage.github.commit_on_branch(
+            stage.repository, commit.with_(message="another"), edits
+        )
     with pytest.raises(Conflict):
         await stage.github.commit_on_branch(stage.repository, commit.with_(branch="absent"), edits)
     assert await stage.github.branch_head(stage.repository, "feature/one") == sha
@@ -105,11 +125,18 @@ async def test_suggestions_are_one_review_inside_the_diff(stage: Stage) -> None:
     assert (file.path, file.status) == ("calculator.py", "modified")
     assert file.patch.startswith("@@")
     one = Suggestion(
-        path="calculator.py", start_line=1, end_line=2, text="def add(a, b):\n    return a + b\n", why="it"
+        path="calculator.py",
+        start_line=1,
+        end_line=2,
+        text="def add(a, b):\n    return a + b\n",
+        why="it",
     )
     words = {"head_sha": stage.head, "body": f"A fix {MARKER}"}
     first = await stage.github.suggest(stage.repository, stage.pull, **words, suggestions=(one,))
-    assert await stage.github.suggest(stage.repository, stage.pull, **words, suggestions=(one,)) == first
+    assert (
+        await stage.github.suggest(stage.repository, stage.pull, **words, suggestions=(one,))
+        == first
+    )
     ((body, comments),) = stage.reviews()
     assert body.startswith("A fix")
     assert comments == 1
@@ -125,7 +152,9 @@ async def test_a_review_thread_is_answered_once(stage: Stage) -> None:
     first = stage.review_comment_as("octo", "why?")
     second = stage.review_comment_as("octo", "/metaagent fix", reply_to=first)
     for _ in range(2):
-        await stage.github.reply_in_review(stage.repository, stage.pull, second, f"yes {MARKER}", marker=MARKER)
+        await stage.github.reply_in_review(
+            stage.repository, stage.pull, second, f"yes {MARKER}", marker=MARKER
+        )
         await stage.github.react_in_review(stage.repository, second, "eyes")
     assert stage.answers() == [(first, f"yes {MARKER}")]
 
@@ -144,18 +173,24 @@ async def test_labels_come_and_go_whatever_they_are_called(stage: Stage) -> None
 async def test_reviewers_that_cannot_be_asked_are_left_out(stage: Stage) -> None:
     stage.allow("maintainer", "write")
     await stage.github.request_reviewers(stage.repository, stage.pull, ())
-    await stage.github.request_reviewers(stage.repository, stage.pull, ("stranger", "maintainer", "octo/team"))
+    await stage.github.request_reviewers(
+        stage.repository, stage.pull, ("stranger", "maintainer", "octo/team")
+    )
     await stage.github.request_reviewers(stage.repository, stage.pull, ("stranger",))
     assert stage.asked() == ["maintainer"]
 
 
 async def test_a_branch_tells_what_it_demands(stage: Stage) -> None:
-    assert await stage.github.branch_rules(stage.repository, "main") == await stage.github.branch_rules(
-        stage.repository, "feature/one"
-    )
+    assert await stage.github.branch_rules(
+        stage.repository, "main"
+    ) == await stage.github.branch_rules(stage.repository, "feature/one")
     stage.demand("main", "pull_request")
     rules = await stage.github.branch_rules(stage.repository, "main")
-    assert (rules.needs_pull_request, rules.needs_signature, rules.names) == (True, False, ("pull_request",))
+    assert (rules.needs_pull_request, rules.needs_signature, rules.names) == (
+        True,
+        False,
+        ("pull_request",),
+    )
 
 
 async def test_the_app_knows_its_deliveries_and_where_it_is_installed(stage: Stage) -> None:

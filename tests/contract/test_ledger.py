@@ -22,7 +22,9 @@ from tests.databases import BOTH, a_database, a_database_of, url_of
 
 pytestmark = pytest.mark.anyio
 
-ANSWER = Completion(text="type: plan_task", finish=Finish.STOP, usage=Usage(input_tokens=900, output_tokens=100))
+ANSWER = Completion(
+    text="type: plan_task", finish=Finish.STOP, usage=Usage(input_tokens=900, output_tokens=100)
+)
 
 
 @pytest.fixture(params=BOTH)
@@ -36,7 +38,12 @@ def ledger(database: Database) -> Ledger:
 
 
 def a_call(reserved_usd: float = 0.1, **changes: object) -> ModelCall:
-    values = {"stage": "fix", "role": Role.FIX, "model": "anthropic:strong", "reserved_usd": reserved_usd}
+    values = {
+        "stage": "fix",
+        "role": Role.FIX,
+        "model": "anthropic:strong",
+        "reserved_usd": reserved_usd,
+    }
     return ModelCall.model_validate(values | changes)
 
 
@@ -45,7 +52,9 @@ async def paid(ledger: Ledger, account: Account, key: str, cost_usd: float | Non
     await ledger.settle(reserved.id, a_call(cost_usd=cost_usd, usage=ANSWER.usage), ANSWER)
 
 
-async def is_refused(ledger: Ledger, account: Account, reserved_usd: float, **changes: object) -> bool:
+async def is_refused(
+    ledger: Ledger, account: Account, reserved_usd: float, **changes: object
+) -> bool:
     try:
         await ledger.reserve(account, f"try {reserved_usd}", a_call(reserved_usd, **changes))
     except ModelError as error:
@@ -59,25 +68,41 @@ async def test_an_empty_ledger_has_spent_nothing(ledger: Ledger) -> None:
     assert all(spend.calls == 0 and spend.cost_usd == 0.0 for spend in spent.values())
 
 
-async def test_a_settled_call_is_booked_for_mission_pull_request_repository_and_day(ledger: Ledger) -> None:
+async def test_a_settled_call_is_booked_for_mission_pull_request_repository_and_day(
+    ledger: Ledger,
+) -> None:
     await paid(ledger, an_account(), "k", 0.02)
     other_mission = await ledger.spent(an_account(mission="m-2"))
     other_day = await ledger.spent(an_account(mission="m-2", day="2026-01-03"))
     elsewhere = await ledger.spent(an_account(mission="m-3", repository="acme/else"))
-    assert [other_mission[name].cost_usd for name in ("mission", "pull_request", "day")] == [0.0, 0.02, 0.02]
-    assert [other_day[name].cost_usd for name in ("pull_request", "repository", "day")] == [0.02, 0.02, 0.0]
-    assert all(elsewhere[name].calls == 0 for name in ("mission", "pull_request", "repository", "day"))
+    assert [other_mission[name].cost_usd for name in ("mission", "pull_request", "day")] == [
+        0.0,
+        0.02,
+        0.02,
+    ]
+    assert [other_day[name].cost_usd for name in ("pull_request", "repository", "day")] == [
+        0.02,
+        0.02,
+        0.0,
+    ]
+    assert all(
+        elsewhere[name].calls == 0 for name in ("mission", "pull_request", "repository", "day")
+    )
     assert other_mission["day"].usage == ANSWER.usage
 
 
-async def test_a_price_that_is_not_known_is_counted_as_unknown_and_not_as_nothing(ledger: Ledger) -> None:
+async def test_a_price_that_is_not_known_is_counted_as_unknown_and_not_as_nothing(
+    ledger: Ledger,
+) -> None:
     await paid(ledger, an_account(), "a", None)
     await paid(ledger, an_account(), "b", 0.5)
     spend = (await ledger.spent(an_account()))["mission"]
     assert (spend.calls, spend.unpriced_calls, spend.cost_usd) == (2, 1, 0.5)
 
 
-async def test_an_answer_that_was_paid_for_comes_back_to_the_same_mission_only(ledger: Ledger) -> None:
+async def test_an_answer_that_was_paid_for_comes_back_to_the_same_mission_only(
+    ledger: Ledger,
+) -> None:
     await paid(ledger, an_account(), "k", 0.02)
     again = await ledger.reserve(an_account(), "k", a_call())
     assert again.answer == ANSWER
@@ -113,7 +138,9 @@ async def test_what_is_set_aside_counts_until_it_is_settled(ledger: Ledger) -> N
     assert not await is_refused(ledger, account, 0.2)
 
 
-async def test_a_refusal_by_the_server_costs_nothing_and_a_silence_what_it_may_have_cost(ledger: Ledger) -> None:
+async def test_a_refusal_by_the_server_costs_nothing_and_a_silence_what_it_may_have_cost(
+    ledger: Ledger,
+) -> None:
     account = an_account(usd_per_mission=0.5)
     refused = await ledger.reserve(account, "a", a_call(0.4))
     await ledger.settle(refused.id, a_call(0.4, trouble=ModelTrouble.RATE_LIMIT), None)
@@ -137,14 +164,22 @@ async def test_no_money_at_all_lets_only_what_is_free_pass(ledger: Ledger) -> No
     assert not await is_refused(ledger, account, 0.0)
 
 
-async def test_eight_at_once_against_a_limit_for_three_are_never_more_than_three(ledger: Ledger) -> None:
+async def test_eight_at_once_against_a_limit_for_three_are_never_more_than_three(
+    ledger: Ledger,
+) -> None:
     account = an_account(usd_per_day=0.3)
-    refused = await asyncio.gather(*(is_refused(ledger, account.with_(mission=f"m-{n}"), 0.1) for n in range(8)))
+    refused = await asyncio.gather(
+        *(is_refused(ledger, account.with_(mission=f"m-{n}"), 0.1) for n in range(8))
+    )
     assert sorted(refused) == [False] * 3 + [True] * 5
 
 
-@pytest.mark.parametrize("limit", ["tokens_per_mission", "tokens_per_day", "tokens_per_day_installation"])
-async def test_tokens_are_limited_like_money_also_of_models_without_a_price(ledger: Ledger, limit: str) -> None:
+@pytest.mark.parametrize(
+    "limit", ["tokens_per_mission", "tokens_per_day", "tokens_per_day_installation"]
+)
+async def test_tokens_are_limited_like_money_also_of_models_without_a_price(
+    ledger: Ledger, limit: str
+) -> None:
     account = an_account(installation="9", **{limit: 5_000})
     first = await ledger.reserve(account, "a", a_call(reserved_tokens=4_000))
     assert await is_refused(ledger, account, 0.0, reserved_tokens=2_000)
@@ -153,7 +188,9 @@ async def test_tokens_are_limited_like_money_also_of_models_without_a_price(ledg
     assert await is_refused(ledger, account, 0.0, reserved_tokens=1)
 
 
-async def test_an_installation_and_everything_together_have_a_day_of_their_own(ledger: Ledger) -> None:
+async def test_an_installation_and_everything_together_have_a_day_of_their_own(
+    ledger: Ledger,
+) -> None:
     here = {"installation": "9", "usd_per_day_installation": 0.5, "usd_per_day_total": 0.7}
     await paid(ledger, an_account(installation="9"), "k", 0.4)
     other = an_account(mission="m-2", repository="acme/else", **here)
@@ -167,13 +204,18 @@ def _in_a_process(url: str, number: int) -> tuple[bool, float]:
     """Whether money was refused, and the seconds that were granted."""
     database = open_database(url)
     account = an_account(
-        mission=f"m-{number}", usd_per_pull_request=0.3, missions_per_pull_request=3, seconds_per_day=5_000
+        mission=f"m-{number}",
+        usd_per_pull_request=0.3,
+        missions_per_pull_request=3,
+        seconds_per_day=5_000,
     )
 
     async def asked() -> tuple[bool, float]:
         refused = await is_refused(CallLedger(database), account, 0.1)
         try:
-            return refused, (await WorkMeter(database, account).before(0.0, Grant(seconds=1_800.0, limit=""))).seconds
+            return refused, (
+                await WorkMeter(database, account).before(0.0, Grant(seconds=1_800.0, limit=""))
+            ).seconds
         except BudgetSpent:
             return refused, 0.0
 
@@ -191,7 +233,9 @@ async def test_eight_processes_against_limits_for_three_are_never_more_than_thre
     assert sorted(seconds for _, seconds in answers) == [0.0] * 5 + [1_400.0, 1_800.0, 1_800.0]
 
 
-async def test_a_ledger_that_could_not_be_used_is_opened_anew_and_holds_nothing_open(tmp_path: Path) -> None:
+async def test_a_ledger_that_could_not_be_used_is_opened_anew_and_holds_nothing_open(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "metaagent.sqlite"
     file.write_bytes(b"no database at all, but long enough to be taken for one" * 20)
     ledger = CallLedger(a_database(tmp_path))

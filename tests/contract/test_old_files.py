@@ -74,7 +74,9 @@ def left(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.startswith("metaagent.sqlite")}
 
 
-def test_every_row_of_every_file_is_here_and_the_files_are_renamed(database: Database, folder: Path) -> None:
+def test_every_row_of_every_file_is_here_and_the_files_are_renamed(
+    database: Database, folder: Path
+) -> None:
     assert is_all_there_once(database, folder)
     assert left(folder) == {f"{name}{SUFFIX}" for name in OLD_FILES}
 
@@ -98,7 +100,9 @@ def test_words_are_found_again(database: Database) -> None:
     assert database.run(lambda tx: tx.execute(query + found[tx.is_postgres])) == [("m-0002",)]
 
 
-def test_a_take_over_that_was_cut_off_before_the_renaming_copies_nothing_twice(url: str, folder: Path) -> None:
+def test_a_take_over_that_was_cut_off_before_the_renaming_copies_nothing_twice(
+    url: str, folder: Path
+) -> None:
     first = open_database(url, folder)
     first.run(lambda tx: None)
     first.close()
@@ -109,7 +113,9 @@ def test_a_take_over_that_was_cut_off_before_the_renaming_copies_nothing_twice(u
     again.close()
 
 
-def test_a_take_over_that_breaks_in_the_middle_keeps_the_file_and_nothing_of_it(url: str, folder: Path) -> None:
+def test_a_take_over_that_breaks_in_the_middle_keeps_the_file_and_nothing_of_it(
+    url: str, folder: Path
+) -> None:
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as old:
         old.execute("ALTER TABLE call ADD COLUMN of_a_version_nobody_knows TEXT")
     database = open_database(url, folder)
@@ -121,13 +127,15 @@ def test_a_take_over_that_breaks_in_the_middle_keeps_the_file_and_nothing_of_it(
     database.close()
 
 
-def test_a_file_that_a_process_of_the_version_before_still_uses_is_not_taken(url: str, folder: Path) -> None:
+def test_a_file_that_a_process_of_the_version_before_still_uses_is_not_taken(
+    url: str, folder: Path
+) -> None:
     with closing(sqlite3.connect(folder / "inbox.sqlite")) as alive:
         alive.execute("SELECT count(*) FROM delivery").fetchone()
         database = open_database(url, folder)
-        with pytest.raises(StoreError, match=r"inbox\.sqlite cannot be taken over") as refused:
+        with pytest.raises(StoreError, match=r"inbox\.sqlite cannot be imported") as refused:
             database.run(lambda tx: None)
-        assert "stop every process of the version before" in refused.value.advice
+        assert "stop every process of the previous version" in refused.value.advice
         alive.execute("UPDATE delivery SET state = 'submitted' WHERE id = 'd-1'")
         alive.commit()
     assert is_all_there_once(database, folder)
@@ -137,7 +145,7 @@ def test_a_file_that_a_process_of_the_version_before_still_uses_is_not_taken(url
 def test_a_file_that_is_none_is_named_with_what_to_do(url: str, folder: Path) -> None:
     (folder / "lessons.sqlite").write_bytes(b"not a database at all" * 100)
     database = open_database(url, folder)
-    with pytest.raises(StoreError, match=r"lessons\.sqlite cannot be taken over"):
+    with pytest.raises(StoreError, match=r"lessons\.sqlite cannot be imported"):
         database.run(lambda tx: None)
     (folder / "lessons.sqlite").unlink()
     assert database.run(lambda tx: tx.execute("SELECT count(*) FROM lesson")) == [(0,)]

@@ -12,11 +12,18 @@ from bot.clock import SystemClock
 from bot.domain.command import Command, Verb
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, Trigger
+from bot.domain.request import (
+    Feedback,
+    HeadMoved,
+    InstallationChange,
+    MissionRequest,
+    RedHead,
+    Trigger,
+)
 from bot.errors import GitHubError, NotPermitted, QueueError, RateLimited
 from bot.intake.settle import first_request
 from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.library_table import library_table
 from bot.queue.rows import MISSIONS, PROTOCOL, UNDER_WAY
 from bot.queue.workflows import Change, Handlers
@@ -53,16 +60,27 @@ class Missions:
         async def first() -> Publication:
             self.steps.append(f"{request.mission_id} first")
             if "slow" in request.mission_id:
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.release.wait(), self.loop))
+                await asyncio.wrap_future(
+                    asyncio.run_coroutine_threadsafe(self.release.wait(), self.loop)
+                )
             return Publication(mission_id=request.mission_id, branch="b")
 
         async def second() -> Publication:
             self.steps.append(f"{request.mission_id} second")
-            if "limited" in request.mission_id and self.steps.count(f"{request.mission_id} second") == 1:
+            if (
+                "limited" in request.mission_id
+                and self.steps.count(f"{request.mission_id} second") == 1
+            ):
                 raise RateLimited("wait", retry_after_s=0.1)
-            if "outage" in request.mission_id and self.steps.count(f"{request.mission_id} second") <= 2:
+            if (
+                "outage" in request.mission_id
+                and self.steps.count(f"{request.mission_id} second") <= 2
+            ):
                 raise GitHubError("GitHub did not answer in time", retryable=True)
-            if "away" in request.mission_id and self.steps.count(f"{request.mission_id} second") <= 3:
+            if (
+                "away" in request.mission_id
+                and self.steps.count(f"{request.mission_id} second") <= 3
+            ):
                 raise HostGone("Docker does not answer")
             if "deadly" in request.mission_id:
                 raise SandboxDied("the sandbox went away")
@@ -74,8 +92,12 @@ class Missions:
 
         assert (await checkpoint.step("first", Publication, first)).branch == "b"
         await checkpoint.step("second", Publication, second)
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
-        return context.ended(Outcome.ERROR if "error" in request.mission_id else Outcome.NO_FIX, "done")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
+        return context.ended(
+            Outcome.ERROR if "error" in request.mission_id else Outcome.NO_FIX, "done"
+        )
 
     async def handle_feedback(self, feedback: Feedback) -> None:
         self.feedback.append(feedback)
@@ -119,32 +141,38 @@ class Missions:
 
 
 def a_request(mission: str, repository: int = 42) -> MissionRequest:
-    return MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository(id=repository))
+    return MissionRequest(
+        mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository(id=repository)
+    )
 
 
 def a_red_head(**changes: object) -> RedHead:
-    return RedHead(repository=a_repository(), head_sha="a" * 40, head_branch="feature").with_(**changes)
+    return RedHead(repository=a_repository(), head_sha="a" * 40, head_branch="feature").with_(
+        **changes
+    )
 
 
 def a_command(number: int = 1) -> Command:
-    return Command(command_id=f"command:42:c{number}", verb=Verb.FIX, repository=a_repository(), author="alice")
+    return Command(
+        command_id=f"command:42:c{number}", verb=Verb.FIX, repository=a_repository(), author="alice"
+    )
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110 -- the engine tells nobody
             await asyncio.sleep(0.02)
 
 
 async def ended(queue: MissionQueue, mission: str) -> str | None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while (state := await queue.status(mission)) in {"waiting", "running"}:  # noqa: ASYNC110 -- the engine tells nobody
             await asyncio.sleep(0.05)
     return state
 
 
 async def running(queue: MissionQueue, mission: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while await queue.status(mission) != "running":  # noqa: ASYNC110 -- the engine tells nobody
             await asyncio.sleep(0.02)
 
@@ -186,7 +214,12 @@ def prepared(postgres: Server) -> str:
 
 @pytest.fixture
 async def engine(url: str, missions: Missions) -> AsyncIterator[DurableEngine]:
-    built = DurableEngine(url, missions.handlers(), workers=4, pace=Pace(poll_s=0.05, pauses_s=(0.1, 0.1, 0.1)))
+    built = DurableEngine(
+        url,
+        missions.handlers(),
+        workers=4,
+        pace=EngineTiming(poll_s=0.05, pauses_s=(0.1, 0.1, 0.1)),
+    )
     await built.launch()
     yield built
     missions.release.set()
@@ -217,7 +250,9 @@ async def test_a_mission_that_is_cancelled_stays_cancelled(queue: MissionQueue) 
 
 
 async def test_the_same_feedback_twice_is_no_error(queue: MissionQueue) -> None:
-    feedback = Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1")
+    feedback = Feedback(
+        repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1"
+    )
     await queue.feed_back(feedback)
     await queue.feed_back(feedback.with_(delivery_id="again"))
 
@@ -290,17 +325,21 @@ async def test_a_mission_that_cannot_be_read_hides_no_other(engine: DurableEngin
         },
         {"newer": 1},
     )
-    assert {one.mission_id for one in await engine.under_way()} == {f"slow-{number}" for number in range(4)}
+    assert {one.mission_id for one in await engine.under_way()} == {
+        f"slow-{number}" for number in range(4)
+    }
     assert await engine.under_way(2) == (a_request("slow-2", 2),)
 
 
-async def test_who_was_stopped_is_not_put_back_in_line(engine: DurableEngine, missions: Missions) -> None:
+async def test_who_was_stopped_is_not_put_back_in_line(
+    engine: DurableEngine, missions: Missions
+) -> None:
     rows = engine._rows
     assert rows is not None
     await engine.submit(a_request("slow-1"))
     await running(engine, "slow-1")
     await engine.cancel("slow-1")
-    rows.put_back(["slow-1"], MISSIONS, engine.name)
+    rows.requeue(["slow-1"], MISSIONS, engine.name)
     assert await engine.status("slow-1") == "cancelled"
 
 
@@ -311,7 +350,7 @@ async def test_a_head_whose_settling_failed_has_no_answer_until_it_is_watched_an
         raise NotPermitted("no", "grant it", status=403)
 
     handlers = replace(missions.handlers(), settle=refused)
-    engine, red = DurableEngine(url, handlers, pace=Pace(poll_s=0.05)), a_red_head()
+    engine, red = DurableEngine(url, handlers, pace=EngineTiming(poll_s=0.05)), a_red_head()
     await engine.launch()
     try:
         assert not await engine.is_unanswered(red.mission_id)
@@ -324,7 +363,9 @@ async def test_a_head_whose_settling_failed_has_no_answer_until_it_is_watched_an
         await engine.close()
 
 
-async def test_many_red_checks_of_a_head_are_one_mission(engine: DurableEngine, missions: Missions) -> None:
+async def test_many_red_checks_of_a_head_are_one_mission(
+    engine: DurableEngine, missions: Missions
+) -> None:
     taken = [await engine.settle(a_red_head(delivery_id=f"job {n}")) for n in range(12)]
     assert taken == [True] + [False] * 11
     missions.settles.set()
@@ -335,18 +376,24 @@ async def test_many_red_checks_of_a_head_are_one_mission(engine: DurableEngine, 
     assert not await engine.settle(a_red_head(delivery_id="a late job"))
 
 
-async def test_a_head_that_settled_green_may_turn_red_again(engine: DurableEngine, missions: Missions) -> None:
+async def test_a_head_that_settled_green_may_turn_red_again(
+    engine: DurableEngine, missions: Missions
+) -> None:
     missions.green = True
     missions.settles.set()
     red = a_red_head()
     assert await engine.settle(red)
-    assert await ended(engine, red.mission_id) == "failed", "so that the next delivery is let through"
+    assert await ended(engine, red.mission_id) == "failed", (
+        "so that the next delivery is let through"
+    )
     missions.green = False
     assert await engine.settle(red)
     await until(lambda: f"{red.mission_id} second" in missions.steps)
 
 
-async def test_a_person_s_mission_waits_for_no_automatic_one_of_any_repository(engine: DurableEngine) -> None:
+async def test_a_person_s_mission_waits_for_no_automatic_one_of_any_repository(
+    engine: DurableEngine,
+) -> None:
     for number in range(6):
         await engine.submit(a_request(f"slow-{number}", number))
     await engine.submit(a_request("slow-asked", 1).with_(trigger=Trigger.COMMENT))
@@ -358,7 +405,12 @@ async def test_a_person_s_mission_waits_for_no_automatic_one_of_any_repository(e
 
 
 async def test_missions_begin_no_faster_than_their_rates(url: str, missions: Missions) -> None:
-    engine = DurableEngine(url, missions.handlers(), workers=9, pace=Pace(poll_s=0.05, per_minute=3, per_minute_each=2))
+    engine = DurableEngine(
+        url,
+        missions.handlers(),
+        workers=9,
+        pace=EngineTiming(poll_s=0.05, per_minute=3, per_minute_each=2),
+    )
     await engine.launch()
     try:
         for number in range(4):
@@ -373,7 +425,30 @@ async def test_missions_begin_no_faster_than_their_rates(url: str, missions: Mis
         await engine.close()
 
 
-async def test_a_mission_that_is_put_off_begins_later(engine: DurableEngine, missions: Missions) -> None:
+async def test_new_limits_bind_from_the_first_mission_on(url: str, missions: Missions) -> None:
+    before = DurableEngine(url, missions.handlers(), workers=9, pace=EngineTiming(poll_s=0.01))
+    await before.launch()
+    await before.close()
+    waiting = DurableEngine(url, missions.handlers(), works=False)
+    await waiting.launch()
+    for number in range(4):
+        await waiting.submit(a_request(f"m-{number}", number))
+    await waiting.close()
+    after = DurableEngine(
+        url, missions.handlers(), workers=9, pace=EngineTiming(poll_s=0.01, per_minute=1)
+    )
+    await after.launch()
+    try:
+        await until(lambda: missions.begun() >= 1)
+        await asyncio.sleep(0.5)
+        assert missions.begun() == 1
+    finally:
+        await after.close()
+
+
+async def test_a_mission_that_is_put_off_begins_later(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("later"), delay_s=2.0)
     await engine.submit(a_request("now"))
     assert await ended(engine, "now") == "done"
@@ -381,8 +456,12 @@ async def test_a_mission_that_is_put_off_begins_later(engine: DurableEngine, mis
     assert await ended(engine, "later") == "done"
 
 
-async def test_what_is_old_is_dropped_once_a_tick_whoever_works(url: str, missions: Missions) -> None:
-    engine = DurableEngine(url, missions.handlers(), pace=Pace(poll_s=0.05, tidy_at="* * * * * *"))
+async def test_what_is_old_is_dropped_once_a_tick_whoever_works(
+    url: str, missions: Missions
+) -> None:
+    engine = DurableEngine(
+        url, missions.handlers(), pace=EngineTiming(poll_s=0.05, tidy_at="* * * * * *")
+    )
     await engine.launch()
     try:
         await until(lambda: missions.tidied >= 2)
@@ -392,7 +471,9 @@ async def test_what_is_old_is_dropped_once_a_tick_whoever_works(url: str, missio
         await engine.close()
 
 
-async def test_commands_and_changes_reach_those_who_answer_them(engine: DurableEngine, missions: Missions) -> None:
+async def test_commands_and_changes_reach_those_who_answer_them(
+    engine: DurableEngine, missions: Missions
+) -> None:
     changes: list[HeadMoved | InstallationChange] = [
         HeadMoved(repository=a_repository(), branch="feature", after="b" * 40),
         InstallationChange(installation_id=7, action="suspend"),
@@ -419,7 +500,9 @@ async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(
     assert await engine.status("slow-1") in {"waiting", "running"}
 
 
-async def test_who_keeps_the_list_hears_of_every_beginning_and_end(engine: DurableEngine, missions: Missions) -> None:
+async def test_who_keeps_the_list_hears_of_every_beginning_and_end(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("m-1"))
     await ended(engine, "m-1")
     assert missions.live == ["+m-1", "+m-1", "-m-1"]
@@ -429,7 +512,9 @@ async def test_who_keeps_the_list_hears_of_every_beginning_and_end(engine: Durab
     assert missions.live[-1] == "-slow-1"
 
 
-async def test_a_mission_runs_its_steps_and_is_done(engine: DurableEngine, missions: Missions) -> None:
+async def test_a_mission_runs_its_steps_and_is_done(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("m-1"))
     assert await ended(engine, "m-1") == "done"
     assert missions.steps == ["m-1 first", "m-1 second"]
@@ -447,31 +532,41 @@ async def test_a_mission_that_fails_may_be_asked_for_again(
     assert missions.steps.count(f"{mission} first") == 2
 
 
-async def test_a_step_that_github_limits_waits_and_is_tried_again(engine: DurableEngine, missions: Missions) -> None:
+async def test_a_step_that_github_limits_waits_and_is_tried_again(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("limited"))
     assert await ended(engine, "limited") == "done"
     assert missions.steps == ["limited first", "limited second", "limited second"]
 
 
-async def test_a_step_whose_host_of_sandboxes_is_away_waits_for_it(engine: DurableEngine, missions: Missions) -> None:
+async def test_a_step_whose_host_of_sandboxes_is_away_waits_for_it(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("away"))
     assert await ended(engine, "away") == "done"
     assert missions.steps == ["away first"] + 4 * ["away second"]
 
 
-async def test_a_step_that_ends_every_sandbox_is_not_tried_for_ever(engine: DurableEngine, missions: Missions) -> None:
+async def test_a_step_that_ends_every_sandbox_is_not_tried_for_ever(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("deadly"))
     assert await ended(engine, "deadly") == "failed"
     assert missions.steps == ["deadly first"] + 3 * ["deadly second"]
 
 
-async def test_a_step_during_an_outage_of_github_is_tried_again(engine: DurableEngine, missions: Missions) -> None:
+async def test_a_step_during_an_outage_of_github_is_tried_again(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("outage"))
     assert await ended(engine, "outage") == "done"
     assert missions.steps == ["outage first", "outage second", "outage second", "outage second"]
 
 
-async def test_one_repository_has_one_mission_at_a_time(engine: DurableEngine, missions: Missions) -> None:
+async def test_one_repository_has_one_mission_at_a_time(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("slow-1", 1))
     await running(engine, "slow-1")
     await engine.submit(a_request("next-1", 1))
@@ -483,7 +578,9 @@ async def test_one_repository_has_one_mission_at_a_time(engine: DurableEngine, m
 
 
 async def test_a_limit_of_all_workers_holds_over_repositories(url: str, missions: Missions) -> None:
-    engine = DurableEngine(url, missions.handlers(), workers=4, workers_total=1, pace=Pace(poll_s=0.05))
+    engine = DurableEngine(
+        url, missions.handlers(), workers=4, workers_total=1, pace=EngineTiming(poll_s=0.05)
+    )
     await engine.launch()
     try:
         await engine.submit(a_request("slow-1", 1))
@@ -507,10 +604,12 @@ async def test_a_running_step_is_cancelled_soon(engine: DurableEngine) -> None:
 
 
 async def test_feedback_is_handed_over_once(engine: DurableEngine, missions: Missions) -> None:
-    feedback = Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1")
+    feedback = Feedback(
+        repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1"
+    )
     await engine.feed_back(feedback)
     await engine.feed_back(feedback)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not missions.feedback:  # noqa: ASYNC110 -- filled from another thread
             await asyncio.sleep(0.05)
     await asyncio.sleep(0.3)
@@ -518,9 +617,11 @@ async def test_feedback_is_handed_over_once(engine: DurableEngine, missions: Mis
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
-async def test_a_second_executor_on_sqlite_refuses_to_start_and_says_why(engine: DurableEngine) -> None:
+async def test_a_second_executor_on_sqlite_refuses_to_start_and_says_why(
+    engine: DurableEngine,
+) -> None:
     second = DurableEngine(engine.url, Missions().handlers())
-    with pytest.raises(QueueError, match="another process already works") as refused:
+    with pytest.raises(QueueError, match="another process already uses") as refused:
         await second.launch()
     assert "METAAGENT_DATA_DIR" in refused.value.advice
 
@@ -538,7 +639,9 @@ async def test_a_server_that_does_not_answer_is_named_without_the_password() -> 
 
 
 @pytest.mark.parametrize("url", [POSTGRES], indirect=True)
-async def test_a_process_that_does_not_work_puts_in_line_what_another_one_does(engine: DurableEngine) -> None:
+async def test_a_process_that_does_not_work_puts_in_line_what_another_one_does(
+    engine: DurableEngine,
+) -> None:
     web = DurableEngine(engine.url, Missions().handlers(), works=False)
     await web.launch()
     try:
@@ -549,7 +652,9 @@ async def test_a_process_that_does_not_work_puts_in_line_what_another_one_does(e
         await web.close()
 
 
-async def test_after_a_restart_everything_is_still_known(engine: DurableEngine, missions: Missions) -> None:
+async def test_after_a_restart_everything_is_still_known(
+    engine: DurableEngine, missions: Missions
+) -> None:
     await engine.submit(a_request("m-1"))
     await ended(engine, "m-1")
     await engine.close()
@@ -562,15 +667,15 @@ async def test_after_a_restart_everything_is_still_known(engine: DurableEngine, 
 
 async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(url: str) -> None:
     missions = Missions()
-    first = DurableEngine(url, missions.handlers(), pace=Pace(poll_s=0.05))
+    first = DurableEngine(url, missions.handlers(), pace=EngineTiming(poll_s=0.05))
     await first.launch()
     await first.submit(a_request("slow-1"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not missions.steps:  # noqa: ASYNC110 -- the engine tells nobody
             await asyncio.sleep(0.02)
     await first.close()
     missions.release.set()
-    second = DurableEngine(url, missions.handlers(), pace=Pace(poll_s=0.05))
+    second = DurableEngine(url, missions.handlers(), pace=EngineTiming(poll_s=0.05))
     await second.launch()
     try:
         assert await ended(second, "slow-1") == "done"

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
+from bot.domain.registry import (
+    FixState,
+    InstallationState,
+    LiveMission,
+    OfferedFix,
+    Proposal,
+    Switch,
+)
 from bot.ports import Registry
 from bot.registry.stored import StoredRegistry
 from bot.store.opening import open_database
@@ -43,7 +50,9 @@ def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Regist
 
 def a_live_mission(name: str = "m-1", **changes: object) -> LiveMission:
     values = {"mission_id": name, "repository": a_repository(), "head_sha": HEAD, "branch": "main"}
-    return LiveMission.model_validate(values | {"since": f"2026-01-02T03:04:05+00:00 {name}"} | changes)
+    return LiveMission.model_validate(
+        values | {"since": f"2026-01-02T03:04:05+00:00 {name}"} | changes
+    )
 
 
 def a_fix(number: int = 1, **changes: object) -> OfferedFix:
@@ -63,7 +72,12 @@ def a_fix(number: int = 1, **changes: object) -> OfferedFix:
 
 
 def a_proposal(name: str = "m-1", **changes: object) -> Proposal:
-    values = {"proposal_id": name, "repository": a_repository(), "head_sha": HEAD, "pull_request": 7}
+    values = {
+        "proposal_id": name,
+        "repository": a_repository(),
+        "head_sha": HEAD,
+        "pull_request": 7,
+    }
     return Proposal.model_validate(values | {"at": f"2026-01-02 {name}"} | changes)
 
 
@@ -79,7 +93,9 @@ async def test_an_empty_registry_knows_nothing(registry: Registry) -> None:
     await registry.forgive(HERE, branch="main")
 
 
-async def test_live_missions_are_found_by_branch_and_pull_request_until_they_end(registry: Registry) -> None:
+async def test_live_missions_are_found_by_branch_and_pull_request_until_they_end(
+    registry: Registry,
+) -> None:
     first, second = a_live_mission(), a_live_mission("m-2", branch="other", pull_request=7)
     await registry.begin(second)
     await registry.begin(first)
@@ -92,7 +108,9 @@ async def test_live_missions_are_found_by_branch_and_pull_request_until_they_end
     assert await registry.live(HERE) == (second,)
 
 
-async def test_the_newest_mission_of_a_branch_is_known_also_when_it_ended(registry: Registry) -> None:
+async def test_the_newest_mission_of_a_branch_is_known_also_when_it_ended(
+    registry: Registry,
+) -> None:
     assert await registry.last(HERE, branch="main") is None
     for name in ("m-1", "m-2"):
         await registry.begin(a_live_mission(name))
@@ -105,7 +123,9 @@ async def test_the_newest_mission_of_a_branch_is_known_also_when_it_ended(regist
     assert await registry.live(HERE, branch="main") == (a_live_mission("m-2"),)
 
 
-async def test_the_same_mission_begun_again_is_one_mission_and_one_attempt(registry: Registry) -> None:
+async def test_the_same_mission_begun_again_is_one_mission_and_one_attempt(
+    registry: Registry,
+) -> None:
     await registry.begin(a_live_mission())
     again = a_live_mission(pull_request=9)
     await registry.begin(again)
@@ -113,7 +133,9 @@ async def test_the_same_mission_begun_again_is_one_mission_and_one_attempt(regis
     assert await registry.attempts(HERE, branch="main") == 1
 
 
-async def test_attempts_count_automatic_missions_of_a_branch_until_forgiven(registry: Registry) -> None:
+async def test_attempts_count_automatic_missions_of_a_branch_until_forgiven(
+    registry: Registry,
+) -> None:
     for name in ("m-1", "m-2"):
         await registry.begin(a_live_mission(name))
         await registry.end(name)
@@ -146,9 +168,14 @@ async def test_the_same_fix_again_replaces_it(registry: Registry) -> None:
 async def test_a_fix_is_revised_as_it_stands(registry: Registry) -> None:
     await registry.offer(a_fix(1))
     await registry.offer(a_fix(2, state=FixState.MERGED))
-    merged = await registry.revise(a_fix(1).key, lambda fix: fix.with_(state=FixState.MERGED, note="by ada"))
+    merged = await registry.revise(
+        a_fix(1).key, lambda fix: fix.with_(state=FixState.MERGED, note="by ada")
+    )
     assert merged == a_fix(1, state=FixState.MERGED, note="by ada")
-    assert await registry.offered(HERE, state=FixState.MERGED) == (a_fix(2, state=FixState.MERGED), merged)
+    assert await registry.offered(HERE, state=FixState.MERGED) == (
+        a_fix(2, state=FixState.MERGED),
+        merged,
+    )
     assert await registry.offered(HERE, state=FixState.OPEN) == ()
 
 
@@ -167,10 +194,14 @@ async def test_a_revision_that_fails_changes_nothing(registry: Registry) -> None
 
     with pytest.raises(ArithmeticError):
         await registry.revise(a_fix(1).key, fail)
-    assert await registry.revise(a_fix(1).key, lambda fix: fix.with_(note="later")) == a_fix(1, note="later")
+    assert await registry.revise(a_fix(1).key, lambda fix: fix.with_(note="later")) == a_fix(
+        1, note="later"
+    )
 
 
-async def test_of_two_who_revise_a_fix_at_once_none_loses_the_word_of_the_other(two: tuple[Registry, Registry]) -> None:
+async def test_of_two_who_revise_a_fix_at_once_none_loses_the_word_of_the_other(
+    two: tuple[Registry, Registry],
+) -> None:
     await two[0].offer(a_fix(1))
 
     def add(fix: OfferedFix) -> OfferedFix:
@@ -182,7 +213,9 @@ async def test_of_two_who_revise_a_fix_at_once_none_loses_the_word_of_the_other(
 
 
 @pytest.mark.parametrize("state", FixState)
-async def test_a_change_that_a_person_closed_or_undid_is_blocked(registry: Registry, state: FixState) -> None:
+async def test_a_change_that_a_person_closed_or_undid_is_blocked(
+    registry: Registry, state: FixState
+) -> None:
     decided = a_fix(1, state=state)
     await registry.offer(decided)
     await registry.offer(a_fix(2))
@@ -194,7 +227,12 @@ async def test_a_change_that_a_person_closed_or_undid_is_blocked(registry: Regis
 
 async def test_the_newest_open_proposal_of_a_pull_request_is_found(registry: Registry) -> None:
     old, new = a_proposal("m-1"), a_proposal("m-2")
-    for proposal in (new, old, a_proposal("m-3", pull_request=8), a_proposal("m-4", decided="rejected")):
+    for proposal in (
+        new,
+        old,
+        a_proposal("m-3", pull_request=8),
+        a_proposal("m-4", decided="rejected"),
+    ):
         await registry.propose(proposal)
     assert await registry.proposal(HERE, pull_request=7) == new
     await registry.propose(new.with_(decided="applied"))
@@ -235,7 +273,9 @@ async def test_a_pull_request_alone_can_be_turned_off(registry: Registry) -> Non
 
 async def test_an_installation_is_as_last_noted(registry: Registry) -> None:
     await registry.note_installation(InstallationState(installation_id=5, account="ada"))
-    suspended = InstallationState(installation_id=5, account="ada", suspended=True, permissions={"checks": "write"})
+    suspended = InstallationState(
+        installation_id=5, account="ada", suspended=True, permissions={"checks": "write"}
+    )
     await registry.note_installation(suspended)
     assert await registry.installation(5) == suspended
 

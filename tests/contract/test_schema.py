@@ -47,7 +47,8 @@ def described(tx: Transaction) -> dict[str, Any]:
         if table.startswith(SEARCHED) or table == SHARED_ONLY:
             continue
         columns = {
-            one["name"]: (one["type"].python_type, bool(one["nullable"])) for one in inspector.get_columns(table)
+            one["name"]: (one["type"].python_type, bool(one["nullable"]))
+            for one in inspector.get_columns(table)
         }
         indexes = {
             (tuple(one["column_names"]), bool(one["unique"]))
@@ -79,8 +80,13 @@ def test_moments_are_in_the_order_of_their_bytes(database: Database) -> None:
 
     def order(tx: Transaction) -> list[str]:
         rows = [{"id": str(n), "at": at} for n, at in enumerate((later, with_fraction, whole))]
-        tx.execute("INSERT INTO delivery (id, event, received_at, state) VALUES (:id, 'e', :at, 'waiting')", rows)
-        return [row[0] for row in tx.execute("SELECT received_at FROM delivery ORDER BY received_at")]
+        tx.execute(
+            "INSERT INTO delivery (id, event, received_at, state) VALUES (:id, 'e', :at, 'waiting')",
+            rows,
+        )
+        return [
+            row[0] for row in tx.execute("SELECT received_at FROM delivery ORDER BY received_at")
+        ]
 
     assert database.run(order) == sorted((whole, with_fraction, later))
 
@@ -106,7 +112,9 @@ def test_a_file_that_somebody_else_writes_to_is_said_at_the_first_call_too(tmp_p
 def test_a_newer_database_is_refused(url: str, database: Database) -> None:
     database.run(lambda tx: tx.execute("UPDATE alembic_version SET version_num = '9999'"))
     older = open_database(url)
-    with pytest.raises(StoreError, match="made by a newer MetaAgent: its tables are at 9999"):
+    with pytest.raises(
+        StoreError, match="newer than this MetaAgent: its tables are at revision 9999"
+    ):
         older.run(revision)
     older.close()
 
@@ -137,11 +145,17 @@ def test_tables_of_the_first_migration_are_brought_up_in_place_with_their_rows(u
             "INSERT INTO call (mission, key, repository, pull_request, installation, day, stage, model, counted,"
             " input_tokens, output_tokens) VALUES ('m', 'k', 'r', '7', '5', '2026-01-02', 'fix', 'small', 0.5, 30, 4)"
         )
-        tx.execute("INSERT INTO delivery (id, event, received_at, state) VALUES ('d', 'push', '2026', 'waiting')")
+        tx.execute(
+            "INSERT INTO delivery (id, event, received_at, state) VALUES ('d', 'push', '2026', 'waiting')"
+        )
     bare.close()
     database = open_database(url)
-    assert database.run(lambda tx: tx.execute("SELECT mission, counted, counted_tokens FROM call")) == [("m", 0.5, 34)]
-    assert database.run(lambda tx: tx.execute("SELECT id, state FROM delivery")) == [("d", "waiting")]
+    assert database.run(
+        lambda tx: tx.execute("SELECT mission, counted, counted_tokens FROM call")
+    ) == [("m", 0.5, 34)]
+    assert database.run(lambda tx: tx.execute("SELECT id, state FROM delivery")) == [
+        ("d", "waiting")
+    ]
     database.close()
 
 
@@ -162,7 +176,9 @@ def test_of_missions_that_were_there_before_only_those_that_live_have_begun(url:
         )
     bare.close()
     database = open_database(url)
-    assert database.run(lambda tx: tx.execute("SELECT mission FROM work WHERE begun = 1")) == [("lives",)]
+    assert database.run(lambda tx: tx.execute("SELECT mission FROM work WHERE begun = 1")) == [
+        ("lives",)
+    ]
     database.close()
 
 

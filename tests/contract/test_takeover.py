@@ -12,7 +12,7 @@ from typing_extensions import override
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, RedHead, Trigger
 from bot.ports import Checkpoint
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.executor import FORGIVEN, PRIVATE, QUARANTINE, DeadWork, library_recovery
 from bot.queue.postgres import Postgres
 from bot.queue.rows import ASKED, MISSIONS, NOTICES, Rows
@@ -35,7 +35,9 @@ class Left:
         self.rows = rows
 
     def add(self, mission: str, executor: str, *, queue: str = WAITING, runs: int = 1) -> None:
-        request = MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository())
+        request = MissionRequest(
+            mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository()
+        )
         self.rows.enqueue(WAITING, mission, request, partition="42")
         with psycopg.connect(self._url) as database:
             database.execute(
@@ -47,7 +49,10 @@ class Left:
     def failed(self, mission: str) -> None:
         self.add(mission, "nobody")
         with psycopg.connect(self._url) as database:
-            database.execute("UPDATE dbos.workflow_status SET status = 'ERROR' WHERE workflow_uuid = %s", (mission,))
+            database.execute(
+                "UPDATE dbos.workflow_status SET status = 'ERROR' WHERE workflow_uuid = %s",
+                (mission,),
+            )
 
     def stopped(self, mission: str) -> None:
         self.rows.cancel(mission)
@@ -63,7 +68,8 @@ class Left:
     def wrote(self, mission: str, count: int, *, since_claimed_ms: int) -> None:
         with psycopg.connect(self._url) as database:
             database.execute(
-                "UPDATE dbos.workflow_status SET started_at_epoch_ms = 1000000 WHERE workflow_uuid = %s", (mission,)
+                "UPDATE dbos.workflow_status SET started_at_epoch_ms = 1000000 WHERE workflow_uuid = %s",
+                (mission,),
             )
             for number in range(count):
                 began = 1_000_000 + since_claimed_ms - 10 * (count - number)
@@ -82,7 +88,9 @@ class Left:
 
 
 async def _mission(request: MissionRequest, _: Checkpoint) -> MissionContext:
-    context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+    context = MissionContext(
+        mission_id=request.mission_id, request=request, created_at="", target_path=""
+    )
     return context.ended(Outcome.NO_FIX, "done")
 
 
@@ -96,8 +104,12 @@ async def _nothing(*_: object) -> None:
 
 @pytest.fixture
 async def engine(postgres: Server) -> AsyncIterator[DurableEngine]:
-    handlers = Handlers(mission=_mission, settle=_settle, command=_nothing, feedback=_nothing, notice=_nothing)
-    built = DurableEngine(postgres.new_database(), handlers, pace=Pace(poll_s=60, beat_s=3_600))
+    handlers = Handlers(
+        mission=_mission, settle=_settle, command=_nothing, feedback=_nothing, notice=_nothing
+    )
+    built = DurableEngine(
+        postgres.new_database(), handlers, pace=EngineTiming(poll_s=60, beat_s=3_600)
+    )
     await built.launch()
     yield built
     await built.close()
@@ -110,7 +122,9 @@ def left(engine: DurableEngine) -> Left:
 
 
 async def test_the_library_has_its_call_still(engine: DurableEngine) -> None:
-    assert library_recovery() is not None, f"DBOS has no {PRIVATE} any more; DeadWork goes the longer way"
+    assert library_recovery() is not None, (
+        f"DBOS has no {PRIVATE} any more; DeadWork goes the longer way"
+    )
 
 
 async def test_what_a_dead_worker_left_is_in_line_again_by_either_way(left: Left) -> None:
@@ -119,10 +133,10 @@ async def test_what_a_dead_worker_left_is_in_line_again_by_either_way(left: Left
         left.add(f"m-1 {name}", "dead")
         left.add(f"m-2 {name}", "living")
         assert set(dead.running()) == {"dead", "living"}, name
-        dead.take_back("dead")
+        dead.recover("dead")
         assert left.state(f"m-1 {name}") == ("ENQUEUED", WAITING, "42"), name
         assert left.state(f"m-2 {name}")[0] == "PENDING", name
-        dead.take_back("dead")
+        dead.recover("dead")
         assert left.state(f"m-1 {name}") == ("ENQUEUED", WAITING, "42"), name
 
 
@@ -140,7 +154,9 @@ class Slow(Rows):
         return found
 
 
-async def test_who_is_stopped_while_a_dead_worker_s_missions_are_taken_back_stays_stopped(left: Left) -> None:
+async def test_who_is_stopped_while_a_dead_worker_s_missions_are_taken_back_stays_stopped(
+    left: Left,
+) -> None:
     missions = ("wrote a step", "died three times", "alone", "died once")
     left.add("wrote a step", "dead", queue=MISSIONS, runs=3)
     left.wrote("wrote a step", 3, since_claimed_ms=5_000)
@@ -152,16 +168,16 @@ async def test_who_is_stopped_while_a_dead_worker_s_missions_are_taken_back_stay
         for mission in missions:
             left.stopped(mission)
 
-    DeadWork(Slow(left.rows, stop_all), library_recovery()).take_back("dead")
+    DeadWork(Slow(left.rows, stop_all), library_recovery()).recover("dead")
     assert {left.state(mission)[0] for mission in missions} == {"CANCELLED"}
     assert left.rows.status("given up:alone") is None, "who stopped it was told"
 
 
 async def test_what_another_worker_took_is_not_put_back(left: Left) -> None:
     left.add("m-1", "living")
-    left.rows.put_back(["m-1"], MISSIONS, "dead")
+    left.rows.requeue(["m-1"], MISSIONS, "dead")
     assert left.state("m-1")[0] == "PENDING"
-    left.rows.put_back(["m-1"], MISSIONS, "living")
+    left.rows.requeue(["m-1"], MISSIONS, "living")
     assert left.state("m-1") == ("ENQUEUED", MISSIONS, "42")
 
 
@@ -172,7 +188,7 @@ async def test_a_mission_that_died_three_times_goes_on_apart_and_stays_there(lef
         left.add(f"a person's {name}", "dead", queue=ASKED, runs=3)
         left.add(f"once apart {name}", "dead", queue=QUARANTINE, runs=2)
         left.add(f"beside {name}", "dead", queue=MISSIONS, runs=2)
-        dead.take_back("dead")
+        dead.recover("dead")
         assert left.state(f"deadly {name}")[:2] == ("ENQUEUED", QUARANTINE)
         assert left.state(f"a person's {name}")[:2] == ("ENQUEUED", QUARANTINE)
         assert left.state(f"once apart {name}")[:2] == ("ENQUEUED", QUARANTINE)
@@ -189,25 +205,29 @@ async def test_who_wrote_a_step_down_in_its_last_life_is_no_poison(left: Left) -
     ):
         left.add(mission, "dead", queue=queue, runs=3)
         left.wrote(mission, count, since_claimed_ms=since)
-    dead.take_back("dead")
+    dead.recover("dead")
     assert left.state("innocent beside others")[:2] == ("ENQUEUED", MISSIONS)
     assert left.state("innocent alone")[:2] == ("ENQUEUED", QUARANTINE)
     assert left.state("at the same step again")[0] == "CANCELLED"
     assert left.state("without end")[0] == "CANCELLED"
     left.claimed_again("innocent alone", "dead too")
-    dead.take_back("dead too")
+    dead.recover("dead too")
     assert left.state("innocent alone")[:2] == ("ENQUEUED", QUARANTINE), "it counts from nothing"
 
 
-async def test_a_mission_that_died_three_times_alone_is_given_up_and_that_is_told_once(left: Left) -> None:
+async def test_a_mission_that_died_three_times_alone_is_given_up_and_that_is_told_once(
+    left: Left,
+) -> None:
     for name, library in (("by the library", library_recovery()), ("by promised calls", None)):
         dead = DeadWork(left.rows, library)
         left.add(f"alone {name}", "dead", queue=QUARANTINE, runs=3)
-        dead.take_back("dead")
-        dead.take_back("dead")
+        dead.recover("dead")
+        dead.recover("dead")
         assert left.state(f"alone {name}")[0] == "CANCELLED"
         assert left.state(f"given up:alone {name}")[:2] == ("ENQUEUED", NOTICES)
-        assert left.rows.status(f"alone {name}") == "cancelled", "what happens to its checks begins it no more"
+        assert left.rows.status(f"alone {name}") == "cancelled", (
+            "what happens to its checks begins it no more"
+        )
 
 
 async def test_who_lives_is_told_by_the_database_s_clock(engine: DurableEngine) -> None:
@@ -216,7 +236,10 @@ async def test_who_lives_is_told_by_the_database_s_clock(engine: DurableEngine) 
     other.beat()
     assert other.alive(["other", engine.name, "never heard of"], 60) == {"other", engine.name}
     with psycopg.connect(engine.url) as database:
-        database.execute("UPDATE metaagent.executor SET beat = beat - interval '61 s' WHERE id = %s", (engine.name,))
+        database.execute(
+            "UPDATE metaagent.executor SET beat = beat - interval '61 s' WHERE id = %s",
+            (engine.name,),
+        )
     assert other.alive(["other", engine.name], 60) == {"other"}
     other.leave()
     again = Postgres(engine.url, "again")
@@ -260,7 +283,9 @@ async def test_a_mission_whose_notice_failed_once_is_given_up_while_somebody_jud
     left.add("alone", "dead", queue=QUARANTINE, runs=3)
     left.failed("given up:alone")
     assert engine._postgres is not None
-    supervisor = Supervisor(engine._postgres, DeadWork(left.rows, library_recovery()), monotonic=lambda: 1_000.0)
+    supervisor = Supervisor(
+        engine._postgres, DeadWork(left.rows, library_recovery()), monotonic=lambda: 1_000.0
+    )
     thread = threading.Thread(target=supervisor.judge, daemon=True)
     thread.start()
     await asyncio.to_thread(thread.join, 10)
@@ -273,7 +298,9 @@ async def test_a_connection_that_broke_is_made_anew(engine: DurableEngine) -> No
     ours = Postgres(engine.url, "ours")
     ours.beat()
     with psycopg.connect(engine.url) as database:
-        database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'metaagent'")
+        database.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'metaagent'"
+        )
     with pytest.raises(psycopg.OperationalError):
         ours.beat()
     ours.beat()

@@ -7,7 +7,7 @@ import pytest
 from typing_extensions import override
 
 from bot.domain.patch import Rung
-from bot.fixers.rung1_search.as_trials import SearchTrials
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.trials import Failure, Proposed, Trials, Tried
 from sandbox.types import ChangeAction, FileChange, TestReport
 from tests.builders import a_change, a_diagnosis, a_running_mission
@@ -30,10 +30,16 @@ BREAKS = WHOLE.replace("return -a", "return a")
 
 
 def a_proposal(name: str, content: str, **changes: object) -> Proposed:
-    return Proposed(id=name, title=f"the {name} one", changes=(a_change(content=content),)).with_(**changes)
+    return Proposed(id=name, title=f"the {name} one", changes=(a_change(content=content),)).with_(
+        **changes
+    )
 
 
-WHOLE_ONE, HALF_ONE, BREAKING = a_proposal("whole", WHOLE), a_proposal("half", HALF), a_proposal("breaks", BREAKS)
+WHOLE_ONE, HALF_ONE, BREAKING = (
+    a_proposal("whole", WHOLE),
+    a_proposal("half", HALF),
+    a_proposal("breaks", BREAKS),
+)
 NOTHING = a_proposal("nothing", SOURCE + "# a remark\n")
 
 
@@ -64,7 +70,9 @@ def trials(request: pytest.FixtureRequest) -> Trials:
 
 
 def a_failure(workspace: SearchingWorkspace | None = None) -> Failure:
-    workspace = workspace or SearchingWorkspace({"calculator.py": SOURCE}, WANTS, [("return a * b", "return a - b")])
+    workspace = workspace or SearchingWorkspace(
+        {"calculator.py": SOURCE}, WANTS, [("return a * b", "return a - b")]
+    )
     context = a_running_mission(test_results=workspace.report(workspace.texts()))
     return Failure(context, a_diagnosis(), workspace)
 
@@ -79,8 +87,12 @@ async def test_every_change_gets_one_answer_and_those_that_pass_come_first(trial
     assert await failure.workspace.changes() == ()
 
 
-async def test_what_passes_carries_a_candidate_with_its_score_and_what_fails_says_why(trials: Trials) -> None:
-    first, *others = await trials.try_changes(a_failure(), (WHOLE_ONE, BREAKING, HALF_ONE, NOTHING), time_limit_s=60)
+async def test_what_passes_carries_a_candidate_with_its_score_and_what_fails_says_why(
+    trials: Trials,
+) -> None:
+    first, *others = await trials.try_changes(
+        a_failure(), (WHOLE_ONE, BREAKING, HALF_ONE, NOTHING), time_limit_s=60
+    )
     assert first.passes
     assert first.mended == (ADD, SUB)
     assert (first.still_failing, first.broke) == ((), ())
@@ -126,7 +138,10 @@ class TestOfTheSearch:
         )
         (request,) = failure.workspace.searches
         assert request.sources == ("given",)
-        assert [change.description for change in request.given] == ["the whole one", "the whole one"]
+        assert [change.description for change in request.given] == [
+            "the whole one",
+            "the whole one",
+        ]
         assert request.given[1].cost < request.given[0].cost
         assert first.candidate is not None
         assert first.candidate.inputs == 9
@@ -136,7 +151,9 @@ class TestOfTheSearch:
         (change,) = WHOLE_ONE.changes
         content = f"{change.content}\n\nLIMIT = 7\n"
         other = WHOLE_ONE.with_(id="other", changes=(change.with_(content=content),))
-        tried = await SearchTrials(MemoryLessons()).try_changes(a_failure(), (WHOLE_ONE, other), time_limit_s=60)
+        tried = await SearchTrials(MemoryLessons()).try_changes(
+            a_failure(), (WHOLE_ONE, other), time_limit_s=60
+        )
         candidates = [one.candidate for one in tried if one.candidate is not None]
         rivals = {one.id: [rival.candidate_id for rival in one.rivals] for one in candidates}
         assert rivals == {WHOLE_ONE.id: ["other"], "other": [WHOLE_ONE.id]}
@@ -145,8 +162,12 @@ class TestOfTheSearch:
         wants = {"test_new.py::test_it": ("new.py", "X = 1"), NEG: WANTS[NEG]}
         workspace = SearchingWorkspace({"calculator.py": SOURCE}, wants)
         new = FileChange(action=ChangeAction.CREATE, path="new.py", content="X = 1\n")
-        one = Proposed(id="new", title="a new module", changes=(new,), rung=Rung.TOOLS, fixer="somebody")
-        (tried,) = await SearchTrials(MemoryLessons()).try_changes(a_failure(workspace), (one,), time_limit_s=60)
+        one = Proposed(
+            id="new", title="a new module", changes=(new,), rung=Rung.TOOLS, fixer="somebody"
+        )
+        (tried,) = await SearchTrials(MemoryLessons()).try_changes(
+            a_failure(workspace), (one,), time_limit_s=60
+        )
         assert tried.passes
         assert tried.candidate is not None
         assert (tried.candidate.rung, tried.candidate.fixer) == (Rung.TOOLS, "somebody")
@@ -156,7 +177,10 @@ class TestOfTheSearch:
     @pytest.mark.parametrize(
         ("changes", "word"),
         [
-            ((a_change("tests/test_calculator.py", "def test_add():\n    pass\n"),), "tests/test_calculator.py"),
+            (
+                (a_change("tests/test_calculator.py", "def test_add():\n    pass\n"),),
+                "tests/test_calculator.py",
+            ),
             ((a_change("calculator.py", SOURCE),), "no edit"),
             ((a_change("../calculator.py", SOURCE),), "calculator.py"),
             ((a_change("missing.py", SOURCE),), "missing.py"),
@@ -164,24 +188,39 @@ class TestOfTheSearch:
         ],
         ids=["a test", "nothing", "outside", "not there", "deleted"],
     )
-    async def test_what_may_not_be_a_fix_is_not_run(self, changes: tuple[FileChange, ...], word: str) -> None:
-        workspace = SearchingWorkspace({"calculator.py": SOURCE, "tests/test_calculator.py": "x\n"}, WANTS)
+    async def test_what_may_not_be_a_fix_is_not_run(
+        self, changes: tuple[FileChange, ...], word: str
+    ) -> None:
+        workspace = SearchingWorkspace(
+            {"calculator.py": SOURCE, "tests/test_calculator.py": "x\n"}, WANTS
+        )
         failure = a_failure(workspace)
         one = WHOLE_ONE.with_(changes=changes)
         (tried,) = await SearchTrials(MemoryLessons()).try_changes(failure, (one,), time_limit_s=60)
         assert not tried.passes
         assert word in tried.output
         assert workspace.commands == []
-        assert await SearchTrials(MemoryLessons()).search_from(failure, one, time_limit_s=9, max_candidates=9) == ()
+        assert (
+            await SearchTrials(MemoryLessons()).search_from(
+                failure, one, time_limit_s=9, max_candidates=9
+            )
+            == ()
+        )
 
-    async def test_of_a_slow_suite_the_failing_tests_are_run_first_and_the_rest_for_what_mends_something(self) -> None:
+    async def test_of_a_slow_suite_the_failing_tests_are_run_first_and_the_rest_for_what_mends_something(
+        self,
+    ) -> None:
         workspace = SearchingWorkspace({"calculator.py": SOURCE}, WANTS, seconds=90.0)
-        await SearchTrials(MemoryLessons()).try_changes(a_failure(workspace), (NOTHING, WHOLE_ONE), time_limit_s=60)
+        await SearchTrials(MemoryLessons()).try_changes(
+            a_failure(workspace), (NOTHING, WHOLE_ONE), time_limit_s=60
+        )
         assert workspace.targets == [(ADD, SUB), (ADD, SUB), ()]
 
     async def test_what_there_is_no_time_for_says_so(self) -> None:
         failure = a_failure()
-        tried = await SearchTrials(MemoryLessons()).try_changes(failure, (WHOLE_ONE, HALF_ONE), time_limit_s=0)
+        tried = await SearchTrials(MemoryLessons()).try_changes(
+            failure, (WHOLE_ONE, HALF_ONE), time_limit_s=0
+        )
         assert [(one.passes, "no time" in one.output) for one in tried] == [(False, True)] * 2
 
     async def test_a_run_that_is_called_off_leaves_the_tree_as_it_was(self) -> None:
@@ -208,16 +247,31 @@ class TestOfTheSearch:
         failure = a_failure()
         assert isinstance(failure.workspace, SearchingWorkspace)
         start = HALF_ONE.with_(changes=(a_change(content=HALF.replace("return -a", "return a")),))
-        await SearchTrials(MemoryLessons()).search_from(failure, start, time_limit_s=60, max_candidates=7)
+        await SearchTrials(MemoryLessons()).search_from(
+            failure, start, time_limit_s=60, max_candidates=7
+        )
         (request,) = failure.workspace.searches
-        assert (set(request.failing), request.passing, request.max_candidates) == ({SUB, NEG}, (ADD,), 7)
-        assert {(one.file, one.line) for one in request.suspects} == {("calculator.py", 2), ("calculator.py", 10)}
+        assert (set(request.failing), request.passing, request.max_candidates) == (
+            {SUB, NEG},
+            (ADD,),
+            7,
+        )
+        assert {(one.file, one.line) for one in request.suspects} == {
+            ("calculator.py", 2),
+            ("calculator.py", 10),
+        }
 
-    async def test_where_no_edit_on_top_mends_everything_those_that_mend_more_are_told(self) -> None:
+    async def test_where_no_edit_on_top_mends_everything_those_that_mend_more_are_told(
+        self,
+    ) -> None:
         wants = {**WANTS, "test_calculator.py::test_mul": ("calculator.py", "def mul")}
-        workspace = SearchingWorkspace({"calculator.py": SOURCE}, wants, [("return a * b", "return a - b")])
+        workspace = SearchingWorkspace(
+            {"calculator.py": SOURCE}, wants, [("return a * b", "return a - b")]
+        )
         trials = SearchTrials(MemoryLessons())
-        (near,) = await trials.search_from(a_failure(workspace), HALF_ONE, time_limit_s=60, max_candidates=9)
+        (near,) = await trials.search_from(
+            a_failure(workspace), HALF_ONE, time_limit_s=60, max_candidates=9
+        )
         assert not near.passes
         assert (near.mended, near.still_failing) == ((ADD, SUB), ("test_calculator.py::test_mul",))
         assert near.proposed.changes == WHOLE_ONE.changes
@@ -225,7 +279,9 @@ class TestOfTheSearch:
 
     async def test_a_start_that_makes_a_file_keeps_it_in_what_is_found(self) -> None:
         wants = {**WANTS, "test_new.py::test_it": ("new.py", "X = 1")}
-        workspace = SearchingWorkspace({"calculator.py": HALF}, wants, [("return a * b", "return a - b")])
+        workspace = SearchingWorkspace(
+            {"calculator.py": HALF}, wants, [("return a * b", "return a - b")]
+        )
         new = FileChange(action=ChangeAction.CREATE, path="new.py", content="X = 1\n")
         start = Proposed(id="new", title="a new module", changes=(new,))
         (found,) = await SearchTrials(MemoryLessons()).search_from(

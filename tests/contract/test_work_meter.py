@@ -44,8 +44,12 @@ async def test_a_step_may_take_what_the_mission_has_left(database: Database) -> 
     assert await meter.before(100.0, later) == later
 
 
-@pytest.mark.parametrize("limit", ["seconds_per_pull_request", "seconds_per_day", "seconds_per_day_installation"])
-async def test_a_step_may_take_no_more_than_a_limit_leaves_and_says_which(database: Database, limit: str) -> None:
+@pytest.mark.parametrize(
+    "limit", ["seconds_per_pull_request", "seconds_per_day", "seconds_per_day_installation"]
+)
+async def test_a_step_may_take_no_more_than_a_limit_leaves_and_says_which(
+    database: Database, limit: str
+) -> None:
     first = a_meter(database, installation="9", **{limit: 100})
     await first.before(0.0, OWN)
     await first.close(70.0)
@@ -59,22 +63,32 @@ async def test_a_step_may_take_no_more_than_a_limit_leaves_and_says_which(databa
         await a_meter(database, mission="m-3", installation="9", **{limit: 99}).before(0.0, OWN)
 
 
-async def test_time_that_a_mission_may_still_take_is_nobody_else_s_and_comes_back(database: Database) -> None:
-    first, second = (a_meter(database, mission=name, seconds_per_day=2_000) for name in ("m-1", "m-2"))
+async def test_time_that_a_mission_may_still_take_is_nobody_else_s_and_comes_back(
+    database: Database,
+) -> None:
+    first, second = (
+        a_meter(database, mission=name, seconds_per_day=2_000) for name in ("m-1", "m-2")
+    )
     await first.before(0.0, OWN)
     assert (await second.before(0.0, OWN)).seconds == 200.0
     await first.close(10.0)
     assert (await second.before(0.0, OWN)).seconds == 1_800.0
 
 
-async def test_what_a_dead_process_had_set_aside_is_free_when_its_mission_is_given_up(database: Database) -> None:
-    dead, next_one = (a_meter(database, mission=name, seconds_per_pull_request=2_000) for name in ("m-1", "m-2"))
+async def test_what_a_dead_process_had_set_aside_is_free_when_its_mission_is_given_up(
+    database: Database,
+) -> None:
+    dead, next_one = (
+        a_meter(database, mission=name, seconds_per_pull_request=2_000) for name in ("m-1", "m-2")
+    )
     await dead.before(0.0, OWN)
     await WorkMeters(database, Quota(), FixedClock()).give_back("m-1")
     assert await next_one.before(0.0, OWN) == OWN
 
 
-async def test_who_lost_its_mission_gives_back_and_sets_aside_nothing_of_its_successor_s(database: Database) -> None:
+async def test_who_lost_its_mission_gives_back_and_sets_aside_nothing_of_its_successor_s(
+    database: Database,
+) -> None:
     """A process that was stopped for a while wakes up, and is refused whatever it writes down."""
     limit = {"seconds_per_day": 2_000}
     stopped, successor = (a_meter(database, **limit) for _ in range(2))
@@ -106,10 +120,12 @@ async def test_missions_are_counted_when_they_begin_and_once_however_often_they_
     for _ in range(3):
         await a_meter(database, missions_per_day=2).before(0.0, OWN)
     await a_meter(database, mission="m-2", missions_per_day=2).before(0.0, OWN)
-    with pytest.raises(BudgetSpent, match="missions_per_day allows 2 missions, and 2 were begun"):
+    with pytest.raises(BudgetSpent, match="missions_per_day allows 2 missions, and 2 were started"):
         await a_meter(database, mission="m-3", missions_per_day=2).before(0.0, OWN)
     await a_meter(database, mission="m-3", missions_per_day=2, day="2026-01-03").before(0.0, OWN)
-    await a_meter(database, mission="m-4", missions_per_day=2, repository="acme/else").before(0.0, OWN)
+    await a_meter(database, mission="m-4", missions_per_day=2, repository="acme/else").before(
+        0.0, OWN
+    )
 
 
 async def test_a_mission_counts_on_the_day_it_began(database: Database) -> None:
@@ -117,18 +133,24 @@ async def test_a_mission_counts_on_the_day_it_began(database: Database) -> None:
     later = a_meter(database, seconds_per_day=100, day="2026-01-03")
     assert (await later.before(60.0, OWN)).seconds == 40.0
     assert (
-        await a_meter(database, mission="m-2", seconds_per_day=100, day="2026-01-03").before(0.0, OWN)
+        await a_meter(database, mission="m-2", seconds_per_day=100, day="2026-01-03").before(
+            0.0, OWN
+        )
     ).seconds == 100
 
 
-async def test_what_is_remembered_after_a_death_takes_nothing_off_what_was_booked(database: Database) -> None:
+async def test_what_is_remembered_after_a_death_takes_nothing_off_what_was_booked(
+    database: Database,
+) -> None:
     meter = a_meter(database, seconds_per_mission=100)
     await meter.before(0.0, OWN)
     await meter.close(60.0)
     assert (await meter.before(20.0, OWN)).seconds == 40.0
 
 
-async def test_a_mission_that_is_begun_anew_adds_to_what_its_earlier_tries_took(database: Database) -> None:
+async def test_a_mission_that_is_begun_anew_adds_to_what_its_earlier_tries_took(
+    database: Database,
+) -> None:
     """A red check asks again for a mission that failed, under the same name, as often as it comes."""
     meters = WorkMeters(database, Quota(), FixedClock())
     for already in (0.0, 40.0):
@@ -141,12 +163,18 @@ async def test_a_mission_that_is_begun_anew_adds_to_what_its_earlier_tries_took(
     assert (await other.before(0.0, OWN)).seconds == 20.0
     await other.close(0.0)
     tomorrow = a_meter(database, seconds_per_day=100, day="2026-01-03")
-    assert (await tomorrow.before(0.5, OWN)).seconds == 19.5, "what was not metered is booked, and makes no difference"
+    assert (await tomorrow.before(0.5, OWN)).seconds == 19.5, (
+        "what was not metered is booked, and makes no difference"
+    )
     await other.before(0.0, OWN.with_(seconds=1.0))
-    assert (await a_meter(database, mission="m-3", seconds_per_day=100).before(0.0, OWN)).seconds == 99.0
+    assert (
+        await a_meter(database, mission="m-3", seconds_per_day=100).before(0.0, OWN)
+    ).seconds == 99.0
 
 
-async def test_a_mission_that_goes_on_elsewhere_adds_what_was_broken_off_and_keeps_its_day(database: Database) -> None:
+async def test_a_mission_that_goes_on_elsewhere_adds_what_was_broken_off_and_keeps_its_day(
+    database: Database,
+) -> None:
     first = a_meter(database, seconds_per_mission=100)
     await first.before(0.0, OWN)
     await first.before(20.0, OWN)
@@ -157,9 +185,13 @@ async def test_a_mission_that_goes_on_elsewhere_adds_what_was_broken_off_and_kee
     assert database.run(lambda tx: tx.execute("SELECT day FROM work")) == [("2026-01-02",)]
 
 
-async def test_policy_and_quota_make_the_ceilings_and_the_day_is_the_clock_s(database: Database) -> None:
+async def test_policy_and_quota_make_the_ceilings_and_the_day_is_the_clock_s(
+    database: Database,
+) -> None:
     meters = WorkMeters(database, Quota(missions_per_day_total=1), FixedClock())
-    request = MissionRequest(mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository(), pull_request=7)
+    request = MissionRequest(
+        mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository(), pull_request=7
+    )
     policy = RepositoryPolicy(limits=PolicyLimits(seconds_per_pull_request=50.0))
     assert (await meters.of(request, policy).before(0.0, OWN)).seconds == 50.0
     with pytest.raises(BudgetSpent, match="missions_per_day_total"):
@@ -173,7 +205,12 @@ async def test_the_bill_has_what_a_dead_process_had_set_aside_too(database: Data
     await ledger.reserve(an_account(), "b", a_call())
     await ledger.reserve(an_account(mission="m-2"), "c", a_call())
     bill = await a_meter(database).bill()
-    assert (bill.calls, bill.unpriced_calls, bill.cost_usd, bill.usage) == (2, 1, 0.02, ANSWER.usage)
+    assert (bill.calls, bill.unpriced_calls, bill.cost_usd, bill.usage) == (
+        2,
+        1,
+        0.02,
+        ANSWER.usage,
+    )
 
 
 async def test_no_mission_begins_while_everything_is_paused_and_those_that_began_go_on(
@@ -200,14 +237,20 @@ async def test_a_mission_that_was_let_in_before_its_place_was_paused_does_not_be
     await running.before(0.0, OWN)
     await Pauses(database).set(Pause(place=place, why="too noisy"))
     assert await running.before(1.0, OWN) == OWN
-    assert await WorkMeter(database, account, places=places).before(1.0, OWN) == OWN, "it goes on in another process"
+    assert await WorkMeter(database, account, places=places).before(1.0, OWN) == OWN, (
+        "it goes on in another process"
+    )
     with pytest.raises(Paused, match=rf"^{place} is paused by the operator \(too noisy\)$"):
         await WorkMeter(database, account.with_(mission="m-2"), places=places).before(0.0, OWN)
     await WorkMeters(database, Quota(), FixedClock()).give_back("m-1")
     with pytest.raises(Paused):
         await WorkMeter(database, account, places=places).before(0.0, OWN)
-    assert database.run(lambda tx: tx.execute("SELECT mission FROM work")) == [("m-1",)], "nothing was counted"
-    await WorkMeter(database, account.with_(mission="m-3"), places=("", "other", "other/shop")).before(0.0, OWN)
+    assert database.run(lambda tx: tx.execute("SELECT mission FROM work")) == [("m-1",)], (
+        "nothing was counted"
+    )
+    await WorkMeter(
+        database, account.with_(mission="m-3"), places=("", "other", "other/shop")
+    ).before(0.0, OWN)
 
 
 async def test_a_mission_that_failed_and_is_in_line_again_does_not_run_before_it_begins_anew(
@@ -236,7 +279,9 @@ async def test_a_mission_that_failed_and_is_in_line_again_does_not_run_before_it
     assert await running() == ["m-1"]
 
 
-async def test_who_pauses_waits_for_a_mission_that_begins_at_that_moment(database: Database) -> None:
+async def test_who_pauses_waits_for_a_mission_that_begins_at_that_moment(
+    database: Database,
+) -> None:
     """Else `--drain` would be told that nothing runs."""
     pauses, other = Pauses(database), Database(database.url)
     assert await pauses.all() == ()
@@ -249,12 +294,17 @@ async def test_who_pauses_waits_for_a_mission_that_begins_at_that_moment(databas
     other.close()
 
 
-async def test_a_place_is_an_account_or_a_repository_and_the_widest_pause_is_told(database: Database) -> None:
+async def test_a_place_is_an_account_or_a_repository_and_the_widest_pause_is_told(
+    database: Database,
+) -> None:
     pauses, here = Pauses(database), a_repository()
     assert await pauses.of(here) is None
     await pauses.set(Pause(place="somebody-else"))
     assert await pauses.of(here) is None
-    narrow, wide = Pause(place=here.full_name.lower(), now=True), Pause(place=here.owner.lower(), why="noisy", at="1")
+    narrow, wide = (
+        Pause(place=here.full_name.lower(), now=True),
+        Pause(place=here.owner.lower(), why="noisy", at="1"),
+    )
     await pauses.set(narrow.with_(now=False))
     await pauses.set(narrow)
     assert await pauses.of(here) == narrow

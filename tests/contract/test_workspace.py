@@ -101,7 +101,9 @@ def local() -> Iterator[Backend]:
         pytest.param("local", marks=[pytest.mark.slow]),
     ]
 )
-def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Open:
+def open_workspace(
+    request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Open:
     """Opens a fresh workspace on FILES."""
     if request.param == "fake":
 
@@ -122,10 +124,14 @@ def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_fact
         server, sha = request.getfixturevalue("served")
         source = GitSource(url=f"{server.url}/calculator/.git", sha=sha, repository_id="calculator")
     sandboxes = Sandboxes(
-        SandboxSpec(), request.getfixturevalue("local" if request.param == "local" else "backend"), tmp_path / "data"
+        SandboxSpec(),
+        request.getfixturevalue("local" if request.param == "local" else "backend"),
+        tmp_path / "data",
     )
     checkout = Checkout(source=source, hints=JobHints(command="python -m pytest -q"))
-    return lambda surroundings=USUAL: sandboxes.open_workspace(checkout.with_(surroundings=surroundings))
+    return lambda surroundings=USUAL: sandboxes.open_workspace(
+        checkout.with_(surroundings=surroundings)
+    )
 
 
 @pytest.fixture
@@ -202,7 +208,9 @@ async def test_context_of_what_is_not_there_is_no_success(workspace: Workspace) 
 @pytest.mark.anyio
 async def test_the_one_place_of_a_text_is_replaced(workspace: Workspace) -> None:
     assert await workspace.apply_changes([FIX]) == ("calculator.py",)
-    assert await workspace.read_file("calculator.py") == FILES["calculator.py"].replace("a - b", "a + b")
+    assert await workspace.read_file("calculator.py") == FILES["calculator.py"].replace(
+        "a - b", "a + b"
+    )
 
 
 @pytest.mark.anyio
@@ -222,12 +230,16 @@ async def test_a_file_is_created_in_a_new_folder(workspace: Workspace) -> None:
 async def test_a_file_is_deleted(workspace: Workspace) -> None:
     await workspace.apply_changes([FileChange(action=ChangeAction.DELETE, path="notes/end.txt")])
     assert await workspace.read_file("notes/end.txt") is None
-    assert [(edit.path, edit.mode) for edit in await workspace.changes()] == [("notes/end.txt", "deleted")]
+    assert [(edit.path, edit.mode) for edit in await workspace.changes()] == [
+        ("notes/end.txt", "deleted")
+    ]
 
 
 @pytest.mark.anyio
 async def test_a_file_is_renamed(workspace: Workspace) -> None:
-    await workspace.apply_changes([FileChange(action=ChangeAction.RENAME, path="empty.txt", content="full.txt")])
+    await workspace.apply_changes(
+        [FileChange(action=ChangeAction.RENAME, path="empty.txt", content="full.txt")]
+    )
     assert await workspace.read_file("empty.txt") is None
     assert await workspace.read_file("full.txt") == ""
 
@@ -240,12 +252,15 @@ async def test_several_changes_are_all_or_nothing(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../x", "/abs", ".git/config", "a/../b", "", "-x", "con", "a\x00b", ".GIT/hooks/x", "a//b"]
+    "path",
+    ["../x", "/abs", ".git/config", "a/../b", "", "-x", "con", "a\x00b", ".GIT/hooks/x", "a//b"],
 )
 @pytest.mark.anyio
 async def test_an_unsafe_path_is_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(ChangeRejected):
-        await workspace.apply_changes([FileChange(action=ChangeAction.CREATE, path=path, content="x")])
+        await workspace.apply_changes(
+            [FileChange(action=ChangeAction.CREATE, path=path, content="x")]
+        )
     assert await workspace.changes() == ()
 
 
@@ -283,7 +298,9 @@ async def test_a_change_back_is_no_change(workspace: Workspace) -> None:
 
 
 @pytest.mark.anyio
-async def test_git_applies_the_diff_and_gets_the_same_bytes(workspace: Workspace, tmp_path: Path) -> None:
+async def test_git_applies_the_diff_and_gets_the_same_bytes(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     changes = [
         FIX,
         replace("notes/windows.txt", "two", "three"),
@@ -351,7 +368,20 @@ async def test_a_red_test_turns_green_with_the_fix(workspace: Workspace) -> None
     )
     await workspace.apply_changes([FIX])
     green = await workspace.run_tests()
-    assert (green.success, green.verdict, green.passing) == (True, RunVerdict.PASS, frozenset({ADD, DOUBLE}))
+    assert (green.success, green.verdict, green.passing) == (
+        True,
+        RunVerdict.PASS,
+        frozenset({ADD, DOUBLE}),
+    )
+
+
+@pytest.mark.anyio
+async def test_a_green_run_is_confirmed_and_changes_no_files(workspace: Workspace) -> None:
+    await workspace.apply_changes([FIX])
+    report = await workspace.run_tests(targets=(ADD,))
+    confirmed = await workspace.confirm(report, (ADD,))
+    assert (confirmed.success, confirmed.outcomes) == (True, report.outcomes)
+    assert {edit.path for edit in await workspace.changes()} == {"calculator.py"}
 
 
 @pytest.mark.anyio
@@ -391,7 +421,9 @@ async def test_proposals_are_about_what_was_asked_and_change_nothing(workspace: 
 
 @pytest.mark.anyio
 async def test_the_last_event_of_a_search_is_its_end(workspace: Workspace) -> None:
-    request = SearchRequest(command="python -m pytest -q", failing=(ADD,), passing=(DOUBLE,), time_limit_s=5.0)
+    request = SearchRequest(
+        command="python -m pytest -q", failing=(ADD,), passing=(DOUBLE,), time_limit_s=5.0
+    )
     events = [event async for event in workspace.search(request)]
     assert isinstance(events[-1], TrialDone)
     assert not any(isinstance(event, TrialDone) for event in events[:-1])

@@ -20,13 +20,18 @@ def main() -> int:
     """Run the demo; 0 when every mission ended as it must."""
     say("preparing the sandbox's image (the first time takes minutes)")
     start = time.monotonic()
-    image = subprocess.run([sys.executable, "-m", "bot", "image"], capture_output=True, text=True, check=False)
+    image = subprocess.run(
+        [sys.executable, "-m", "bot", "image"], capture_output=True, text=True, check=False
+    )
     if image.returncode:
         sys.stderr.write(image.stderr)
         return image.returncode
     say(f"image {image.stdout.strip()} is there after {time.monotonic() - start:.1f} s")
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="metaagent-demo-") as folder, LocalGitHub(Options()) as github:
+    with (
+        tempfile.TemporaryDirectory(prefix="metaagent-demo-") as folder,
+        LocalGitHub(Options()) as github,
+    ):
         with BotProcess(github, Path(folder)):
             say(f"a local GitHub at {github.web_url}, the service beside it")
             results = run_all(github)
@@ -44,7 +49,7 @@ def run_all(github: LocalGitHub) -> list[tuple[str, Told, list[str]]]:
     for broken in repositories:
         name = push_green(github, broken)
         wait_for_ci(github, github.store(name).ref("refs/heads/main") or "")
-    say(f"{len(repositories)} repositories are green; now somebody breaks them")
+    say(f"{len(repositories)} repositories are green; now a commit breaks each of them")
     lock = threading.Lock()
     results: list[tuple[str, Told, list[str]]] = []
 
@@ -66,7 +71,9 @@ def line(told: Told) -> str:
     """One mission in one line."""
     text = f"{told.name:<12} {told.outcome:<8} after {told.seconds_to_check:5.1f} s"
     if told.pull_request is not None and told.seconds_to_pull_request is not None:
-        text += f", pull request #{told.pull_request.number} after {told.seconds_to_pull_request:.1f} s"
+        text += (
+            f", pull request #{told.pull_request.number} after {told.seconds_to_pull_request:.1f} s"
+        )
         text += f", CI on its branch: {told.fix_ci}"
     return text
 
@@ -75,7 +82,9 @@ def report(results: list[tuple[str, Told, list[str]]]) -> None:
     """The pull request of the timed repository as its reader sees it, and what went wrong."""
     for name, told, problems in results:
         if name == TIMED and told.pull_request is not None:
-            print(f"\n{'=' * 100}\n{told.pull_request.title}\n{'=' * 100}\n{told.pull_request.body}\n{'=' * 100}\n")
+            print(
+                f"\n{'=' * 100}\n{told.pull_request.title}\n{'=' * 100}\n{told.pull_request.body}\n{'=' * 100}\n"
+            )
         for problem in problems:
             say(f"{name}: {problem}")
             print(f"    {told.own_check.title}\n    {(told.own_check.summary or '')[:2000]}")

@@ -58,7 +58,16 @@ class BotProcess:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 self.port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "bot", self.role, "--host", "127.0.0.1", "--port", str(self.port)]
+        command = [
+            sys.executable,
+            "-m",
+            "bot",
+            self.role,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+        ]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, env=self.environment(), stderr=log, stdout=log, start_new_session=True
@@ -73,7 +82,11 @@ class BotProcess:
         key.touch(mode=0o600)
         key.write_text(self.github.private_key_pem)
         return {
-            **{name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith("METAAGENT_")
+            },
             "METAAGENT_APP_ID": str(self.github.app_id),
             "METAAGENT_PRIVATE_KEY_FILE": str(key),
             "METAAGENT_WEBHOOK_SECRET": self.github.webhook_secret,
@@ -118,12 +131,17 @@ class BotProcess:
             except (urllib.error.URLError, OSError):
                 time.sleep(0.05)
         self.kill()
-        raise RuntimeError(f"the service did not answer:\n{self.log.read_text(errors='replace')[-3000:]}")
+        raise RuntimeError(
+            f"the service did not answer:\n{self.log.read_text(errors='replace')[-3000:]}"
+        )
 
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()

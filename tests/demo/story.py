@@ -10,6 +10,8 @@ from tests.github_server.server import LocalGitHub
 
 ACTIONS_APP = 15368
 POLL_S = 0.02
+PATIENCE = 8
+"""Factor on all waits: a busy machine is slow, and what never comes only costs a failing run time."""
 
 
 @dataclass
@@ -39,6 +41,7 @@ def wait(until: Callable[[], bool], timeout: float, what: str) -> float:
         TimeoutError: it never was.
     """
     start = time.monotonic()
+    timeout *= PATIENCE
     while not until():
         if time.monotonic() - start > timeout:
             raise TimeoutError(f"waited {timeout:.0f} s for {what}")
@@ -67,7 +70,12 @@ def wait_for_ci(github: LocalGitHub, sha: str, timeout: float = 60.0) -> CheckRu
 
 
 def watch(
-    github: LocalGitHub, broken: BrokenRepository, sha: str, *, owner: str = "acme", timeout: float = 120
+    github: LocalGitHub,
+    broken: BrokenRepository,
+    sha: str,
+    *,
+    owner: str = "acme",
+    timeout: float = 120,
 ) -> Told:
     """Wait for our check run on a red commit, and for the CI of the fix when there is one."""
     repo = f"{owner}/{broken.name}"
@@ -97,9 +105,13 @@ def problems_of(broken: BrokenRepository, told: Told) -> list[str]:
     """What differs from how the mission must end; empty when all is well."""
     expected, found = broken.expected, []
     if told.outcome != expected["outcome"]:
-        found.append(f"ended as {told.outcome or told.own_check.title!r}, not as {expected['outcome']}")
+        found.append(
+            f"ended as {told.outcome or told.own_check.title!r}, not as {expected['outcome']}"
+        )
     if (told.pull_request is not None) != (expected["outcome"] == "FIXED"):
-        found.append("a pull request was opened" if told.pull_request else "no pull request was opened")
+        found.append(
+            "a pull request was opened" if told.pull_request else "no pull request was opened"
+        )
     if told.pull_request is not None and told.fix_ci != "success":
         found.append(f"the CI of the fix ended as {told.fix_ci}")
     if told.own_check.conclusion != "neutral":

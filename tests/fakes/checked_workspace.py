@@ -8,11 +8,18 @@ from typing_extensions import override
 
 from sandbox.guest.files import write
 from sandbox.guest.search.findings import propose
-from sandbox.guest.search.findings.model import Finding
+from sandbox.guest.search.findings.model import SourceFinding
 from sandbox.judge import judge
 from sandbox.runners.base import GuestPlaces, RunRequest
 from sandbox.runners.diagnostics import Diagnostics
-from sandbox.types import CommandResult, EditProposal, ProposalRequest, SpanEdit, TestOrder, TestReport
+from sandbox.types import (
+    CommandResult,
+    EditProposal,
+    ProposalRequest,
+    SpanEdit,
+    TestOrder,
+    TestReport,
+)
 from tests.builders import a_lint_recipe, facts
 from tests.fakes.fake_workspace import FakeWorkspace, Files
 
@@ -21,9 +28,12 @@ def proposed(files: Files, request: ProposalRequest) -> tuple[EditProposal, ...]
     """What the guest proposes, made in this process: text in, edits out."""
     found = []
     for number, each in enumerate(request.findings):
-        finding = Finding(each.path, each.line, each.column, each.code, each.message)
+        finding = SourceFinding(each.path, each.line, each.column, each.code, each.message)
         for proposal in list(propose(files.get(each.path, "").encode(), finding))[: request.most]:
-            edits = tuple(SpanEdit(path=each.path, start=e.start, end=e.end, text=e.text) for e in proposal.edits)
+            edits = tuple(
+                SpanEdit(path=each.path, start=e.start, end=e.end, text=e.text)
+                for e in proposal.edits
+            )
             found.append(
                 EditProposal(
                     finding=number,
@@ -60,7 +70,6 @@ class CheckedWorkspace(FakeWorkspace):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
-        confirm: bool = False,
     ) -> TestReport:
         if command is not None:
             return await super().run_tests(command, targets=targets)
@@ -79,9 +88,14 @@ class CheckedWorkspace(FakeWorkspace):
             check=False,
         )
         result = CommandResult(
-            argv=("/bin/sh", "-c", self._command), exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr
+            argv=("/bin/sh", "-c", self._command),
+            exit_code=done.returncode,
+            stdout=done.stdout,
+            stderr=done.stderr,
         )
-        places = GuestPlaces(python="python", guest_dir="/", checkout=str(self._folder), cwd=str(self._folder))
+        places = GuestPlaces(
+            python="python", guest_dir="/", checkout=str(self._folder), cwd=str(self._folder)
+        )
         request, reader = RunRequest(command=self._command), Diagnostics()
         reading = reader.read(request, reader.prepare(request, places), result)
         return judge(request, reader, reading, result)

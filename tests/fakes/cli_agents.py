@@ -1,4 +1,4 @@
-"""Command-line agents that never were: scripts in the place of `codex`, `claude` and `gemini` that replay their forms."""
+"""Command-line agents that never were: scripts in the place of `codex` and `claude` that replay their forms."""
 
 import json
 import os
@@ -45,11 +45,11 @@ for _ in range(turn.get("repeat", 1)):
 time.sleep(turn.get("hang", 0))
 sys.exit(turn.get("status", 0))
 """
-VERSIONS = {"codex": "codex-cli 0.169.0", "claude": "2.1.197 (Claude Code)", "gemini": "0.61.0"}
-RECONNECTING = '{"type":"error","message":"Reconnecting... 1/5 (stream disconnected before completion)"}\n'
-WAITING = (
-    '{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}\n'
+VERSIONS = {"codex": "codex-cli 0.169.0", "claude": "2.1.197 (Claude Code)"}
+RECONNECTING = (
+    '{"type":"error","message":"Reconnecting... 1/5 (stream disconnected before completion)"}\n'
 )
+WAITING = '{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}\n'
 
 
 class FakeAgents:
@@ -103,12 +103,23 @@ class FakeAgents:
 
 def codex_says(text: str, **usage: int) -> str:
     """Its events around one message."""
-    counted = {"input_tokens": 1000, "cached_input_tokens": 400, "output_tokens": 50, "reasoning_output_tokens": 20}
+    counted = {
+        "input_tokens": 1000,
+        "cached_input_tokens": 400,
+        "output_tokens": 50,
+        "reasoning_output_tokens": 20,
+    }
     return _lines(
         {"type": "thread.started", "thread_id": "t-1"},
         {"type": "turn.started"},
-        {"type": "item.completed", "item": {"id": "item_0", "type": "error", "message": "a warning of no weight"}},
-        {"type": "item.completed", "item": {"id": "item_1", "type": "reasoning", "text": "thinking"}},
+        {
+            "type": "item.completed",
+            "item": {"id": "item_0", "type": "error", "message": "a warning of no weight"},
+        },
+        {
+            "type": "item.completed",
+            "item": {"id": "item_1", "type": "reasoning", "text": "thinking"},
+        },
         {"type": "item.completed", "item": {"id": "item_2", "type": "agent_message", "text": text}},
         {"type": "turn.completed", "usage": {**counted, **usage}},
     )
@@ -144,19 +155,6 @@ def claude_says(text: str, **more: Any) -> str:
         "modelUsage": {"claude-test-1": {"costUSD": 0.0125}},
     }
     return json.dumps({**said, **more}) + "\n"
-
-
-def gemini_says(text: str, **tokens: int) -> str:
-    """Its one object, over several lines."""
-    counted = {"input": 600, "candidates": 30, "cached": 400, "thoughts": 12, **tokens}
-    stats = {"models": {"gemini-test": {"tokens": counted}}, "tools": {"totalCalls": 0}}
-    return json.dumps({"session_id": "g-1", "response": text, "stats": stats}, indent=2) + "\n"
-
-
-def gemini_fails(message: str, code: int) -> str:
-    """What it prints on standard error."""
-    error = {"session_id": "g-1", "error": {"type": "FatalAuthenticationError", "message": message, "code": code}}
-    return f"Loaded cached credentials.\n{json.dumps(error, indent=2)}\n"
 
 
 def _lines(*events: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import PurePosixPath
 
-from sandbox.backends.base import Guest, Kept
+from sandbox.backends.base import CacheUsage, Guest
 from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.spec import RunLimits
 from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Surroundings
@@ -16,14 +16,18 @@ SKIPPED = {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache",
 MAX_FILE = 1 << 20
 
 
-def said(argv: tuple[str, ...], exit_code: int = 0, *, stdout: str = "", results: bytes = b"") -> CommandResult:
+def said(
+    argv: tuple[str, ...], exit_code: int = 0, *, stdout: str = "", results: bytes = b""
+) -> CommandResult:
     """A result as a script would give it."""
     return CommandResult(argv=argv, exit_code=exit_code, stdout=stdout, results=results)
 
 
 def _checked(path: str) -> str:
     if "\0" in path or any(part in {"", ".", ".."} for part in path.split("/")):
-        raise ChangeRejected(f"The sandbox says: the path {path!r} does not name a file below the work tree")
+        raise ChangeRejected(
+            f"The sandbox reports: the path {path!r} does not name a file below the work tree"
+        )
     return path
 
 
@@ -36,7 +40,9 @@ class FakeGuest:
     """
 
     def __init__(
-        self, files: dict[str, tuple[str, bytes]] | None = None, programs: Mapping[str, Program] | None = None
+        self,
+        files: dict[str, tuple[str, bytes]] | None = None,
+        programs: Mapping[str, Program] | None = None,
     ) -> None:
         self.files: dict[str, tuple[str, bytes]] = dict(files or {})
         self.programs = dict(programs or {})
@@ -74,7 +80,9 @@ class FakeGuest:
         self.ran.append(argv)
         program = self.programs.get(argv[0])
         if program is None:
-            return CommandResult(argv=argv, exit_code=127, stderr=f"{argv[0]}: No such file or directory\n")
+            return CommandResult(
+                argv=argv, exit_code=127, stderr=f"{argv[0]}: No such file or directory\n"
+            )
         return program(argv, stdin)
 
     async def stream(
@@ -108,7 +116,9 @@ class FakeGuest:
         for edit in edits:
             path = _checked(edit.path)
             if any(other.startswith(f"{path}/") for other in self.files):
-                raise ChangeRejected(f"The sandbox says: {edit.path!r} is a link, a folder or a special file")
+                raise ChangeRejected(
+                    f"The sandbox reports: {edit.path!r} is a link, a folder or a special file"
+                )
         for edit in edits:
             if edit.mode == "deleted":
                 self.files.pop(edit.path, None)
@@ -119,7 +129,7 @@ class FakeGuest:
         self._alive()
         found = self.files.get(_checked(path))
         if found is not None and len(found[1]) > max_bytes:
-            raise ChangeRejected(f"The sandbox says: {path!r} has more than {max_bytes} bytes")
+            raise ChangeRejected(f"The sandbox reports: {path!r} has more than {max_bytes} bytes")
         return None if found is None else found[1]
 
     def _listed(self) -> list[str]:
@@ -143,11 +153,17 @@ class FakeGuest:
                 found.append(FileEdit(path=path, mode="deleted"))
             elif now != before and len(now[1]) > MAX_FILE:
                 if before is not None:
-                    raise ChangeRejected(f"The sandbox says: {path!r} is larger than {MAX_FILE} bytes")
+                    raise ChangeRejected(
+                        f"The sandbox reports: {path!r} is larger than {MAX_FILE} bytes"
+                    )
             elif now != before:
-                found.append(FileEdit(path=path, mode="100755" if now[0] == "100755" else "100644", content=now[1]))
+                found.append(
+                    FileEdit(
+                        path=path, mode="100755" if now[0] == "100755" else "100644", content=now[1]
+                    )
+                )
         if len(found) > 20:
-            raise ChangeRejected("The sandbox says: more than 20 files changed")
+            raise ChangeRejected("The sandbox reports: more than 20 files changed")
         return tuple(found)
 
 
@@ -189,15 +205,17 @@ class FakeBackend:
     async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
         assert id(setup) in self._setups
 
-    async def prune(self, *, only_count: bool = False) -> Kept:
-        return Kept(count=len(self.environments))
+    async def prune(self, *, only_count: bool = False) -> CacheUsage:
+        return CacheUsage(count=len(self.environments))
 
     async def end_egress(self, setup: Guest) -> Egress:
         if id(setup) not in self._setups:
             raise SandboxError("Only an open set-up sandbox has egress.")
         return self.egress
 
-    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
+    async def keep_environment(
+        self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None
+    ) -> str:
         assert id(setup) in self._setups
         self.environments[key] = f"fake-env:{key}"
         self.notes[self.environments[key]] = dict(notes or {})

@@ -82,13 +82,17 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         self._begin("pull_request")
         return self.pulls.get(number)
 
-    async def pull_requests_from(self, repository: RepositoryRef, branch: str) -> tuple[PullRequestState, ...]:
+    async def pull_requests_from(
+        self, repository: RepositoryRef, branch: str
+    ) -> tuple[PullRequestState, ...]:
         """Newest first."""
         self._begin("pull_requests_from")
         found = [p for p in self.pulls.values() if p.head_ref == branch and not p.from_fork]
         return tuple(sorted(found, key=lambda pull: pull.number, reverse=True))
 
-    async def pull_requests_at(self, repository: RepositoryRef, sha: str) -> tuple[PullRequestState, ...]:
+    async def pull_requests_at(
+        self, repository: RepositoryRef, sha: str
+    ) -> tuple[PullRequestState, ...]:
         """Open ones."""
         self._begin("pull_requests_at")
         return tuple(p for p in self.pulls.values() if p.head_sha == sha and p.state == "open")
@@ -96,7 +100,9 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
     async def clone_source(self, repository: RepositoryRef) -> CloneSource:
         """A URL nobody answers at."""
         self._begin("clone_source")
-        return CloneSource(url=f"https://github.invalid/{repository.full_name}.git", authorization="Basic none")
+        return CloneSource(
+            url=f"https://github.invalid/{repository.full_name}.git", authorization="Basic none"
+        )
 
     async def release(self, repository: RepositoryRef) -> None:
         """Noted in `released`."""
@@ -114,7 +120,9 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         if self.branches.get(commit.branch, sha) != sha:
             raise Conflict(f"the branch {commit.branch} exists", status=422)
         self.branches[commit.branch] = sha
-        self.commits[sha] = CommitState(sha=sha, parents=(commit.parent,), message=commit.message, author=self.bot)
+        self.commits[sha] = CommitState(
+            sha=sha, parents=(commit.parent,), message=commit.message, author=self.bot
+        )
         self.edits[sha] = tuple(edits)
         self._end("commit_on_new_branch")
         return sha
@@ -125,8 +133,13 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         """One open pull request per head and base."""
         self._begin("open_pull_request")
         self._check_length(body)
-        if any(p.head_ref == head and p.base_ref == base and p.state == "open" for p in self.pulls.values()):
-            raise Conflict(f"a pull request already exists for {repository.owner}:{head}", status=422)
+        if any(
+            p.head_ref == head and p.base_ref == base and p.state == "open"
+            for p in self.pulls.values()
+        ):
+            raise Conflict(
+                f"a pull request already exists for {repository.owner}:{head}", status=422
+            )
         if head not in self.branches or base not in self.branches:
             raise GitHubError("head or base is not there", status=422)
         number = self._next()
@@ -150,7 +163,12 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         return self.pulls[number]
 
     async def update_pull_request(
-        self, repository: RepositoryRef, number: int, *, title: str | None = None, body: str | None = None
+        self,
+        repository: RepositoryRef,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
     ) -> None:
         """Change its words."""
         self._begin("update_pull_request")
@@ -163,7 +181,9 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
             self.pulls[number] = self.pulls[number].with_(body=body)
         self._end("update_pull_request")
 
-    async def comment(self, repository: RepositoryRef, number: int, body: str, *, marker: str) -> int:
+    async def comment(
+        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+    ) -> int:
         """Ours with the marker is updated."""
         self._begin("comment")
         self._check_length(body)

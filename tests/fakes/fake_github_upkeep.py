@@ -1,4 +1,4 @@
-"""FakeGitHub's runs, upkeep and hooks: the ports GitHubRuns, GitHubUpkeep and AppHooks in memory."""
+"""FakeGitHub's workflow runs, follow-up on fixes, and the port AppHooks, in memory."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,11 +25,13 @@ from tests.fakes.fake_github_state import FakeComment, FakeReview, FakeState
 def sha_of(commit: BranchCommit, edits: Sequence[FileEdit]) -> str:
     """The same commit has the same name."""
     content = "\n".join(edit.model_dump_json() for edit in edits)
-    return sha1(f"{commit.parent}\n{commit.message}\n{content}".encode(), usedforsecurity=False).hexdigest()
+    return sha1(
+        f"{commit.parent}\n{commit.message}\n{content}".encode(), usedforsecurity=False
+    ).hexdigest()
 
 
 class FakeRuns(FakeState):
-    """GitHubRuns in memory."""
+    """Workflow runs in memory."""
 
     async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRunState | None:
         """As set in `runs`."""
@@ -50,7 +52,9 @@ class FakeRuns(FakeState):
         if run.status != "completed":
             raise Conflict("the workflow run is already running", status=403)
         self.reruns.append(run_id)
-        self.runs[run_id] = run.with_(status="queued", conclusion=None, run_attempt=run.run_attempt + 1)
+        self.runs[run_id] = run.with_(
+            status="queued", conclusion=None, run_attempt=run.run_attempt + 1
+        )
         self._end("rerun_failed_jobs")
 
     async def runs_at(self, repository: RepositoryRef, sha: str) -> tuple[WorkflowRunState, ...]:
@@ -61,7 +65,7 @@ class FakeRuns(FakeState):
 
 
 class FakeUpkeep(FakeState):
-    """GitHubUpkeep in memory."""
+    """Calls that follow up on fixes, in memory."""
 
     async def open_pull_requests(self, repository: RepositoryRef) -> tuple[PullRequestState, ...]:
         """Newest first."""
@@ -85,7 +89,9 @@ class FakeUpkeep(FakeState):
         self._end("delete_branch")
         return True
 
-    async def commit_on_branch(self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]) -> str:
+    async def commit_on_branch(
+        self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
+    ) -> str:
         """The same commit again is found again."""
         self._begin("commit_on_branch")
         sha = sha_of(commit, edits)
@@ -97,7 +103,9 @@ class FakeUpkeep(FakeState):
         if rules.needs_pull_request or rules.no_update:
             raise NotPermitted(f"rules of {commit.branch} do not allow it", status=403)
         self.branches[commit.branch] = sha
-        self.commits[sha] = CommitState(sha=sha, parents=(commit.parent,), message=commit.message, author=self.bot)
+        self.commits[sha] = CommitState(
+            sha=sha, parents=(commit.parent,), message=commit.message, author=self.bot
+        )
         self.edits[sha] = tuple(edits)
         for number, pull in self.pulls.items():
             if (pull.head_ref, pull.state, pull.from_fork) == (commit.branch, "open", False):
@@ -105,14 +113,22 @@ class FakeUpkeep(FakeState):
         self._end("commit_on_branch")
         return sha
 
-    async def pull_request_files(self, repository: RepositoryRef, number: int) -> tuple[PullRequestFile, ...]:
+    async def pull_request_files(
+        self, repository: RepositoryRef, number: int
+    ) -> tuple[PullRequestFile, ...]:
         """As set in `pull_files`."""
         self._begin("pull_request_files")
         self._pull(number)
         return self.pull_files.get(number, ())
 
     async def suggest(
-        self, repository: RepositoryRef, number: int, *, head_sha: str, body: str, suggestions: Sequence[Suggestion]
+        self,
+        repository: RepositoryRef,
+        number: int,
+        *,
+        head_sha: str,
+        body: str,
+        suggestions: Sequence[Suggestion],
     ) -> int:
         """The same review twice is one; a file outside the pull request is refused."""
         self._begin("suggest")
@@ -150,14 +166,18 @@ class FakeUpkeep(FakeState):
         self._end("reply_in_review")
         return reply.id
 
-    async def react_in_review(self, repository: RepositoryRef, comment_id: int, content: str) -> None:
+    async def react_in_review(
+        self, repository: RepositoryRef, comment_id: int, content: str
+    ) -> None:
         """A reaction twice is one."""
         self._begin("react_in_review")
         if (comment_id, content) not in self.review_reactions:
             self.review_reactions.append((comment_id, content))
         self._end("react_in_review")
 
-    async def add_labels(self, repository: RepositoryRef, number: int, labels: Sequence[str]) -> None:
+    async def add_labels(
+        self, repository: RepositoryRef, number: int, labels: Sequence[str]
+    ) -> None:
         """A label twice is one."""
         self._begin("add_labels")
         held = self.pull_labels.setdefault(number, [])
@@ -176,7 +196,9 @@ class FakeUpkeep(FakeState):
         self._begin("labels")
         return tuple(self.pull_labels.get(number, ()))
 
-    async def request_reviewers(self, repository: RepositoryRef, number: int, reviewers: Sequence[str]) -> None:
+    async def request_reviewers(
+        self, repository: RepositoryRef, number: int, reviewers: Sequence[str]
+    ) -> None:
         """Strangers are left out."""
         self._begin("request_reviewers")
         held = self.reviewers.setdefault(number, [])

@@ -136,7 +136,6 @@ class FakeWorkspace:
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
-        confirm: bool = False,
     ) -> TestReport:
         self._check()
         self.commands.append(command or self._facts.recipe.command)
@@ -146,7 +145,13 @@ class FakeWorkspace:
         if not targets:
             return report
         kept = {name: status for name, status in report.outcomes.items() if name in targets}
-        return report.with_(outcomes=kept, failures=tuple(f for f in report.failures if f.name in targets))
+        return report.with_(
+            outcomes=kept, failures=tuple(f for f in report.failures if f.name in targets)
+        )
+
+    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
+        self._check()
+        return report
 
     async def read_file(self, path: str) -> str | None:
         self._check()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.request import Feedback
+from bot.lessons.exchange import keys_of
 from bot.lessons.outcomes import concerns, with_fate
 from bot.lessons.recall import rank
 from bot.lessons.tool_memory import template_record
@@ -16,14 +17,32 @@ class MemoryLessons:
         self.lessons = {lesson.id: lesson for lesson in lessons}
 
     async def recall(
-        self, *, repository_id: str, fingerprint: str, error: str | None, words: Sequence[str], limit: int = 5
+        self,
+        *,
+        repository_id: str,
+        fingerprint: str,
+        error: str | None,
+        words: Sequence[str],
+        limit: int = 5,
     ) -> tuple[RecalledLesson, ...]:
         """Lessons that bear on a failure, best first."""
-        return rank(self._of(repository_id), fingerprint=fingerprint, error=error, words=words, limit=limit)
+        return rank(
+            self._of(repository_id), fingerprint=fingerprint, error=error, words=words, limit=limit
+        )
 
-    async def template_record(self, *, repository_id: str, error: str | None) -> dict[str, tuple[int, int]]:
+    async def template_record(
+        self, *, repository_id: str, error: str | None
+    ) -> dict[str, tuple[int, int]]:
         """Per template: how often it won, and how often that was rejected later."""
         return template_record(self._of(repository_id), error=error)
+
+    async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:
+        """The lessons whose fix people did not want."""
+        return tuple(
+            lesson
+            for lesson in self._of(repository_id)
+            if lesson.fix is not None and lesson.fate in {"closed", "reverted"}
+        )
 
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Every confidence shown whose fate is known."""
@@ -51,6 +70,13 @@ class MemoryLessons:
         for lesson in touched:
             self.lessons[lesson.id] = with_fate(lesson, feedback)
         return len(touched)
+
+    async def forget(self, *, repository_id: str) -> int:
+        """Delete the lessons of a repository and of its forks."""
+        gone = [one for key in keys_of(repository_id) for one in self._of(key)]
+        for lesson in gone:
+            del self.lessons[lesson.id]
+        return len(gone)
 
     def _of(self, repository_id: str) -> list[Lesson]:
         return [lesson for lesson in self.lessons.values() if lesson.repository_id == repository_id]

@@ -1,7 +1,14 @@
 """A mission queue in memory that remembers what it was asked."""
 
 from bot.domain.command import Command
-from bot.domain.request import Feedback, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import (
+    Feedback,
+    Halted,
+    HeadMoved,
+    InstallationChange,
+    MissionRequest,
+    RedHead,
+)
 from bot.errors import QueueError
 
 
@@ -31,7 +38,9 @@ class MemoryQueue:
     async def feed_back(self, feedback: Feedback) -> None:
         """Put a verdict of a human in line."""
         self._check()
-        if not any(f.with_(delivery_id=None) == feedback.with_(delivery_id=None) for f in self.feedback):
+        if not any(
+            f.with_(delivery_id=None) == feedback.with_(delivery_id=None) for f in self.feedback
+        ):
             self.feedback.append(feedback)
 
     async def settle(self, red: RedHead) -> bool:
@@ -62,8 +71,12 @@ class MemoryQueue:
 
     async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
         """The missions that wait or run, of one repository or of all."""
-        live = [r for r in self.requests.values() if self.states[r.mission_id] in {"waiting", "running"}]
-        return tuple(r for r in live if repository_id in {None, r.repository.id if r.repository else None})
+        live = [
+            r for r in self.requests.values() if self.states[r.mission_id] in {"waiting", "running"}
+        ]
+        return tuple(
+            r for r in live if repository_id in {None, r.repository.id if r.repository else None}
+        )
 
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""

@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
+from bot.domain.registry import (
+    FixState,
+    InstallationState,
+    LiveMission,
+    OfferedFix,
+    Proposal,
+    Switch,
+)
 
 
 class MemoryRegistry:
@@ -61,7 +68,9 @@ class MemoryRegistry:
         """The same key again replaces it."""
         self.fixes[fix.key] = fix
 
-    async def revise(self, key: str, become: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
+    async def revise(
+        self, key: str, become: Callable[[OfferedFix], OfferedFix]
+    ) -> OfferedFix | None:
         """Nobody else has a turn between the look and the change."""
         known = self.fixes.get(key)
         if known is None or (revised := become(known)) == known:
@@ -120,7 +129,9 @@ class MemoryRegistry:
 
     async def off(self, repository_id: int, pull_request: int | None = None) -> Switch | None:
         """The pull request's own wins."""
-        here = self.switches.get((repository_id, pull_request)) or self.switches.get((repository_id, None))
+        here = self.switches.get((repository_id, pull_request)) or self.switches.get(
+            (repository_id, None)
+        )
         return here if here and here.off else None
 
     async def note_installation(self, state: InstallationState) -> None:

@@ -37,7 +37,9 @@ class Asked:
     @property
     def system(self) -> str:
         """The text of the system prompt, in whichever format."""
-        return _words(self.body["system"] if self.anthropic else self.body["messages"][0]["content"])
+        return _words(
+            self.body["system"] if self.anthropic else self.body["messages"][0]["content"]
+        )
 
     @property
     def user(self) -> str:
@@ -69,7 +71,12 @@ Script = Callable[[Asked], Reply]
 
 
 def says(
-    text: str = "Hello.", *, finish: str = "stop", tokens: tuple[int, int] = (100, 20), cached: int = 0, **more: Any
+    text: str = "Hello.",
+    *,
+    finish: str = "stop",
+    tokens: tuple[int, int] = (100, 20),
+    cached: int = 0,
+    **more: Any,
 ) -> Script:
     """An answer in the format in which it was asked for.
 
@@ -83,7 +90,10 @@ def says(
 
     def answer(asked: Asked) -> Reply:
         if asked.anthropic:
-            return Reply(body=_anthropic(asked, text, finish, (tokens[0] - cached, tokens[1], cached)), **more)
+            return Reply(
+                body=_anthropic(asked, text, finish, (tokens[0] - cached, tokens[1], cached)),
+                **more,
+            )
         return Reply(body=_openai(asked, text, finish, (*tokens, cached)), **more)
 
     return answer
@@ -101,7 +111,11 @@ def refuses(status: int, code: str = "some_error", message: str = "no", **more: 
 
     def answer(asked: Asked) -> Reply:
         error = {"type": code, "message": message}
-        told = {"type": "error", "error": error} if asked.anthropic else {"error": error | {"code": code}}
+        told = (
+            {"type": "error", "error": error}
+            if asked.anthropic
+            else {"error": error | {"code": code}}
+        )
         return Reply(status=status, body=told, **more)
 
     return answer
@@ -197,11 +211,17 @@ class ModelServer:
             asked.headers.get("x-api-key"),
             asked.headers.get("authorization", "").removeprefix("Bearer "),
         }:
-            return refuses(401, "authentication_error", f"Incorrect API key provided: {asked.headers}")
+            return refuses(
+                401, "authentication_error", f"Incorrect API key provided: {asked.headers}"
+            )
         extra = asked.body.keys() - TAKES[asked.path]
         if extra:
-            return refuses(400, "invalid_request_error", f"{min(extra)}: Extra inputs are not permitted")
-        if asked.anthropic and not ("max_tokens" in asked.body and asked.headers.get("anthropic-version")):
+            return refuses(
+                400, "invalid_request_error", f"{min(extra)}: Extra inputs are not permitted"
+            )
+        if asked.anthropic and not (
+            "max_tokens" in asked.body and asked.headers.get("anthropic-version")
+        ):
             return refuses(400, "invalid_request_error", "max_tokens: Field required")
         return None
 
@@ -271,7 +291,10 @@ def served(*script: Script, key: str | None = None) -> Iterator[ModelServer]:
 async def _request(reader: asyncio.StreamReader) -> Asked:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+    headers = {
+        name.lower(): value.strip()
+        for name, _, value in (line.partition(":") for line in lines if line)
+    }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Asked(path=first.split(" ")[1], headers=headers, body=json.loads(body or b"{}"))
 
@@ -306,7 +329,11 @@ def _openai(asked: Asked, text: str, finish: str, tokens: tuple[int, int, int]) 
         "object": "chat.completion",
         "model": f"{asked.body['model']}-2026-01-01",
         "choices": [
-            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, "refusal": None}}
+            {
+                "index": 0,
+                "finish_reason": finish,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+            }
         ],
         "usage": {
             "prompt_tokens": sent,
@@ -318,7 +345,9 @@ def _openai(asked: Asked, text: str, finish: str, tokens: tuple[int, int, int]) 
     }
 
 
-def _anthropic(asked: Asked, text: str, finish: str, tokens: tuple[int, int, int]) -> dict[str, Any]:
+def _anthropic(
+    asked: Asked, text: str, finish: str, tokens: tuple[int, int, int]
+) -> dict[str, Any]:
     sent, written, cached = tokens
     stops = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
     content: dict[str, Any] = {"type": "text", "text": text}

@@ -5,7 +5,7 @@ import tarfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
-from sandbox.backends.base import Kept
+from sandbox.backends.base import CacheUsage
 from sandbox.spec import RunLimits
 from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Surroundings
 
@@ -60,7 +60,9 @@ class ScriptedGuest:
     async def unpack(self, tar: bytes, folder: str) -> None:
         with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
             members = {member.name: archive.extractfile(member) for member in archive}
-            self.unpacked[folder] = {name: file.read() for name, file in members.items() if file is not None}
+            self.unpacked[folder] = {
+                name: file.read() for name, file in members.items() if file is not None
+            }
 
     async def write(self, edits: Iterable[FileEdit]) -> None:
         for edit in edits:
@@ -132,15 +134,17 @@ class ScriptedBackend:
     async def allow_hosts(self, setup: object, hosts: tuple[str, ...]) -> None:
         self.allowed += hosts
 
-    async def prune(self, *, only_count: bool = False) -> Kept:
+    async def prune(self, *, only_count: bool = False) -> CacheUsage:
         self.pruned += not only_count
-        return Kept(count=len(self.environments))
+        return CacheUsage(count=len(self.environments))
 
     async def end_egress(self, setup: object) -> Egress:
         self.ended.append(setup)
         return self.egress
 
-    async def keep_environment(self, setup: object, key: str, *, notes: Mapping[str, str] | None = None) -> str:
+    async def keep_environment(
+        self, setup: object, key: str, *, notes: Mapping[str, str] | None = None
+    ) -> str:
         self.environments.add(key)
         self.notes[f"env:{key}"] = dict(notes or {})
         return f"env:{key}"

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.lesson import Forecast, RecalledLesson
+from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.ports import Workspace
@@ -47,7 +47,9 @@ class ScriptedFixer:
         self.budgets.append(budget)
         self.contexts.append(context)
         self.diagnoses.append(diagnosis)
-        files = {path: await workspace.read_file(path) or "" for path in await workspace.list_files()}
+        files = {
+            path: await workspace.read_file(path) or "" for path in await workspace.list_files()
+        }
         for proposal in self._proposals(files, context):
             yield proposal
 
@@ -60,13 +62,25 @@ class KnownLessons:
         self.asked: list[tuple[str, str, str | None]] = []
 
     async def recall(
-        self, *, repository_id: str, fingerprint: str, error: str | None, words: Sequence[str], limit: int = 5
+        self,
+        *,
+        repository_id: str,
+        fingerprint: str,
+        error: str | None,
+        words: Sequence[str],
+        limit: int = 5,
     ) -> tuple[RecalledLesson, ...]:
         self.asked.append((repository_id, fingerprint, error))
         return self._lessons[:limit]
 
-    async def template_record(self, *, repository_id: str, error: str | None) -> dict[str, tuple[int, int]]:
+    async def template_record(
+        self, *, repository_id: str, error: str | None
+    ) -> dict[str, tuple[int, int]]:
         return {}
+
+    async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:
+        lessons = (recalled.lesson for recalled in self._lessons)
+        return tuple(one for one in lessons if one.fate in {"closed", "reverted"})
 
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         return ()

@@ -60,7 +60,9 @@ class ScriptedMind:
     def has(self, role: Role) -> bool:
         return role in self._roles
 
-    async def ask(self, question: Question, returns: type[Message]) -> tuple[Message, tuple[ModelCall, ...]]:
+    async def ask(
+        self, question: Question, returns: type[Message]
+    ) -> tuple[Message, tuple[ModelCall, ...]]:
         answer, call = await self._answer(question)
         if isinstance(answer, returns):
             return answer, (call,)
@@ -79,7 +81,9 @@ class ScriptedMind:
         """What was asked with one prompt."""
         return [question for question in self.questions if question.prompt == prompt]
 
-    async def _answer(self, question: Question) -> tuple[str | BaseModel | dict[str, object], ModelCall]:
+    async def _answer(
+        self, question: Question
+    ) -> tuple[str | BaseModel | dict[str, object], ModelCall]:
         self.questions.append(question)
         spent = sum(call.cost_usd or 0.0 for call in self.calls)
         if self._money_usd is not None and spent + (self._cost_usd or 0.0) > self._money_usd:
@@ -120,5 +124,7 @@ def _as_list(given: Answers) -> list[Answer]:
 
 def _no_answer(trouble: ModelTrouble, call: ModelCall) -> ModelError:
     return ModelError(
-        f"the scripted model gave no answer ({trouble.value})", trouble=trouble, calls=(call.with_(trouble=trouble),)
+        f"the scripted model gave no answer ({trouble.value})",
+        trouble=trouble,
+        calls=(call.with_(trouble=trouble),),
     )

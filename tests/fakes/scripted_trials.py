@@ -24,7 +24,12 @@ def failed(
 ) -> Tried:
     """A change with which something still fails."""
     return Tried(
-        proposed=proposed, passes=False, mended=mended, still_failing=still_failing, broke=broke, output=output
+        proposed=proposed,
+        passes=False,
+        mended=mended,
+        still_failing=still_failing,
+        broke=broke,
+        output=output,
     )
 
 

@@ -39,15 +39,22 @@ class Asked:
     """Runs so far in all workspaces of this world, from 1."""
     seed: int = 0
     surroundings: Surroundings = USUAL
-    confirm: bool = False
     maxfail: int | None = None
 
 
-def a_run(outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: str = "pytest") -> TestReport:
+def a_run(
+    outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: str = "pytest"
+) -> TestReport:
     """A report from `{name: ""}` for passed, `"skip"`, or `"Error: message"` for failed tests."""
     if targets:
-        outcomes = {n: s for n, s in outcomes.items() if any(n == t or n.startswith(f"{t}::") for t in targets)}
-    failures = tuple(_failure(name, said) for name, said in outcomes.items() if said not in {PASS, SKIP})
+        outcomes = {
+            n: s
+            for n, s in outcomes.items()
+            if any(n == t or n.startswith(f"{t}::") for t in targets)
+        }
+    failures = tuple(
+        _failure(name, said) for name, said in outcomes.items() if said not in {PASS, SKIP}
+    )
     red = bool(failures)
     return TestReport(
         success=not red and bool(outcomes),
@@ -65,7 +72,9 @@ def a_run(outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: st
     )
 
 
-def nothing_ran(output: str, *, exit_code: int = 4, verdict: RunVerdict = RunVerdict.NO_VERDICT) -> TestReport:
+def nothing_ran(
+    output: str, *, exit_code: int = 4, verdict: RunVerdict = RunVerdict.NO_VERDICT
+) -> TestReport:
     """A run that proves nothing."""
     return TestReport(
         success=False,
@@ -110,6 +119,10 @@ class World:
     trouble: Callable[[str], SandboxError | None] = lambda _: None
     """Asked before facts, runs and edits, with `head:run_tests`, ...: what to raise."""
     runs: list[Asked] = field(default_factory=list)
+    confirm: Callable[[TestReport], TestReport] = lambda report: report
+    """What known-answer copies make of a report."""
+    confirmed: list[tuple[str, ...]] = field(default_factory=list)
+    """The targets of each confirmed report."""
     opened: int = 0
     open_now: int = 0
 
@@ -154,14 +167,28 @@ class ScriptedWorkspace(FakeWorkspace):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
-        confirm: bool = False,
     ) -> TestReport:
         self._used("run_tests")
         await asyncio.sleep(0)
         number = len(self._world.runs) + 1
-        asked = Asked(self.texts(), self._revision, targets, order, number, seed, self._surroundings, confirm, maxfail)
+        asked = Asked(
+            self.texts(),
+            self._revision,
+            targets,
+            order,
+            number,
+            seed,
+            self._surroundings,
+            maxfail,
+        )
         self._world.runs.append(asked)
         return self._world.run(asked)
+
+    @override
+    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
+        self._used("confirm")
+        self._world.confirmed.append(targets)
+        return self._world.confirm(report)
 
     @override
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:

@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing_extensions import override
 
 from sandbox.types import (
-    Compared,
-    NearMiss,
     RunVerdict,
+    SearchNearMiss,
     SearchRequest,
     SpanEdit,
     Survivor,
+    SurvivorComparison,
     TestReport,
     TestResult,
     TestStatus,
     TrialDone,
     TrialEvent,
-    by_file,
-    spliced,
+    apply_spans,
+    group_by_file,
 )
 from tests.fakes.fake_workspace import FakeWorkspace, Files
 
@@ -82,16 +82,22 @@ class SearchingWorkspace(FakeWorkspace):
         for template, edits, description in self._candidates(request):
             now = self.report(self._with(edits))
             mended = tuple(sorted(now.passing & set(request.failing)))
-            about = {"template": template, "path": edits[0].path, "line": 1, "edits": edits, "description": description}
+            about = {
+                "template": template,
+                "path": edits[0].path,
+                "line": 1,
+                "edits": edits,
+                "description": description,
+            }
             if set(request.passing) & now.failing or not mended:
                 continue
             if len(mended) < len(request.failing):
-                yield NearMiss.model_validate({**about, "fixed": mended})
+                yield SearchNearMiss.model_validate({**about, "fixed": mended})
             else:
                 told += 1
                 yield Survivor.model_validate({**about, "cost": 1.0, "suspicion": 1.0})
         if told:
-            yield Compared(clusters=tuple(range(told)), inputs=9)
+            yield SurvivorComparison(clusters=tuple(range(told)), inputs=9)
         yield TrialDone(reason="exhausted", tried=5)
 
     def _candidates(self, request: SearchRequest) -> list[tuple[str, tuple[SpanEdit, ...], str]]:
@@ -107,4 +113,10 @@ class SearchingWorkspace(FakeWorkspace):
 
     def _with(self, edits: tuple[SpanEdit, ...]) -> Files:
         files = self.texts()
-        return {**files, **{path: spliced(files[path], of_file) for path, of_file in by_file(edits).items()}}
+        return {
+            **files,
+            **{
+                path: apply_spans(files[path], of_file)
+                for path, of_file in group_by_file(edits).items()
+            },
+        }

@@ -24,7 +24,9 @@ class ToolWorkspace(FakeWorkspace):
         status: How the tool ends.
     """
 
-    def __init__(self, recipe: Recipe, rewrites: dict[str, bytes], status: int | None = 0, **more: Any) -> None:
+    def __init__(
+        self, recipe: Recipe, rewrites: dict[str, bytes], status: int | None = 0, **more: Any
+    ) -> None:
         super().__init__(UNTIDY, facts=facts(recipe=recipe), **more)
         self._rewrites = rewrites
         self._status = status

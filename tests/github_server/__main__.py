@@ -15,8 +15,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.github_server", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
     parser.add_argument("--data", type=Path, required=True, help="where the repositories live")
-    parser.add_argument("--openapi", type=Path, default=None, help="the folder with GitHub's description")
-    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="what python means in CI steps")
+    parser.add_argument(
+        "--openapi", type=Path, default=None, help="the folder with GitHub's description"
+    )
+    parser.add_argument(
+        "--python", type=Path, default=Path(sys.executable), help="what python means in CI steps"
+    )
     parser.add_argument("--webhook-url", default="", help="where webhooks go (loopback only)")
     arguments = parser.parse_args()
     options = Options(arguments.data, arguments.port, arguments.openapi, arguments.python)

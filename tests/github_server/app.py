@@ -96,7 +96,9 @@ class GitHubApp:
     def _page(self, request: Request, organization: str | None, body: bytes) -> Response:
         """The page where a browser brings an App's manifest."""
         with self._hub.world.lock:
-            return routes_manifest.create_from_page(self._hub, organization, request.url.query, body)
+            return routes_manifest.create_from_page(
+                self._hub, organization, request.url.query, body
+            )
 
     async def _graphql(self, authorization: str | None, body: bytes) -> Response:
         """Answer a GraphQL request, or the fault planned for it."""
@@ -125,7 +127,9 @@ class GitHubApp:
             except ApiError as error:
                 return Reply(error.body, error.status)
 
-    async def _git(self, request: Request, raw: str, target: tuple[str, str, str], body: bytes) -> Response:
+    async def _git(
+        self, request: Request, raw: str, target: tuple[str, str, str], body: bytes
+    ) -> Response:
         """Answer git, or the fault planned for its request."""
         fault = self._hub.world.faults.take(request.method, raw)
         if fault and fault.delay:
@@ -138,14 +142,20 @@ class GitHubApp:
         fault = self._hub.world.faults.take(request.method, raw)
         if fault and fault.delay:
             await anyio.sleep(fault.delay)
-        exchange = Exchange(request.method, raw, parse_qsl(request.url.query, keep_blank_values=True), body)
+        exchange = Exchange(
+            request.method, raw, parse_qsl(request.url.query, keep_blank_values=True), body
+        )
         exchange.request_headers = dict(request.headers)
         self.requests.append(f"{request.method} {raw}")
         reply = self._conditional(exchange, await run_in_threadpool(self._answer, exchange, fault))
         content = reply.content()
         self._used += reply.status != 304  # an answer that says "as you have it" is free
         headers = {**self._rate_headers(), **reply.headers}
-        exchange.status, exchange.response_headers, exchange.response_body = reply.status, headers, content
+        exchange.status, exchange.response_headers, exchange.response_body = (
+            reply.status,
+            headers,
+            content,
+        )
         exchange.media_type = reply.media_type
         self._checker.submit(exchange)
         return Response(content, reply.status, headers, reply.media_type if content else None)
@@ -161,7 +171,9 @@ class GitHubApp:
                 except ApiError as error:
                     reply = Reply(error.body, error.status, error.headers)
                 except Exception as error:  # noqa: BLE001 - a bug of this server must fail the test, not hide in a 500
-                    self._hub.report(f"{exchange.title()}: the local GitHub failed: {traceback.format_exc(limit=-4)}")
+                    self._hub.report(
+                        f"{exchange.title()}: the local GitHub failed: {traceback.format_exc(limit=-4)}"
+                    )
                     exchange.injected = True
                     reply = Reply({"message": f"Server Error: {error!r}"}, 500)
         if fault and planned:
@@ -174,7 +186,11 @@ class GitHubApp:
         if exchange.method != "GET" or reply.status != 200:
             return reply
         tag = f'W/"{hashlib.sha256(reply.content()).hexdigest()}"'
-        reply.headers |= {"etag": tag, "cache-control": "private, max-age=60, s-maxage=60", "vary": VARY}
+        reply.headers |= {
+            "etag": tag,
+            "cache-control": "private, max-age=60, s-maxage=60",
+            "vary": VARY,
+        }
         known = exchange.request_headers.get("if-none-match", "")
         return Reply(b"", 304, reply.headers, "") if tag in known.split(", ") else reply
 
@@ -213,7 +229,9 @@ class GitHubApp:
         repo = self._hub.world.repositories.get(int(match[1])) if match else None
         return f"/repos/{repo.full_name}{match[2] or ''}" if match and repo else path
 
-    def _repository(self, route: Route, params: dict[str, str], path: str) -> Repository | Reply | None:
+    def _repository(
+        self, route: Route, params: dict[str, str], path: str
+    ) -> Repository | Reply | None:
         """The repository in the path; a redirect for one that was renamed."""
         if "{owner}/{repo}" not in route.template:
             return None
@@ -226,7 +244,11 @@ class GitHubApp:
             raise not_found()
         rest = path.split("/", 4)[4:]
         url = f"{world.api_url}/repositories/{moved}" + "".join(f"/{part}" for part in rest)
-        body = {"message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest"}
+        body = {
+            "message": "Moved Permanently",
+            "url": url,
+            "documentation_url": "https://docs.github.com/rest",
+        }
         # A write stays the write it is.
         return Reply(body, 301 if route.method == "GET" else 307, {"location": url})
 

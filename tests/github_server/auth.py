@@ -9,7 +9,14 @@ from typing import Any
 
 import jwt
 
-from tests.github_server.entities import ACTIONS_APP_ID, ACTIONS_BOT, App, Installation, Repository, Token
+from tests.github_server.entities import (
+    ACTIONS_APP_ID,
+    ACTIONS_BOT,
+    App,
+    Installation,
+    Repository,
+    Token,
+)
 from tests.github_server.errors import ApiError, forbidden, not_found
 from tests.github_server.gitstore import utc
 from tests.github_server.keys import public_key
@@ -39,7 +46,9 @@ class Actor:
         return LEVELS[held] >= LEVELS[level]
 
 
-def mint(world: World, installation: Installation, permissions: dict[str, str], ids: set[int] | None) -> Token:
+def mint(
+    world: World, installation: Installation, permissions: dict[str, str], ids: set[int] | None
+) -> Token:
     """An installation token in the long, stateless-looking form."""
     value = f"ghs_{world.app.id}_{secrets.token_urlsafe(60)}"
     expires = utc(datetime.now(UTC) + timedelta(hours=1))
@@ -52,7 +61,15 @@ def job_token(world: World, repo: Repository, permissions: dict[str, str]) -> To
     """A job's GITHUB_TOKEN: of the App GitHub Actions, for one repository."""
     value = f"ghs_{ACTIONS_APP_ID}_{secrets.token_urlsafe(60)}"
     expires = utc(datetime.now(UTC) + timedelta(hours=24))
-    token = Token(value, ACTIONS_BOT, None, {**permissions, "metadata": "read"}, {repo.id}, expires, ACTIONS_APP_ID)
+    token = Token(
+        value,
+        ACTIONS_BOT,
+        None,
+        {**permissions, "metadata": "read"},
+        {repo.id},
+        expires,
+        ACTIONS_APP_ID,
+    )
     world.tokens[value] = token
     return token
 
@@ -106,9 +123,16 @@ def _basic(value: str) -> str:
 
 def _check_jwt(world: World, value: str) -> None:
     """GitHub's rules for an App's JWT."""
-    options: Any = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_sub": False}
+    options: Any = {
+        "verify_exp": False,
+        "verify_iat": False,
+        "verify_nbf": False,
+        "verify_sub": False,
+    }
     try:
-        claims = jwt.decode(value, public_key(world.private_key_pem), algorithms=["RS256"], options=options)
+        claims = jwt.decode(
+            value, public_key(world.private_key_pem), algorithms=["RS256"], options=options
+        )
     except jwt.InvalidTokenError as error:
         raise ApiError(401, "A JSON web token could not be decoded") from error
     now = datetime.now(UTC).timestamp()
@@ -130,7 +154,9 @@ def _check_issuer(app: App, issuer: object) -> None:
         raise ApiError(404, "Integration not found")
 
 
-def authorize(world: World, actor: Actor, needed: str, repo: Repository | None, template: str) -> None:
+def authorize(
+    world: World, actor: Actor, needed: str, repo: Repository | None, template: str
+) -> None:
     """Let a request through, or answer as GitHub does.
 
     Args:
@@ -148,12 +174,18 @@ def authorize(world: World, actor: Actor, needed: str, repo: Repository | None, 
             raise ApiError(401, "Requires authentication")
     elif needed == "user":
         if actor.kind != "user":
-            raise ApiError(401, "Requires authentication") if actor.kind == "anonymous" else forbidden()
+            raise (
+                ApiError(401, "Requires authentication")
+                if actor.kind == "anonymous"
+                else forbidden()
+            )
     elif needed not in {"none", "any"}:
         _authorize_scoped(world, actor, needed, repo, template)
 
 
-def _authorize_scoped(world: World, actor: Actor, needed: str, repo: Repository | None, template: str) -> None:
+def _authorize_scoped(
+    world: World, actor: Actor, needed: str, repo: Repository | None, template: str
+) -> None:
     """A route that needs a permission."""
     pairs = [pair.split(":") for pair in needed.split(" or ")]
     if actor.kind == "app":
@@ -169,9 +201,15 @@ def _authorize_scoped(world: World, actor: Actor, needed: str, repo: Repository 
     _authorize_person(world, actor, needed, repo, template)
 
 
-def _authorize_person(world: World, actor: Actor, needed: str, repo: Repository, template: str) -> None:
+def _authorize_person(
+    world: World, actor: Actor, needed: str, repo: Repository, template: str
+) -> None:
     """A route that needs a permission, called by a person or nobody."""
-    level = world.permission(repo, actor.login) if actor.kind == "user" else ("none" if repo.private else "read")
+    level = (
+        world.permission(repo, actor.login)
+        if actor.kind == "user"
+        else ("none" if repo.private else "read")
+    )
     if level == "none":
         raise not_found()
     if ":write" not in needed:

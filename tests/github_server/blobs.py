@@ -36,8 +36,14 @@ def blob_app(world: World) -> Starlette:
             return refused
         with world.lock:
             run = world.runs[int(request.path_params["run"])]
-            return Response(zip_of(world, run, int(request.path_params["attempt"])), media_type="application/zip")
+            return Response(
+                zip_of(world, run, int(request.path_params["attempt"])),
+                media_type="application/zip",
+            )
 
     return Starlette(
-        routes=[Route("/logs/{job:int}.txt", read_log), Route("/runs/{run:int}/{attempt:int}.zip", read_zip)]
+        routes=[
+            Route("/logs/{job:int}.txt", read_log),
+            Route("/runs/{run:int}/{attempt:int}.zip", read_zip),
+        ]
     )

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.github_server import events
-from tests.github_server.entities import ACTIONS_APP_ID, ACTIONS_BOT, WORST_FIRST, CheckRun, Ci, Job, Suite, WorkflowRun
+from tests.github_server.entities import (
+    ACTIONS_APP_ID,
+    ACTIONS_BOT,
+    WORST_FIRST,
+    CheckRun,
+    Ci,
+    Job,
+    Suite,
+    WorkflowRun,
+)
 from tests.github_server.hub import Hub, Trigger
 from tests.github_server.job_results import annotations, forced, step_json, steps_json, worst
 from tests.github_server.runner import JobLog, Outcome, run_steps
@@ -55,14 +64,18 @@ class LocalCi:
         """Start a run of every workflow of the commit that wants this event; called under the world's lock."""
         repo = trigger.repository
         # Actions is off in forks until somebody turns it on; a fork's pull request runs in the base repository.
-        if repo.parent is not None or any(mark in repo.store.commit(trigger.sha).message for mark in SKIP):
+        if repo.parent is not None or any(
+            mark in repo.store.commit(trigger.sha).message for mark in SKIP
+        ):
             return
         made_by_token = trigger.actor == ACTIONS_BOT
         if made_by_token and trigger.event == "push":
             return  # what GITHUB_TOKEN pushes starts nothing
         for ci in workflows_of(repo, trigger.tested):
             if trigger.event in ci.events or trigger.forked:
-                self._start(ci, trigger, waits=made_by_token or (trigger.forked and repo.approves_forks))
+                self._start(
+                    ci, trigger, waits=made_by_token or (trigger.forked and repo.approves_forks)
+                )
 
     def _start(self, ci: Ci, trigger: Trigger, *, waits: bool) -> None:
         """A new run; one that waits for a person's approval has no jobs yet."""
@@ -70,7 +83,16 @@ class LocalCi:
         repo.ci_runs += 1
         now = world.now()
         branch = None if trigger.forked else trigger.branch
-        suite = Suite(world.next_large_id(), repo.id, ACTIONS_APP_ID, trigger.sha, branch, trigger.before, now, now)
+        suite = Suite(
+            world.next_large_id(),
+            repo.id,
+            ACTIONS_APP_ID,
+            trigger.sha,
+            branch,
+            trigger.before,
+            now,
+            now,
+        )
         world.suites[suite.id] = suite
         run = WorkflowRun(
             world.next_large_id(),
@@ -105,7 +127,9 @@ class LocalCi:
         run.status, run.conclusion, run.updated_at = "queued", None, self._hub.world.now()
         run.triggering_actor = run.actor if waited else actor
         suite, jobs = self._hub.world.suites[run.suite], self._hub.world.jobs
-        suite.runs = [number for number in suite.runs if number not in jobs or jobs[number].name not in names]
+        suite.runs = [
+            number for number in suite.runs if number not in jobs or jobs[number].name not in names
+        ]
         trigger.repository.ci_runs += not waited
         self._queue(run, tuple(one for one in ci.jobs if waited or one.job in names))
 
@@ -116,7 +140,9 @@ class LocalCi:
         for ci in jobs:
             number = world.next_large_id()
             job = Job(number, run.id, ci.job, now, now, run.attempt)
-            check = CheckRun(number, run.repository, run.suite, ACTIONS_APP_ID, ci.job, run.head_sha, now)
+            check = CheckRun(
+                number, run.repository, run.suite, ACTIONS_APP_ID, ci.job, run.head_sha, now
+            )
             world.jobs[number], world.check_runs[number] = job, check
             world.suites[run.suite].runs.append(number)
             run.jobs.append(number)
@@ -160,7 +186,9 @@ class LocalCi:
             "GITHUB_RUN_ATTEMPT": str(run.attempt),
         }
         source = work.trigger.repository.store.path
-        log, outcomes = run_steps(work.ci, source, work.trigger.tested, self._python, (self._folder, environment))
+        log, outcomes = run_steps(
+            work.ci, source, work.trigger.tested, self._python, (self._folder, environment)
+        )
         with world.lock:
             self._finish(work, log, outcomes)
 
@@ -174,12 +202,16 @@ class LocalCi:
         job.steps = steps_json(outcomes, now)
         job.log = log.text()
         check.annotations = annotations(log.lines, outcomes)
-        job.completed_at = check.completed_at = run.updated_at = world.suites[run.suite].updated_at = now
+        job.completed_at = check.completed_at = run.updated_at = world.suites[
+            run.suite
+        ].updated_at = now
         job.status = check.status = "completed"
         job.conclusion = check.conclusion = conclusion
         events.workflow_job_event(self._hub, job, "completed")
         events.check_run_event(self._hub, check, "completed", run.actor)
-        ends = [world.jobs[number] for number in world.suites[run.suite].runs if number in world.jobs]
+        ends = [
+            world.jobs[number] for number in world.suites[run.suite].runs if number in world.jobs
+        ]
         if any(one.status != "completed" for one in ends):
             return
         run.status, run.conclusion = (

@@ -60,7 +60,12 @@ def git(*arguments: str, cwd: Path) -> str:
     """Run git as a developer."""
     identity = ("-c", "user.name=Dev", "-c", "user.email=dev@example.com")
     done = subprocess.run(
-        ["git", *identity, *arguments], cwd=cwd, env=git_environment(), capture_output=True, text=True, check=False
+        ["git", *identity, *arguments],
+        cwd=cwd,
+        env=git_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(done.stderr)
@@ -76,7 +81,9 @@ def fix_by_data_api(client: Any, sha: str, branch: str, files: dict[str, str]) -
         blob = rest.git.create_blob("octo", "math", data=data).json()["sha"]
         entries.append({"path": path, "mode": "100644", "type": "blob", "sha": blob})
     base = rest.git.get_commit("octo", "math", sha).json()["tree"]["sha"]
-    tree = rest.git.create_tree("octo", "math", data={"base_tree": base, "tree": entries}).json()["sha"]
+    tree = rest.git.create_tree("octo", "math", data={"base_tree": base, "tree": entries}).json()[
+        "sha"
+    ]
     commit = {"message": "Fix add", "tree": tree, "parents": [sha]}
     made = rest.git.create_commit("octo", "math", data=commit).json()["sha"]
     rest.git.create_ref("octo", "math", ref=f"refs/heads/{branch}", sha=made)

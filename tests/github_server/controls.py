@@ -36,7 +36,13 @@ class Controls(People):
         """
         with self.world.lock:
             repo = self.world.add_repository(owner, name, private=private)
-            flows = (Ci.command(ci),) if isinstance(ci, str) else (ci,) if isinstance(ci, Ci) else tuple(ci or ())
+            flows = (
+                (Ci.command(ci),)
+                if isinstance(ci, str)
+                else (ci,)
+                if isinstance(ci, Ci)
+                else tuple(ci or ())
+            )
             repo.ci, repo.more_ci = (flows[0], flows[1:]) if flows else (None, ())
             self.world.install(owner)
             if files:
@@ -76,14 +82,18 @@ class Controls(People):
         with self.world.lock:
             found = self.world.named(repo)
             store, author = found.store, author or found.owner
-            parent = store.ref(f"refs/heads/{branch}") or store.resolve(start or found.default_branch)
+            parent = store.ref(f"refs/heads/{branch}") or store.resolve(
+                start or found.default_branch
+            )
             changes: list[tuple[str, str, str | None]] = []
             for path, content in files.items():
                 data = content.encode() if isinstance(content, str) else content
                 mode = (modes or {}).get(path, "100644")
                 changes.append((mode, path, None if data is None else store.write_blob(data)))
             tree = store.write_tree(parent, changes)
-            sha = store.write_commit(tree, [parent] if parent else [], message, self.world.person(author))
+            sha = store.write_commit(
+                tree, [parent] if parent else [], message, self.world.person(author)
+            )
             events.set_branch(self.hub, found, f"refs/heads/{branch}", sha, author)
         return sha
 
@@ -91,13 +101,19 @@ class Controls(People):
         """All files of a commit or branch."""
         store = self.store(repo)
         sha = store.resolve(ref) or ref
-        return {one.path: store.blob(one.sha) for one in store.tree(sha, recursive=True) if one.type == "blob"}
+        return {
+            one.path: store.blob(one.sha)
+            for one in store.tree(sha, recursive=True)
+            if one.type == "blob"
+        }
 
     def fork(self, repo: str, owner: str) -> Repository:
         """A fork on another account, where our App is not installed."""
         with self.world.lock:
             parent = self.world.named(repo)
-            fork = self.world.add_repository(owner, parent.name, private=parent.private, parent=parent)
+            fork = self.world.add_repository(
+                owner, parent.name, private=parent.private, parent=parent
+            )
             fork.store.run("fetch", "--quiet", str(parent.store.path), "+refs/heads/*:refs/heads/*")
             fork.default_branch = parent.default_branch
         return fork
@@ -142,16 +158,24 @@ class Controls(People):
         """Install our App on an account that has it not, on all repositories or on chosen ones."""
         with self.world.lock:
             made = self.world.install(owner)
-            made.repository_ids = None if repos is None else {self.world.named(one).id for one in repos}
+            made.repository_ids = (
+                None if repos is None else {self.world.named(one).id for one in repos}
+            )
             events_app.installation_event(self.hub, made, "created")
         return made
 
-    def choose_repositories(self, owner: str, *, added: Sequence[str] = (), removed: Sequence[str] = ()) -> None:
+    def choose_repositories(
+        self, owner: str, *, added: Sequence[str] = (), removed: Sequence[str] = ()
+    ) -> None:
         """Give our App's installation (on chosen repositories from now on) more repositories or fewer."""
         with self.world.lock:
             installation = self.world.install(owner)
             if installation.repository_ids is None:
-                mine = {repo.id for repo in self.world.repositories.values() if repo.owner.lower() == owner.lower()}
+                mine = {
+                    repo.id
+                    for repo in self.world.repositories.values()
+                    if repo.owner.lower() == owner.lower()
+                }
                 installation.repository_ids = mine
             plus, minus = ([self.world.named(one) for one in names] for names in (added, removed))
             events_app.select_repositories(self.hub, installation, plus, minus)
@@ -167,7 +191,9 @@ class Controls(People):
             installation = self.world.install(owner)
             events_app.installation_event(self.hub, installation, "deleted")
             del self.world.installations[installation.id]
-            for token in [one for one in self.world.tokens.values() if one.installation == installation.id]:
+            for token in [
+                one for one in self.world.tokens.values() if one.installation == installation.id
+            ]:
                 del self.world.tokens[token.value]
 
     def set_app_permissions(self, owner: str, permissions: Mapping[str, str]) -> None:

@@ -9,7 +9,16 @@ Json = dict[str, Any]
 
 ACTIONS_APP_ID = 15368
 ACTIONS_BOT = "github-actions[bot]"
-WORST_FIRST = ("failure", "timed_out", "cancelled", "action_required", "stale", "success", "neutral", "skipped")
+WORST_FIRST = (
+    "failure",
+    "timed_out",
+    "cancelled",
+    "action_required",
+    "stale",
+    "success",
+    "neutral",
+    "skipped",
+)
 APP_PERMISSIONS = {
     "actions": "read",
     "checks": "write",

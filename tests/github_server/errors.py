@@ -9,7 +9,12 @@ class ApiError(Exception):
     """An answer that is not a success; carries status, body and headers."""
 
     def __init__(
-        self, status: int, message: str, *, errors: list[Json] | None = None, headers: dict[str, str] | None = None
+        self,
+        status: int,
+        message: str,
+        *,
+        errors: list[Json] | None = None,
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -26,7 +31,11 @@ def not_found() -> ApiError:
 
 def forbidden(needed: str = "") -> ApiError:
     """The App's token lacks a permission."""
-    headers = {"x-accepted-github-permissions": needed.replace(":", "=").replace(" or ", "; ")} if needed else {}
+    headers = (
+        {"x-accepted-github-permissions": needed.replace(":", "=").replace(" or ", "; ")}
+        if needed
+        else {}
+    )
     return ApiError(403, "Resource not accessible by integration", headers=headers)
 
 

@@ -31,7 +31,10 @@ from tests.github_server.workflows import workflows_of
 def emit(hub: Hub, event: str, repo: Repository, sender: str, payload: Json) -> None:
     """Send an event of a repository."""
     world = hub.world
-    common = {"repository": hook_repository_json(world, repo, event), "sender": user_json(world, sender)}
+    common = {
+        "repository": hook_repository_json(world, repo, event),
+        "sender": user_json(world, sender),
+    }
     hub.webhooks.send(event, {**payload, **common}, repo)
 
 
@@ -62,9 +65,18 @@ def _branch_moved(hub: Hub, repo: Repository, name: str, move: tuple[str, str], 
     emit(hub, "push", repo, actor, _push_payload(hub, repo, name, move, actor))
     for issue in [i for base in hub.world.repositories.values() for i in hub.world.pulls(base)]:
         pull = issue.pull
-        if pull and issue.state == "open" and (pull.head_repository, pull.head_ref) == (repo.id, branch):
+        if (
+            pull
+            and issue.state == "open"
+            and (pull.head_repository, pull.head_ref) == (repo.id, branch)
+        ):
             _head_moved(hub, issue, pull, new, actor)
-        elif pull and issue.state == "open" and (issue.repository, pull.base_ref) == (repo.id, branch) and new != ZERO:
+        elif (
+            pull
+            and issue.state == "open"
+            and (issue.repository, pull.base_ref) == (repo.id, branch)
+            and new != ZERO
+        ):
             pull.base_sha = new
     if new == ZERO:
         return
@@ -86,7 +98,10 @@ def _push_payload(hub: Hub, repo: Repository, name: str, move: tuple[str, str], 
     commits: list[Json] = []
     if new != ZERO:
         range_ = (new,) if old == ZERO else (new, f"^{old}")
-        commits = [_pushed_commit(hub, repo, sha) for sha in reversed(repo.store.history(*range_, limit=20))]
+        commits = [
+            _pushed_commit(hub, repo, sha)
+            for sha in reversed(repo.store.history(*range_, limit=20))
+        ]
     return {
         "ref": name,
         "before": old,
@@ -134,7 +149,10 @@ def _head_moved(hub: Hub, issue: Issue, pull: Pull, new: str, actor: str) -> Non
 
 def sync_head(hub: Hub, issue: Issue, pull: Pull) -> None:
     """Keep `refs/pull/N/head` of the base repository at the head."""
-    base, head = hub.world.repositories[issue.repository], hub.world.repositories[pull.head_repository]
+    base, head = (
+        hub.world.repositories[issue.repository],
+        hub.world.repositories[pull.head_repository],
+    )
     if base is not head:
         base.store.run("fetch", "--quiet", str(head.store.path), pull.head_sha)
     base.store.set_ref(f"refs/pull/{issue.number}/head", pull.head_sha)
@@ -142,7 +160,10 @@ def sync_head(hub: Hub, issue: Issue, pull: Pull) -> None:
 
 def trial_merge(hub: Hub, issue: Issue, pull: Pull) -> str | None:
     """`refs/pull/N/merge` and `merge_commit_sha` of an open pull request; nothing when it conflicts with its base."""
-    store, text = hub.world.repositories[issue.repository].store, f"Merge {pull.head_sha} into {pull.base_sha}"
+    store, text = (
+        hub.world.repositories[issue.repository].store,
+        f"Merge {pull.head_sha} into {pull.base_sha}",
+    )
     sha = store.merge(pull.base_sha, pull.head_sha, text, hub.world.person(issue.user))
     if sha != pull.merge_commit_sha:
         pull.merge_commit_sha = sha
@@ -152,14 +173,19 @@ def trial_merge(hub: Hub, issue: Issue, pull: Pull) -> str | None:
 
 def run_pull_ci(hub: Hub, issue: Issue, pull: Pull, actor: str) -> None:
     """Start the CI for the event `pull_request`, which tests the merge; where there is a conflict, nothing runs."""
-    base, head = hub.world.repositories[issue.repository], hub.world.repositories[pull.head_repository]
+    base, head = (
+        hub.world.repositories[issue.repository],
+        hub.world.repositories[pull.head_repository],
+    )
     # Making the merge takes a while: only for a workflow that will look at it.
     flows = workflows_of(base, pull.head_sha)
     if not flows or (base is head and all("pull_request" not in flow.events for flow in flows)):
         return
     merge = trial_merge(hub, issue, pull)
     if merge is not None:
-        trigger = Trigger(base, "pull_request", pull.head_ref, pull.head_sha, pull.base_sha, actor, head, merge)
+        trigger = Trigger(
+            base, "pull_request", pull.head_ref, pull.head_sha, pull.base_sha, actor, head, merge
+        )
         hub.start_ci(trigger)
 
 
@@ -190,7 +216,11 @@ def review_comment_event(hub: Hub, comment: ReviewComment, action: str, actor: s
     """A `pull_request_review_comment` event."""
     repo = hub.world.repositories[comment.repository]
     pull = pull_simple_json(hub.world, repo.issues[comment.number])
-    body = {"action": action, "comment": review_comment_json(hub.world, comment), "pull_request": pull}
+    body = {
+        "action": action,
+        "comment": review_comment_json(hub.world, comment),
+        "pull_request": pull,
+    }
     emit(hub, "pull_request_review_comment", repo, actor, body)
 
 
@@ -209,7 +239,9 @@ def status_event(hub: Hub, status: Status) -> None:
         "state": status.state,
         "commit": commit_json(world, repo, status.sha),
         "branches": [
-            branch_json(world, repo, name.removeprefix("refs/heads/"), sha) for name, sha in heads if sha == status.sha
+            branch_json(world, repo, name.removeprefix("refs/heads/"), sha)
+            for name, sha in heads
+            if sha == status.sha
         ],
         "created_at": status.created_at,
         "updated_at": status.created_at,
@@ -220,7 +252,9 @@ def status_event(hub: Hub, status: Status) -> None:
 # --- checks and runs ------------------------------------------------------------------------------
 
 
-def check_run_event(hub: Hub, run: CheckRun, action: str, actor: str, more: Json | None = None) -> None:
+def check_run_event(
+    hub: Hub, run: CheckRun, action: str, actor: str, more: Json | None = None
+) -> None:
     """A `check_run` event."""
     repo = hub.world.repositories[run.repository]
     body = check_run_json(hub.world, run, full_suite=True)
@@ -238,7 +272,10 @@ def check_suite_event(hub: Hub, suite: Suite, action: str, actor: str) -> None:
 def workflow_run_event(hub: Hub, run: WorkflowRun, action: str) -> None:
     """A `workflow_run` event."""
     repo = hub.world.repositories[run.repository]
-    body = {"workflow_run": workflow_run_json(hub.world, run), "workflow": workflow_json(hub.world, run)}
+    body = {
+        "workflow_run": workflow_run_json(hub.world, run),
+        "workflow": workflow_json(hub.world, run),
+    }
     emit(hub, "workflow_run", repo, run.actor, {"action": action, **body})
 
 
@@ -246,4 +283,10 @@ def workflow_job_event(hub: Hub, job: Job, action: str) -> None:
     """A `workflow_job` event."""
     run = hub.world.runs[job.run]
     repo = hub.world.repositories[run.repository]
-    emit(hub, "workflow_job", repo, run.actor, {"action": action, "workflow_job": job_json(hub.world, job)})
+    emit(
+        hub,
+        "workflow_job",
+        repo,
+        run.actor,
+        {"action": action, "workflow_job": job_json(hub.world, job)},
+    )

@@ -8,7 +8,9 @@ from tests.github_server.render import installation_json, node, user_json
 def installation_event(hub: Hub, installation: Installation, action: str) -> None:
     """An `installation` event; every App receives these without subscribing."""
     world = hub.world
-    covered = [repo for repo in world.repositories.values() if world.installation_of(repo) is installation]
+    covered = [
+        repo for repo in world.repositories.values() if world.installation_of(repo) is installation
+    ]
     payload: Json = {
         "action": action,
         "installation": installation_json(world, installation),
@@ -38,7 +40,9 @@ def select_repositories(
     """Give an installation chosen repositories more or less: an `installation_repositories` event for each list."""
     world = hub.world
     before = installation.repository_ids or set()
-    installation.repository_ids = (before | {repo.id for repo in added}) - {repo.id for repo in removed}
+    installation.repository_ids = (before | {repo.id for repo in added}) - {
+        repo.id for repo in removed
+    }
     for action, plus, minus in (("added", added, []), ("removed", [], removed)):
         if not (plus or minus):
             continue
@@ -57,7 +61,12 @@ def select_repositories(
 def ping(hub: Hub) -> None:
     """The first event of a hook."""
     world, now = hub.world, hub.world.now()
-    config = {"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": hub.webhooks.url}
+    config = {
+        "content_type": "json",
+        "insecure_ssl": "0",
+        "secret": "********",
+        "url": hub.webhooks.url,
+    }
     root = f"{world.api_url}/app/hook"
     hook: Json = {
         "type": "App",

@@ -21,7 +21,17 @@ NO_FORK = "head/repo: None "
 VIOLATION = {"$ref": "#/components/schemas/repository-rule-violation-error"}
 # The subset of the description has no `status` event: its keys, as GitHub's own schema names them.
 STATUS = {
-    *("avatar_url", "branches", "commit", "context", "created_at", "description", "id", "name", "repository"),
+    *(
+        "avatar_url",
+        "branches",
+        "commit",
+        "context",
+        "created_at",
+        "description",
+        "id",
+        "name",
+        "repository",
+    ),
     *("sender", "sha", "state", "target_url", "updated_at", "installation"),
 }
 
@@ -180,7 +190,9 @@ class RestDescription:
         return None
 
     def _operation(self, exchange: Exchange) -> Json:
-        found: Json = self._spec["paths"].get(exchange.template, {}).get(exchange.method.lower(), {})
+        found: Json = (
+            self._spec["paths"].get(exchange.template, {}).get(exchange.method.lower(), {})
+        )
         return found
 
     def response_problem(self, exchange: Exchange) -> str | None:
@@ -193,7 +205,9 @@ class RestDescription:
             return _unlisted(exchange)
         if "json" not in exchange.media_type or exchange.status in {204, 302}:
             return None
-        response = MockResponse(exchange.response_body, exchange.status, exchange.response_headers, exchange.media_type)
+        response = MockResponse(
+            exchange.response_body, exchange.status, exchange.response_headers, exchange.media_type
+        )
         try:
             self._openapi.validate_response(self._request(exchange), response)
         except OpenAPIError as error:
@@ -243,7 +257,11 @@ class HookDescription:
     def check(self, event: str, action: str | None, payload: Json) -> str | None:
         """What is wrong with a payload, if anything."""
         if event == "status":
-            return f"webhook status: {sorted(STATUS ^ set(payload))}" if STATUS ^ set(payload) else None
+            return (
+                f"webhook status: {sorted(STATUS ^ set(payload))}"
+                if STATUS ^ set(payload)
+                else None
+            )
         name = "-".join([event.replace("_", "-"), *([action.replace("_", "-")] if action else [])])
         if name not in self._events.get(event, {}):
             return f"webhook {name} is not in GitHub's description"

@@ -59,7 +59,9 @@ class Faults:
         self.queue.append(fault)
         return fault
 
-    def secondary_limit(self, method: str, path: str, *, times: int = 1, retry_after: int | None = None) -> Fault:
+    def secondary_limit(
+        self, method: str, path: str, *, times: int = 1, retry_after: int | None = None
+    ) -> Fault:
         """The secondary rate limit, with or without the header that says how long to wait."""
         headers = {"x-ratelimit-remaining": "4321"}
         if retry_after is not None:
@@ -67,10 +69,16 @@ class Faults:
         message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
         return self.add(method, path, 403, times=times, headers=headers, message=message)
 
-    def primary_limit(self, method: str, path: str, *, times: int = 1, resets_in: float = 60) -> Fault:
+    def primary_limit(
+        self, method: str, path: str, *, times: int = 1, resets_in: float = 60
+    ) -> Fault:
         """The hourly limit is used up."""
         reset = str(int(time.time() + resets_in))
-        headers = {"x-ratelimit-remaining": "0", "x-ratelimit-used": "5000", "x-ratelimit-reset": reset}
+        headers = {
+            "x-ratelimit-remaining": "0",
+            "x-ratelimit-used": "5000",
+            "x-ratelimit-reset": reset,
+        }
         message = "API rate limit exceeded for installation ID 1. If you reach out to GitHub Support for help, ask."
         return self.add(method, path, 403, times=times, headers=headers, message=message)
 

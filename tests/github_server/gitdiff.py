@@ -23,7 +23,8 @@ def read_changes(raw: str, numbers: list[str], patches: str) -> list[Change]:
     """Changes from `--raw -z`, `--numstat` and the patches, which git gives in the same order."""
     bodies = ("\n" + patches).split("\ndiff --git ")[1:]
     return [
-        _change(record, number, body) for record, number, body in zip(_raw_records(raw), numbers, bodies, strict=True)
+        _change(record, number, body)
+        for record, number, body in zip(_raw_records(raw), numbers, bodies, strict=True)
     ]
 
 
@@ -44,7 +45,14 @@ def _change(record: tuple[str, list[str]], numbers: str, body: str) -> Change:
     _, _, old_sha, new_sha, letter = meta.split()
     added, removed = numbers.split("\t")[:2]
     hunks = body.find("\n@@")
-    names = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied", "T": "changed"}
+    names = {
+        "A": "added",
+        "D": "removed",
+        "M": "modified",
+        "R": "renamed",
+        "C": "copied",
+        "T": "changed",
+    }
     return Change(
         status=names[letter[0]],
         path=paths[-1],

@@ -20,14 +20,18 @@ def git_response(hub: Hub, request: Request, target: tuple[str, str, str], body:
     """Answer one request of a git client."""
     owner, name, rest = target
     world = hub.world
-    writing = "git-receive-pack" in rest or request.query_params.get("service") == "git-receive-pack"
+    writing = (
+        "git-receive-pack" in rest or request.query_params.get("service") == "git-receive-pack"
+    )
     with world.lock:
         try:
             actor = identify(world, request.headers.get("authorization"))
         except ApiError as error:
             status = 403 if error.status == 403 else 401
             return Response(str(error), status, CHALLENGE if status == 401 else None)
-        repo = world.find(owner, name) or world.repositories.get(world.renamed.get(f"{owner}/{name}".lower(), 0))
+        repo = world.find(owner, name) or world.repositories.get(
+            world.renamed.get(f"{owner}/{name}".lower(), 0)
+        )
         refused = _refusal(hub, actor, repo, writing=writing)
     if refused is not None or repo is None:
         return refused or Response("Repository not found.", 404)
@@ -37,8 +41,14 @@ def git_response(hub: Hub, request: Request, target: tuple[str, str, str], body:
         before = repo.store.refs("refs/heads/")
         may = actor.kind != "installation" or actor.may("workflows", "write")
         # What a push brings is unsigned, and no branch with rules is made, moved or removed by it.
-        ruled = {"LOCAL_GITHUB_RULED": " ".join(f"refs/heads/{name}" for name, rules in repo.rules.items() if rules)}
-        answer = _backend(repo, request, rest, body, ruled | ({} if may else {"LOCAL_GITHUB_WORKFLOWS": "refuse"}))
+        ruled = {
+            "LOCAL_GITHUB_RULED": " ".join(
+                f"refs/heads/{name}" for name, rules in repo.rules.items() if rules
+            )
+        }
+        answer = _backend(
+            repo, request, rest, body, ruled | ({} if may else {"LOCAL_GITHUB_WORKFLOWS": "refuse"})
+        )
         events.refs_changed(hub, repo, before, actor.login)
     return answer
 
@@ -54,7 +64,9 @@ def _refusal(hub: Hub, actor: Actor, repo: Repository | None, *, writing: bool) 
         return None
     if not visible:
         return Response("Repository not found.", 404)
-    return Response(f"Permission to {repo.full_name}.git denied to {actor.login or 'anonymous'}.", 403)
+    return Response(
+        f"Permission to {repo.full_name}.git denied to {actor.login or 'anonymous'}.", 403
+    )
 
 
 def _access(hub: Hub, actor: Actor, repo: Repository, *, writing: bool) -> tuple[bool, bool]:
@@ -63,14 +75,20 @@ def _access(hub: Hub, actor: Actor, repo: Repository, *, writing: bool) -> tuple
         return not writing, True
     if actor.kind == "user":
         level = hub.world.permission(repo, actor.login)
-        return level in ({"write", "admin"} if writing else {"read", "write", "admin"}), level != "none"
+        return level in (
+            {"write", "admin"} if writing else {"read", "write", "admin"}
+        ), level != "none"
     covered = covers(hub.world, actor, repo)
     if not covered:
         return not (writing or repo.private), not repo.private
-    return actor.may("contents", "write" if writing else "read") or not (writing or repo.private), True
+    return actor.may("contents", "write" if writing else "read") or not (
+        writing or repo.private
+    ), True
 
 
-def _backend(repo: Repository, request: Request, rest: str, body: bytes, extra: dict[str, str]) -> Response:
+def _backend(
+    repo: Repository, request: Request, rest: str, body: bytes, extra: dict[str, str]
+) -> Response:
     """Run `git http-backend` as a CGI program."""
     if request.headers.get("content-encoding") == "gzip":
         body = gzip.decompress(body)
@@ -88,8 +106,12 @@ def _backend(repo: Repository, request: Request, rest: str, body: bytes, extra: 
         "REMOTE_ADDR": "127.0.0.1",
         **extra,
     }
-    done = subprocess.run(["git", "http-backend"], input=body, env=environment, capture_output=True, check=False)
+    done = subprocess.run(
+        ["git", "http-backend"], input=body, env=environment, capture_output=True, check=False
+    )
     head, _, content = done.stdout.partition(b"\r\n\r\n")
-    headers = dict(line.split(": ", 1) for line in head.decode("latin-1").split("\r\n") if ": " in line)
+    headers = dict(
+        line.split(": ", 1) for line in head.decode("latin-1").split("\r\n") if ": " in line
+    )
     status = int(headers.pop("Status", "200").split()[0])
     return Response(content, status, headers)

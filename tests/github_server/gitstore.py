@@ -44,7 +44,11 @@ class Person:
 
     def environment(self, role: str) -> dict[str, str]:
         """The variables `git commit-tree` reads for a role (AUTHOR or COMMITTER)."""
-        return {f"GIT_{role}_NAME": self.name, f"GIT_{role}_EMAIL": self.email, f"GIT_{role}_DATE": self.date}
+        return {
+            f"GIT_{role}_NAME": self.name,
+            f"GIT_{role}_EMAIL": self.email,
+            f"GIT_{role}_DATE": self.date,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,9 @@ class GitStore:
         hook.chmod(0o755)
         return store
 
-    def run(self, *arguments: str, data: bytes | None = None, env: dict[str, str] | None = None) -> bytes:
+    def run(
+        self, *arguments: str, data: bytes | None = None, env: dict[str, str] | None = None
+    ) -> bytes:
         """Run git in this repository.
 
         Raises:
@@ -143,7 +149,9 @@ class GitStore:
             stdin=None if data is not None else subprocess.DEVNULL,
         )
         if done.returncode:
-            raise GitFailed(f"git {shlex.join(arguments[:3])}: {done.stderr.decode(errors='replace').strip()}")
+            raise GitFailed(
+                f"git {shlex.join(arguments[:3])}: {done.stderr.decode(errors='replace').strip()}"
+            )
         return done.stdout
 
     def text(self, *arguments: str) -> str:
@@ -162,9 +170,15 @@ class GitStore:
         """The object behind a branch, a tag, a ref or a SHA, or nothing."""
         if not name or "\n" in name:
             return None
-        wanted = "".join(f"{one}^{{{kind}}}\n" for one in (f"refs/heads/{name}", f"refs/tags/{name}", name))
+        wanted = "".join(
+            f"{one}^{{{kind}}}\n" for one in (f"refs/heads/{name}", f"refs/tags/{name}", name)
+        )
         # One process for the three: a line is "<sha> <type> <size>", or says that there is none.
-        found = self.run("cat-file", "--batch-check", data=wanted.encode()).decode("utf-8", "replace").splitlines()
+        found = (
+            self.run("cat-file", "--batch-check", data=wanted.encode())
+            .decode("utf-8", "replace")
+            .splitlines()
+        )
         return next((line.split()[0] for line in found if line.split()[-2:-1] == [kind]), None)
 
     def ref(self, full_name: str) -> str | None:
@@ -219,12 +233,19 @@ class GitStore:
         with tempfile.TemporaryDirectory() as folder:
             env = {"GIT_INDEX_FILE": f"{folder}/index"}
             self.run("read-tree", *([base] if base else ["--empty"]), env=env)
-            lines = [f"{mode if sha else '0'} {sha or ZERO}\t{path}\0" for mode, path, sha in changes]
+            lines = [
+                f"{mode if sha else '0'} {sha or ZERO}\t{path}\0" for mode, path, sha in changes
+            ]
             self.run("update-index", "-z", "--index-info", data="".join(lines).encode(), env=env)
             return self.run("write-tree", env=env).decode().strip()
 
     def write_commit(
-        self, tree: str, parents: list[str], message: str, author: Person, committer: Person | None = None
+        self,
+        tree: str,
+        parents: list[str],
+        message: str,
+        author: Person,
+        committer: Person | None = None,
     ) -> str:
         """A commit object; no ref moves."""
         env = {**author.environment("AUTHOR"), **(committer or author).environment("COMMITTER")}
@@ -251,8 +272,12 @@ class GitStore:
 
     def _read_commit(self, sha: str) -> Commit:
         form = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
-        raw = self.run("show", "-s", f"--format={form}", "--end-of-options", sha).decode("utf-8", "replace")
-        full, tree, parents, name, email, date, c_name, c_email, c_date, message = raw.split("\0", 9)
+        raw = self.run("show", "-s", f"--format={form}", "--end-of-options", sha).decode(
+            "utf-8", "replace"
+        )
+        full, tree, parents, name, email, date, c_name, c_email, c_date, message = raw.split(
+            "\0", 9
+        )
         return Commit(
             full,
             tree,
@@ -287,7 +312,9 @@ class GitStore:
 
     def _read_changes(self, base: str, head: str) -> list[Change]:
         common = ("diff", "--no-color", "--no-ext-diff", "-M")
-        raw = self.run(*common, "--raw", "-z", "--no-abbrev", base, head).decode("utf-8", "surrogateescape")
+        raw = self.run(*common, "--raw", "-z", "--no-abbrev", base, head).decode(
+            "utf-8", "surrogateescape"
+        )
         numbers = self.text(*common, "--numstat", base, head).splitlines()
         patches = self.run(*common, base, head).decode("utf-8", "replace")
         return read_changes(raw, numbers, patches)

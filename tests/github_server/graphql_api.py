@@ -82,7 +82,10 @@ def answer(hub: Hub, schema: GraphQLSchema, authorization: str | None, body: byt
         request = json.loads(body)
         query = str(request["query"])
     except (ValueError, KeyError, TypeError):
-        return {"message": "Problems parsing JSON", "documentation_url": "https://docs.github.com/graphql"}
+        return {
+            "message": "Problems parsing JSON",
+            "documentation_url": "https://docs.github.com/graphql",
+        }
     root = Root(hub, actor)
     result = graphql_sync(schema, query, root, variable_values=request.get("variables"))
     found: Json = {"data": result.data}
@@ -107,7 +110,14 @@ class Root:
 
     def rateLimit(self, _info: Any, **_: Any) -> Json:  # noqa: N802 - GitHub's name
         """The point budget."""
-        return {"cost": 1, "limit": 5000, "remaining": 4999, "resetAt": self.hub.world.now(), "used": 1, "nodeCount": 0}
+        return {
+            "cost": 1,
+            "limit": 5000,
+            "remaining": 4999,
+            "resetAt": self.hub.world.now(),
+            "used": 1,
+            "nodeCount": 0,
+        }
 
     def viewer(self, _info: Any) -> Json:
         """The caller."""
@@ -125,7 +135,9 @@ class Root:
             "isPrivate": repo.private,
             "url": html(self.hub.world, repo),
             "defaultBranchRef": self._ref(repo, repo.default_branch),
-            "ref": lambda _info, qualifiedName: self._ref(repo, qualifiedName.removeprefix("refs/heads/")),  # noqa: N803
+            "ref": lambda _info, qualifiedName: self._ref(  # noqa: N803
+                repo, qualifiedName.removeprefix("refs/heads/")
+            ),
         }
 
     def createCommitOnBranch(self, _info: Any, *, input: Json) -> Json:  # noqa: A002, N802 - GitHub's names
@@ -133,24 +145,36 @@ class Root:
         repo, branch = self._branch(input["branch"])
         head = repo.store.ref(f"refs/heads/{branch}")
         if head is None:
-            raise refusal("NOT_FOUND", f"Could not resolve to a node with the global id of '{branch}'.")
+            raise refusal(
+                "NOT_FOUND", f"Could not resolve to a node with the global id of '{branch}'."
+            )
         expected = input["expectedHeadOid"]
         if head != expected:
-            message = f'Expected branch to point to "{expected}" but it did not. Pull and try again.'
+            message = (
+                f'Expected branch to point to "{expected}" but it did not. Pull and try again.'
+            )
             raise refusal("STALE_DATA", message)
         changes = _changes(repo, head, input.get("fileChanges") or {})
         self._guard_workflows(changes)
-        text = "\n\n".join(filter(None, (input["message"]["headline"], input["message"].get("body"))))
+        text = "\n\n".join(
+            filter(None, (input["message"]["headline"], input["message"].get("body")))
+        )
         world = self.hub.world
         tree = repo.store.write_tree(head, changes)
-        sha = repo.store.write_commit(tree, [head], text, world.person(self.actor.login), web_flow(world))
+        sha = repo.store.write_commit(
+            tree, [head], text, world.person(self.actor.login), web_flow(world)
+        )
         repo.store.signed.add(sha)
         kind = broken_rule(repo, f"refs/heads/{branch}", head, sha)
         if kind is not None:
             raise refusal("UNPROCESSABLE", violation(kind))
         events.set_branch(self.hub, repo, f"refs/heads/{branch}", sha, self.actor.login)
         made = self._ref(repo, branch)
-        return {"clientMutationId": input.get("clientMutationId"), "commit": self._commit(repo, sha), "ref": made}
+        return {
+            "clientMutationId": input.get("clientMutationId"),
+            "commit": self._commit(repo, sha),
+            "ref": made,
+        }
 
     def _visible(self, full_name: str) -> Repository:
         """A repository the caller may see."""
@@ -163,7 +187,9 @@ class Root:
             else self.actor.kind == "user" and world.permission(repo, self.actor.login) != "none"
         )
         if repo is None or not allowed:
-            raise refusal("NOT_FOUND", f"Could not resolve to a Repository with the name '{full_name}'.")
+            raise refusal(
+                "NOT_FOUND", f"Could not resolve to a Repository with the name '{full_name}'."
+            )
         return repo
 
     def _branch(self, given: Json) -> tuple[Repository, str]:
@@ -179,7 +205,11 @@ class Root:
 
     def _guard_workflows(self, changes: list[tuple[str, str, str | None]]) -> None:
         touched = any(path.startswith(".github/workflows/") for _, path, _ in changes)
-        if touched and self.actor.kind == "installation" and not self.actor.may("workflows", "write"):
+        if (
+            touched
+            and self.actor.kind == "installation"
+            and not self.actor.may("workflows", "write")
+        ):
             raise refusal("FORBIDDEN", "Resource not accessible by integration")
 
     def _ref(self, repo: Repository, branch: str) -> Json | None:
@@ -187,7 +217,12 @@ class Root:
         if sha is None:
             return None
         target = self._commit(repo, sha)
-        return {"id": f"REF_{repo.id}_{branch}", "name": branch, "prefix": "refs/heads/", "target": target}
+        return {
+            "id": f"REF_{repo.id}_{branch}",
+            "name": branch,
+            "prefix": "refs/heads/",
+            "target": target,
+        }
 
     def _commit(self, repo: Repository, sha: str) -> Json:
         commit = repo.store.commit(sha)
@@ -211,7 +246,9 @@ class Root:
 
 def _changes(repo: Repository, head: str, given: Json) -> list[tuple[str, str, str | None]]:
     """The lines for the tree; too much is refused, and what is not there cannot be deleted."""
-    found: list[tuple[str, str, str | None]] = [("0", one["path"], None) for one in given.get("deletions") or []]
+    found: list[tuple[str, str, str | None]] = [
+        ("0", one["path"], None) for one in given.get("deletions") or []
+    ]
     there = {entry.path for entry in repo.store.tree(head, recursive=True)} if found else set()
     for _, path, _ in found:
         if path not in there:
@@ -220,7 +257,10 @@ def _changes(repo: Repository, head: str, given: Json) -> list[tuple[str, str, s
     total = 0
     for one in given.get("additions") or []:
         if malformed(one["path"]):
-            raise refusal("UNPROCESSABLE", f"A path was requested for addition which is not valid: {one['path']}")
+            raise refusal(
+                "UNPROCESSABLE",
+                f"A path was requested for addition which is not valid: {one['path']}",
+            )
         total += len(one["contents"])
         if total > LIMIT:
             raise refusal("UNPROCESSABLE", "The request is too large.")

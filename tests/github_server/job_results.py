@@ -5,7 +5,9 @@ import re
 from tests.github_server.entities import Json
 from tests.github_server.runner import JobLog, Outcome
 
-COMMAND = re.compile(r"^::(?P<level>error|warning|notice)(?: (?P<options>[^:]*(?::(?!:)[^:]*)*))?::(?P<message>.*)$")
+COMMAND = re.compile(
+    r"^::(?P<level>error|warning|notice)(?: (?P<options>[^:]*(?::(?!:)[^:]*)*))?::(?P<message>.*)$"
+)
 LEVELS = {"error": "failure", "warning": "warning", "notice": "notice"}
 
 
@@ -43,12 +45,17 @@ def steps_json(outcomes: list[Outcome], now: str) -> list[Json]:
     names = [("Set up job", "success"), ("Check out the commit", "success")]
     names += [(outcome.name, outcome.conclusion) for outcome in outcomes]
     names.append(("Complete job", "success"))
-    return [step_json(number, name, "completed", result, now) for number, (name, result) in enumerate(names, 1)]
+    return [
+        step_json(number, name, "completed", result, now)
+        for number, (name, result) in enumerate(names, 1)
+    ]
 
 
 def annotations(lines: list[str], outcomes: list[Outcome]) -> list[Json]:
     """Annotations from workflow commands in the log, and the exit status GitHub always adds."""
-    found = [one for line in lines if (match := COMMAND.match(line)) and (one := _annotation(match))]
+    found = [
+        one for line in lines if (match := COMMAND.match(line)) and (one := _annotation(match))
+    ]
     for outcome in outcomes:
         if outcome.conclusion == "failure":
             text = f"Process completed with exit code {outcome.status or 1}."
@@ -57,11 +64,17 @@ def annotations(lines: list[str], outcomes: list[Outcome]) -> list[Json]:
 
 
 def _annotation(match: re.Match[str]) -> Json:
-    options = dict(pair.split("=", 1) for pair in (match["options"] or "").split(",") if "=" in pair)
+    options = dict(
+        pair.split("=", 1) for pair in (match["options"] or "").split(",") if "=" in pair
+    )
     line = options.get("line", "1")
     number = int(line) if line.isdigit() else 1
     return _annotation_json(
-        options.get("file", ".github"), number, LEVELS[match["level"]], match["message"], options.get("title", "")
+        options.get("file", ".github"),
+        number,
+        LEVELS[match["level"]],
+        match["message"],
+        options.get("title", ""),
     )
 
 

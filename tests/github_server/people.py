@@ -28,9 +28,17 @@ class People(Watching):
             owner, _, branch = head.rpartition(":")
             source = found
             if owner and owner != found.owner:
-                source = next(o for o in self.world.repositories.values() if o.owner == owner and o.parent == found.id)
+                source = next(
+                    o
+                    for o in self.world.repositories.values()
+                    if o.owner == owner and o.parent == found.id
+                )
             return open_pull(
-                self.hub, found, (source, branch), base, {"title": title, "body": body, "user": user or source.owner}
+                self.hub,
+                found,
+                (source, branch),
+                base,
+                {"title": title, "body": body, "user": user or source.owner},
             )
 
     def open_issue(self, repo: str, title: str, user: str | None = None, body: str = "") -> Issue:
@@ -53,7 +61,9 @@ class People(Watching):
         with self.world.lock:
             return add_comment(self.hub, self.world.named(repo).issues[number], user, body)
 
-    def merge(self, repo: str, number: int, user: str | None = None, *, squash: bool = False) -> str:
+    def merge(
+        self, repo: str, number: int, user: str | None = None, *, squash: bool = False
+    ) -> str:
         """Merge a pull request with a merge commit (or squash it into one commit), close it and return the commit."""
         with self.world.lock:
             found = self.world.named(repo)
@@ -67,7 +77,9 @@ class People(Watching):
             parents = [pull.base_sha, pull.head_sha]
             if squash:
                 message, parents = f"{issue.title} (#{number})", [pull.base_sha]
-            sha = found.store.write_commit(text.splitlines()[0], parents, message, self.world.person(user))
+            sha = found.store.write_commit(
+                text.splitlines()[0], parents, message, self.world.person(user)
+            )
             pull.merged_at, pull.merged_by, pull.merge_commit_sha = self.world.now(), user, sha
             set_state(self.hub, issue, "closed", user)
             events.set_branch(self.hub, found, f"refs/heads/{pull.base_ref}", sha, user)
@@ -129,13 +141,19 @@ class People(Watching):
         """The reviews of a pull request, oldest first."""
         wanted = (self.world.named(repo).id, number)
         with self.world.lock:
-            return [one for one in self.world.reviews.values() if (one.repository, one.number) == wanted]
+            return [
+                one for one in self.world.reviews.values() if (one.repository, one.number) == wanted
+            ]
 
     def review_comments(self, repo: str, number: int) -> list[ReviewComment]:
         """The comments on lines of a pull request, oldest first."""
         wanted = (self.world.named(repo).id, number)
         with self.world.lock:
-            return [one for one in self.world.review_comments.values() if (one.repository, one.number) == wanted]
+            return [
+                one
+                for one in self.world.review_comments.values()
+                if (one.repository, one.number) == wanted
+            ]
 
     def pull_requests(self, repo: str) -> list[Issue]:
         """The pull requests of a repository, oldest first."""

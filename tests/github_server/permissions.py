@@ -4,7 +4,14 @@ import json
 import re
 from pathlib import Path
 
-PUBLIC = ("/meta", "/zen", "/users/{username}", "/apps/{app_slug}", "/app-manifests/{code}/conversions", "/zen")
+PUBLIC = (
+    "/meta",
+    "/zen",
+    "/users/{username}",
+    "/apps/{app_slug}",
+    "/app-manifests/{code}/conversions",
+    "/zen",
+)
 BY_PATH = (
     ("/check-runs", "checks:{level}"),
     ("/check-suites", "checks:{level}"),

@@ -77,7 +77,9 @@ class WebhookReceiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
-                outer.received.append(Received({name.lower(): value for name, value in self.headers.items()}, body))
+                outer.received.append(
+                    Received({name.lower(): value for name, value in self.headers.items()}, body)
+                )
                 self.send_response(outer.status)
                 self.send_header("content-length", "0")
                 self.end_headers()
@@ -88,11 +90,16 @@ class WebhookReceiver:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._server is not None:
             self._server.shutdown()

@@ -42,7 +42,18 @@ REPOSITORY_URLS = {
     "teams": "/teams",
     "trees": "/git/trees{/sha}",
 }
-MINIMAL = ("id", "node_id", "name", "full_name", "private", "owner", "html_url", "description", "fork", "url")
+MINIMAL = (
+    "id",
+    "node_id",
+    "name",
+    "full_name",
+    "private",
+    "owner",
+    "html_url",
+    "description",
+    "fork",
+    "url",
+)
 ZEROS = (
     "forks",
     "forks_count",
@@ -181,7 +192,9 @@ def repository_json(world: World, repo: Repository) -> Json:
         "topics": [],
         "is_template": False,
         "has_issues": True,
-        **dict.fromkeys(("has_projects", "has_wiki", "has_pages", "has_downloads", "has_discussions"), False),
+        **dict.fromkeys(
+            ("has_projects", "has_wiki", "has_pages", "has_downloads", "has_discussions"), False
+        ),
         "archived": False,
         "disabled": False,
         "allow_forking": True,
@@ -197,7 +210,11 @@ def full_repository_json(world: World, repo: Repository) -> Json:
     parent = world.repositories.get(repo.parent or 0)
     found = {**repository_json(world, repo), "network_count": 0, "subscribers_count": 0}
     return (
-        {**found, "parent": repository_json(world, parent), "source": repository_json(world, parent)}
+        {
+            **found,
+            "parent": repository_json(world, parent),
+            "source": repository_json(world, parent),
+        }
         if parent
         else found
     )
@@ -215,8 +232,18 @@ def hook_repository_json(world: World, repo: Repository, event: str) -> Json:
     if event != "push":
         return found
     stamps = {name: int(moment(found[name]).timestamp()) for name in ("created_at", "pushed_at")}
-    owner = {**found["owner"], "name": repo.owner, "email": f"{repo.owner}@users.noreply.github.com"}
-    return {**found, **stamps, "owner": owner, "stargazers": 0, "master_branch": repo.default_branch}
+    owner = {
+        **found["owner"],
+        "name": repo.owner,
+        "email": f"{repo.owner}@users.noreply.github.com",
+    }
+    return {
+        **found,
+        **stamps,
+        "owner": owner,
+        "stargazers": 0,
+        "master_branch": repo.default_branch,
+    }
 
 
 def repository_summary(world: World, repo: Repository) -> Json:

@@ -1,7 +1,13 @@
 """Check suites, check runs, workflow runs and jobs in GitHub's JSON."""
 
 from tests.github_server.entities import CheckRun, Job, Json, Repository, Suite, WorkflowRun
-from tests.github_server.render import app_json, minimal_repository_json, node, repository_json, user_json
+from tests.github_server.render import (
+    app_json,
+    minimal_repository_json,
+    node,
+    repository_json,
+    user_json,
+)
 from tests.github_server.render_git import api, html, simple_commit_json
 from tests.github_server.render_pulls import pull_minimal_json
 from tests.github_server.world import World
@@ -62,7 +68,9 @@ def check_run_html(world: World, run: CheckRun) -> str:
     """The page of a check run: the job's page for GitHub Actions."""
     repo = world.repositories[run.repository]
     job = world.jobs.get(run.id)
-    return f"{html(world, repo)}/" + (f"actions/runs/{job.run}/job/{job.id}" if job else f"runs/{run.id}")
+    return f"{html(world, repo)}/" + (
+        f"actions/runs/{job.run}/job/{job.id}" if job else f"runs/{run.id}"
+    )
 
 
 def check_run_json(world: World, run: CheckRun, *, full_suite: bool = False) -> Json:
@@ -90,7 +98,9 @@ def check_run_json(world: World, run: CheckRun, *, full_suite: bool = False) -> 
             "annotations_count": len(run.annotations),
             "annotations_url": f"{url}/annotations",
         },
-        "check_suite": {name: whole[name] for name in SHORT_SUITE} if full_suite else {"id": suite.id},
+        "check_suite": {name: whole[name] for name in SHORT_SUITE}
+        if full_suite
+        else {"id": suite.id},
         "app": whole["app"],
         "pull_requests": whole["pull_requests"],
     }

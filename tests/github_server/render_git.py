@@ -9,7 +9,13 @@ from tests.github_server.gitstore import Commit, Entry, Person
 from tests.github_server.render import node, user_json
 from tests.github_server.world import World
 
-UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
+UNSIGNED = {
+    "verified": False,
+    "reason": "unsigned",
+    "signature": None,
+    "payload": None,
+    "verified_at": None,
+}
 
 
 def api(world: World, repo: Repository) -> str:
@@ -29,7 +35,13 @@ def verification_json(repo: Repository, commit: Commit) -> Json:
     signature = "-----BEGIN PGP SIGNATURE-----\n\nlocal\n-----END PGP SIGNATURE-----\n"
     payload = f"tree {commit.tree}\n\n{commit.message}"
     at = commit.committer.date
-    return {"verified": True, "reason": "valid", "signature": signature, "payload": payload, "verified_at": at}
+    return {
+        "verified": True,
+        "reason": "valid",
+        "signature": signature,
+        "payload": payload,
+        "verified_at": at,
+    }
 
 
 def person_json(person: Person) -> Json:
@@ -87,7 +99,11 @@ def commit_json(world: World, repo: Repository, sha: str) -> Json:
         "author": account_of(world, commit.author),
         "committer": account_of(world, commit.committer),
         "parents": [
-            {"sha": parent, "url": f"{root}/commits/{parent}", "html_url": f"{page}/commit/{parent}"}
+            {
+                "sha": parent,
+                "url": f"{root}/commits/{parent}",
+                "html_url": f"{page}/commit/{parent}",
+            }
             for parent in commit.parents
         ],
     }
@@ -147,7 +163,9 @@ def branch_json(world: World, repo: Repository, name: str, sha: str) -> Json:
 def content_json(world: World, repo: Repository, entry: Entry, ref: str) -> Json:
     """An entry of a folder."""
     root, page, path = api(world, repo), html(world, repo), quote(entry.path)
-    kind = {"tree": "dir", "commit": "submodule"}.get(entry.type, "symlink" if entry.mode == "120000" else "file")
+    kind = {"tree": "dir", "commit": "submodule"}.get(
+        entry.type, "symlink" if entry.mode == "120000" else "file"
+    )
     url = f"{root}/contents/{path}?ref={quote(ref, safe='')}"
     git_url = f"{root}/git/{entry.type}s/{entry.sha}"
     html_url = f"{page}/{'tree' if kind == 'dir' else 'blob'}/{quote(ref)}/{path}"

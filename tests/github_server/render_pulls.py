@@ -1,7 +1,14 @@
 """Issues, pull requests, comments and reactions in GitHub's JSON."""
 
 from tests.github_server.entities import Comment, Issue, Json, Pull, Reaction, Repository
-from tests.github_server.render import app_json, label_json, node, repository_json, repository_summary, user_json
+from tests.github_server.render import (
+    app_json,
+    label_json,
+    node,
+    repository_json,
+    repository_summary,
+    user_json,
+)
 from tests.github_server.render_git import api, html
 from tests.github_server.world import World
 
@@ -13,7 +20,9 @@ def association(world: World, repo: Repository, login: str) -> str:
     """`author_association`: what GitHub calls the author, which is not a permission."""
     if login.endswith("[bot]"):
         return "NONE"
-    return ASSOCIATIONS.get(world.permission(repo, login) if login in repo.permissions else "", "NONE")
+    return ASSOCIATIONS.get(
+        world.permission(repo, login) if login in repo.permissions else "", "NONE"
+    )
 
 
 def reactions_json(url: str, reactions: list[Reaction]) -> Json:
@@ -180,7 +189,8 @@ def pull_json(world: World, issue: Issue, *, mergeable: bool | None = True) -> J
         "mergeable_state": {True: "clean", False: "dirty", None: "unknown"}[mergeable],
         "comments": len(issue.comments),
         "review_comments": sum(
-            (one.repository, one.number) == (repo.id, issue.number) for one in world.review_comments.values()
+            (one.repository, one.number) == (repo.id, issue.number)
+            for one in world.review_comments.values()
         ),
         "maintainer_can_modify": pull.maintainer_can_modify,
         "commits": len(repo.store.history(f"{pull.base_sha}..{pull.head_sha}")),
@@ -205,6 +215,14 @@ def pull_minimal_json(world: World, issue: Issue) -> Json:
         "id": pull.id,
         "number": issue.number,
         "url": f"{api(world, repo)}/pulls/{issue.number}",
-        "head": {"ref": pull.head_ref, "sha": pull.head_sha, "repo": repository_summary(world, head)},
-        "base": {"ref": pull.base_ref, "sha": pull.base_sha, "repo": repository_summary(world, repo)},
+        "head": {
+            "ref": pull.head_ref,
+            "sha": pull.head_sha,
+            "repo": repository_summary(world, head),
+        },
+        "base": {
+            "ref": pull.base_ref,
+            "sha": pull.base_sha,
+            "repo": repository_summary(world, repo),
+        },
     }

@@ -11,7 +11,10 @@ from tests.github_server.world import World
 def review_json(world: World, review: Review) -> Json:
     """A review."""
     repo = world.repositories[review.repository]
-    page, pull = f"{html(world, repo)}/pull/{review.number}", f"{api(world, repo)}/pulls/{review.number}"
+    page, pull = (
+        f"{html(world, repo)}/pull/{review.number}",
+        f"{api(world, repo)}/pulls/{review.number}",
+    )
     href = f"{page}#pullrequestreview-{review.id}"
     return {
         "id": review.id,

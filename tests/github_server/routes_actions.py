@@ -32,11 +32,14 @@ def _job(call: Call) -> Job:
 def list_runs(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/actions/runs."""
     query = call.query
-    wanted = {name: query.get(name) for name in ("event", "status", "head_sha")} | {"head_branch": query.get("branch")}
+    wanted = {name: query.get(name) for name in ("event", "status", "head_sha")} | {
+        "head_branch": query.get("branch")
+    }
     runs = [
         run
         for run in sorted(call.world.runs.values(), key=lambda run: -run.id)
-        if run.repository == call.repo.id and all(value in {None, getattr(run, name)} for name, value in wanted.items())
+        if run.repository == call.repo.id
+        and all(value in {None, getattr(run, name)} for name, value in wanted.items())
     ]
     return page(call, [workflow_run_json(call.world, run) for run in runs], "workflow_runs")
 
@@ -73,7 +76,9 @@ def list_attempt_jobs(call: Call) -> Reply:
     run, attempt = _run(call), call.number("attempt_number")
     if not 1 <= attempt <= run.attempt:
         raise not_found()
-    return page(call, [job_json(call.world, job) for job in jobs_of(call.world, run, attempt)], "jobs")
+    return page(
+        call, [job_json(call.world, job) for job in jobs_of(call.world, run, attempt)], "jobs"
+    )
 
 
 def get_job(call: Call) -> Reply:
@@ -156,7 +161,9 @@ def approve(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/actions/runs/{run_id}/approve: for runs that wait for it."""
     run = _run(call)
     if run.conclusion != "action_required":
-        raise ApiError(403, "This run is not from a fork pull request, or is not awaiting approval.")
+        raise ApiError(
+            403, "This run is not from a fork pull request, or is not awaiting approval."
+        )
     return _again(call, run, set())
 
 

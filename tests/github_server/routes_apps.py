@@ -11,7 +11,12 @@ from tests.github_server.webhooks import Delivery
 
 def get_app(call: Call) -> Reply:
     """GET /app."""
-    return Reply({**app_json(call.world, call.world.app), "installations_count": len(call.world.installations)})
+    return Reply(
+        {
+            **app_json(call.world, call.world.app),
+            "installations_count": len(call.world.installations),
+        }
+    )
 
 
 def get_app_by_slug(call: Call) -> Reply:
@@ -24,7 +29,9 @@ def get_app_by_slug(call: Call) -> Reply:
 
 def list_installations(call: Call) -> Reply:
     """GET /app/installations."""
-    return page(call, [installation_json(call.world, one) for one in call.world.installations.values()])
+    return page(
+        call, [installation_json(call.world, one) for one in call.world.installations.values()]
+    )
 
 
 def _installation(call: Call) -> Installation:
@@ -82,7 +89,9 @@ def create_token(call: Call) -> Reply:
         "repository_selection": "all" if ids is None else "selected",
     }
     if ids is not None:
-        answer["repositories"] = [repository_json(world, world.repositories[number]) for number in sorted(ids)]
+        answer["repositories"] = [
+            repository_json(world, world.repositories[number]) for number in sorted(ids)
+        ]
     return Reply(answer, 201)
 
 
@@ -112,7 +121,9 @@ def revoke_token(call: Call) -> Reply:
 
 def list_repositories(call: Call) -> Reply:
     """GET /installation/repositories."""
-    found = [repo for repo in call.world.repositories.values() if covers(call.world, call.actor, repo)]
+    found = [
+        repo for repo in call.world.repositories.values() if covers(call.world, call.actor, repo)
+    ]
     listed = page(call, [repository_json(call.world, repo) for repo in found], "repositories")
     ids = call.actor.token.repository_ids if call.actor.token else None
     listed.body["repository_selection"] = "all" if ids is None else "selected"
@@ -159,7 +170,14 @@ def get_delivery(call: Call) -> Reply:
         if one.id == number:
             request = {"headers": one.request_headers, "payload": one.payload}
             response = {"headers": one.response_headers, "payload": one.response_body}
-            return Reply({**delivery_json(one), "url": call.hub.webhooks.url, "request": request, "response": response})
+            return Reply(
+                {
+                    **delivery_json(one),
+                    "url": call.hub.webhooks.url,
+                    "request": request,
+                    "response": response,
+                }
+            )
     raise not_found()
 
 

@@ -39,18 +39,26 @@ def _check_body(body: Json) -> None:
     output = body.get("output") or {}
     for name in ("summary", "text"):
         if len((output.get(name) or "").encode()) > OUTPUT_LIMIT:
-            raise invalid(f"Invalid request.\n\nOnly {OUTPUT_LIMIT} characters are allowed; {name} was longer.")
+            raise invalid(
+                f"Invalid request.\n\nOnly {OUTPUT_LIMIT} characters are allowed; {name} was longer."
+            )
     if output and ("summary" not in output or not output.get("title")):
-        raise invalid('Invalid request.\n\nNo subschema in "anyOf" matched: output needs title and summary.')
+        raise invalid(
+            'Invalid request.\n\nNo subschema in "anyOf" matched: output needs title and summary.'
+        )
     if len(output.get("annotations") or []) > 50:
-        raise invalid("Invalid request.\n\nNo more than 50 items are allowed; annotations has more.")
+        raise invalid(
+            "Invalid request.\n\nNo more than 50 items are allowed; annotations has more."
+        )
     actions = body.get("actions") or []
     if len(actions) > 3:
         raise invalid("Invalid request.\n\nNo more than 3 items are allowed; actions has more.")
     for action in actions:
         for name, limit in ACTION_LIMITS.items():
             if not action.get(name) or len(action[name]) > limit:
-                raise invalid(f"Invalid request.\n\nOnly {limit} characters are allowed in actions/{name}.")
+                raise invalid(
+                    f"Invalid request.\n\nOnly {limit} characters are allowed in actions/{name}."
+                )
 
 
 def _apply(call: Call, run: CheckRun) -> None:
@@ -71,7 +79,14 @@ def _apply(call: Call, run: CheckRun) -> None:
         if name in output:
             setattr(run, name, output[name])
     run.annotations += [_annotation(call, run, one) for one in output.get("annotations") or []]
-    run.history.append({"status": run.status, "conclusion": run.conclusion, "title": run.title, "summary": run.summary})
+    run.history.append(
+        {
+            "status": run.status,
+            "conclusion": run.conclusion,
+            "title": run.title,
+            "summary": run.summary,
+        }
+    )
 
 
 def _annotation(call: Call, run: CheckRun, given: Json) -> Json:
@@ -128,10 +143,22 @@ def list_annotations(call: Call) -> Reply:
 def _filtered(call: Call, runs: list[CheckRun]) -> Reply:
     """A list of check runs by the query's filters; `latest` keeps the newest of each name and App."""
     query = call.query
-    wanted = {"name": query.get("check_name"), "status": query.get("status"), "app": query.get("app_id")}
-    kept = [run for run in runs if all(value in {None, str(getattr(run, name))} for name, value in wanted.items())]
+    wanted = {
+        "name": query.get("check_name"),
+        "status": query.get("status"),
+        "app": query.get("app_id"),
+    }
+    kept = [
+        run
+        for run in runs
+        if all(value in {None, str(getattr(run, name))} for name, value in wanted.items())
+    ]
     if query.get("filter", "latest") == "latest":
-        kept = list({(run.suite, run.app, run.name): run for run in sorted(kept, key=lambda run: run.id)}.values())
+        kept = list(
+            {
+                (run.suite, run.app, run.name): run for run in sorted(kept, key=lambda run: run.id)
+            }.values()
+        )
     kept.sort(key=lambda run: -run.id)
     return page(call, [check_run_json(call.world, run) for run in kept], "check_runs")
 
@@ -141,7 +168,11 @@ def list_for_ref(call: Call) -> Reply:
     sha = call.repo.store.resolve(call.params["ref"])
     if sha is None:
         raise invalid(f"No commit found for SHA: {call.params['ref']}")
-    runs = [run for run in call.world.check_runs.values() if (run.repository, run.head_sha) == (call.repo.id, sha)]
+    runs = [
+        run
+        for run in call.world.check_runs.values()
+        if (run.repository, run.head_sha) == (call.repo.id, sha)
+    ]
     return _filtered(call, runs)
 
 
@@ -156,14 +187,22 @@ def get_suite(call: Call) -> Reply:
 def list_for_suite(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/check-suites/{check_suite_id}/check-runs."""
     number = call.number("check_suite_id")
-    runs = [run for run in call.world.check_runs.values() if (run.repository, run.suite) == (call.repo.id, number)]
+    runs = [
+        run
+        for run in call.world.check_runs.values()
+        if (run.repository, run.suite) == (call.repo.id, number)
+    ]
     return _filtered(call, runs)
 
 
 def list_suites_for_ref(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/commits/{ref}/check-suites."""
     sha = call.repo.store.resolve(call.params["ref"])
-    suites = [one for one in call.world.suites.values() if (one.repository, one.head_sha) == (call.repo.id, sha)]
+    suites = [
+        one
+        for one in call.world.suites.values()
+        if (one.repository, one.head_sha) == (call.repo.id, sha)
+    ]
     return page(call, [suite_json(call.world, one) for one in suites], "check_suites")
 
 

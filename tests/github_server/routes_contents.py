@@ -8,7 +8,13 @@ from tests.github_server.entities import Json
 from tests.github_server.errors import ApiError, invalid, not_found
 from tests.github_server.gitstore import Entry, GitFailed
 from tests.github_server.render_git import content_json, file_json, git_commit_json
-from tests.github_server.routes_git import guard_workflows, malformed, person_of, signs_for, web_flow
+from tests.github_server.routes_git import (
+    guard_workflows,
+    malformed,
+    person_of,
+    signs_for,
+    web_flow,
+)
 from tests.github_server.routing import Call, Reply, Route
 from tests.github_server.rules import guard_rules
 
@@ -23,10 +29,15 @@ def get_contents(call: Call) -> Reply:
     entry = _entry(call, sha, path)
     if entry is None:
         prefix = f"{path}/" if path else ""
-        listed = [Entry(one.mode, one.type, one.sha, one.size, prefix + one.path) for one in repo.store.tree(sha, path)]
+        listed = [
+            Entry(one.mode, one.type, one.sha, one.size, prefix + one.path)
+            for one in repo.store.tree(sha, path)
+        ]
         return Reply([content_json(call.world, repo, one, ref) for one in listed])
     if "raw" in call.headers.get("accept", ""):
-        return Reply(repo.store.blob(entry.sha), media_type="application/vnd.github.raw; charset=utf-8")
+        return Reply(
+            repo.store.blob(entry.sha), media_type="application/vnd.github.raw; charset=utf-8"
+        )
     return Reply(file_json(call.world, repo, entry, ref))
 
 
@@ -41,7 +52,11 @@ def _entry(call: Call, sha: str, path: str) -> Entry | None:
         raise not_found() from error
     for entry in entries:
         if entry.path == name:
-            return None if entry.type == "tree" else Entry(entry.mode, entry.type, entry.sha, entry.size, path)
+            return (
+                None
+                if entry.type == "tree"
+                else Entry(entry.mode, entry.type, entry.sha, entry.size, path)
+            )
     raise not_found()
 
 
@@ -67,7 +82,9 @@ def _commit(call: Call, blob: str | None) -> tuple[Json, bool]:
     tree = repo.store.write_tree(head, [(before.mode if before else "100644", path, blob)])
     author = person_of(call, body.get("author"), call.world.person(call.actor.login))
     signs = signs_for(call, body)
-    sha = repo.store.write_commit(tree, [head], call.field("message"), author, web_flow(call.world) if signs else None)
+    sha = repo.store.write_commit(
+        tree, [head], call.field("message"), author, web_flow(call.world) if signs else None
+    )
     repo.store.signed |= {sha} if signs else set()
     guard_workflows(call, sha)
     guard_rules(repo, f"refs/heads/{branch}", head, sha, status=409)
@@ -85,7 +102,10 @@ def put_contents(call: Call) -> Reply:
     commit, new = _commit(call, blob)
     entry = Entry("100644", "blob", blob, len(data), path)
     ref = call.body.get("branch") or call.repo.default_branch
-    return Reply({"content": content_json(call.world, call.repo, entry, ref), "commit": commit}, 201 if new else 200)
+    return Reply(
+        {"content": content_json(call.world, call.repo, entry, ref), "commit": commit},
+        201 if new else 200,
+    )
 
 
 def delete_contents(call: Call) -> Reply:

@@ -54,11 +54,14 @@ def guard_workflows(call: Call, sha: str) -> None:
     if call.actor.kind != "installation" or call.actor.may("workflows", "write"):
         return
     store = call.repo.store
-    log = store.text("log", "--format=", "--name-only", sha, "--not", "--all", "--", ".github/workflows")
+    log = store.text(
+        "log", "--format=", "--name-only", sha, "--not", "--all", "--", ".github/workflows"
+    )
     if log:
         name = log.splitlines()[0]
         raise ApiError(
-            403, f"refusing to allow a GitHub App to create or update workflow `{name}` without `workflows` permission"
+            403,
+            f"refusing to allow a GitHub App to create or update workflow `{name}` without `workflows` permission",
         )
 
 
@@ -111,7 +114,9 @@ def get_blob(call: Call) -> Reply:
     if not call.repo.store.has(sha, "blob"):
         raise not_found()
     if "raw" in call.headers.get("accept", ""):
-        return Reply(call.repo.store.blob(sha), media_type="application/vnd.github.raw; charset=utf-8")
+        return Reply(
+            call.repo.store.blob(sha), media_type="application/vnd.github.raw; charset=utf-8"
+        )
     return Reply(blob_json(call.world, call.repo, sha))
 
 
@@ -133,7 +138,9 @@ def get_tree(call: Call) -> Reply:
     sha = call.repo.store.resolve(call.params["tree_sha"], "tree")
     if sha is None:
         raise not_found()
-    return Reply(_tree_json(call, sha, call.repo.store.tree(sha, recursive="recursive" in call.query)))
+    return Reply(
+        _tree_json(call, sha, call.repo.store.tree(sha, recursive="recursive" in call.query))
+    )
 
 
 def create_tree(call: Call) -> Reply:

@@ -5,7 +5,13 @@ from tests.github_server.entities import Comment, Issue, Label, Reaction, Reposi
 from tests.github_server.errors import ApiError, invalid, not_found, validation
 from tests.github_server.hub import Hub
 from tests.github_server.render import label_json
-from tests.github_server.render_pulls import FACES, comment_json, issue_json, labels_json, reaction_json
+from tests.github_server.render_pulls import (
+    FACES,
+    comment_json,
+    issue_json,
+    labels_json,
+    reaction_json,
+)
 from tests.github_server.routes_pulls import check_body, set_state
 from tests.github_server.routing import Call, Reply, Route, page
 from tests.github_server.world import World
@@ -23,7 +29,11 @@ def find_issue(call: Call) -> Issue:
 def _guard_kind(call: Call, issue: Issue) -> None:
     """On a pull request either permission will do; on an issue only `issues`."""
     level = "read" if call.method == "GET" else "write"
-    if call.actor.kind == "installation" and issue.pull is None and not call.actor.may("issues", level):
+    if (
+        call.actor.kind == "installation"
+        and issue.pull is None
+        and not call.actor.may("issues", level)
+    ):
         raise ApiError(403, "Resource not accessible by integration")
 
 
@@ -78,14 +88,18 @@ def update_issue(call: Call) -> Reply:
 def list_comments(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/issues/{issue_number}/comments."""
     world = call.world
-    return page(call, [comment_json(world, world.comments[number]) for number in find_issue(call).comments])
+    return page(
+        call, [comment_json(world, world.comments[number]) for number in find_issue(call).comments]
+    )
 
 
 def add_comment(hub: Hub, issue: Issue, user: str, body: str, app: int | None = None) -> Comment:
     """Comment on an issue or a pull request and tell the world."""
     world = hub.world
     now = world.now()
-    comment = Comment(world.next_large_id(), issue.repository, issue.number, user, body, now, now, app)
+    comment = Comment(
+        world.next_large_id(), issue.repository, issue.number, user, body, now, now, app
+    )
     world.comments[comment.id] = comment
     issue.comments.append(comment.id)
     issue.updated_at = now
@@ -100,7 +114,9 @@ def create_comment(call: Call) -> Reply:
     if not body.strip():
         raise validation("IssueComment", "body", "unprocessable", "Body cannot be blank")
     app = (call.actor.app or call.world.app.id) if call.actor.kind == "installation" else None
-    return Reply(comment_json(call.world, add_comment(call.hub, issue, call.actor.login, body, app)), 201)
+    return Reply(
+        comment_json(call.world, add_comment(call.hub, issue, call.actor.login, body, app)), 201
+    )
 
 
 def get_comment(call: Call) -> Reply:
@@ -184,7 +200,9 @@ def put_labels(hub: Hub, issue: Issue, names: list[str], actor: str) -> None:
             continue
         issue.labels.append(label.name)
         if issue.pull:
-            events.pull_event(hub, issue, "labeled", actor, {"label": label_json(hub.world, repo, label)})
+            events.pull_event(
+                hub, issue, "labeled", actor, {"label": label_json(hub.world, repo, label)}
+            )
 
 
 def take_label(hub: Hub, issue: Issue, name: str, actor: str) -> None:
@@ -216,7 +234,9 @@ def remove_label(call: Call) -> Reply:
 
 def list_labels(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/labels."""
-    return page(call, [label_json(call.world, call.repo, label) for label in call.repo.labels.values()])
+    return page(
+        call, [label_json(call.world, call.repo, label) for label in call.repo.labels.values()]
+    )
 
 
 def create_label(call: Call) -> Reply:

@@ -39,7 +39,9 @@ def _problem(hub: Hub, manifest: Json) -> str | None:
     name = str(manifest.get("name") or "")
     if len(name) > LONGEST_NAME:
         return f"Name is too long (maximum is {LONGEST_NAME} characters)"
-    if name and slug_of(name) in {app.slug for app in hub.world.apps.values()} - {hub.world.app.slug}:
+    if name and slug_of(name) in {app.slug for app in hub.world.apps.values()} - {
+        hub.world.app.slug
+    }:
         return "Name is already taken"
     for key in ("name", "url", "redirect_url"):
         if not manifest.get(key):

@@ -23,7 +23,9 @@ def find_pull(call: Call) -> tuple[Issue, Pull]:
 def check_body(resource: str, body: object) -> None:
     """GitHub's limit on bodies, in characters."""
     if isinstance(body, str) and len(body) > BODY_LIMIT:
-        raise validation(resource, "body", "custom", f"body is too long (maximum is {BODY_LIMIT} characters)")
+        raise validation(
+            resource, "body", "custom", f"body is too long (maximum is {BODY_LIMIT} characters)"
+        )
 
 
 def list_pulls(call: Call) -> Reply:
@@ -62,7 +64,9 @@ def create_pull(call: Call) -> Reply:
     )
     if issue.pull:
         issue.pull.draft = bool(body.get("draft"))
-        issue.pull.maintainer_can_modify = bool(body.get("maintainer_can_modify")) and head_repo is not call.repo
+        issue.pull.maintainer_can_modify = (
+            bool(body.get("maintainer_can_modify")) and head_repo is not call.repo
+        )
     return Reply(pull_json(call.world, issue, mergeable=None), 201)
 
 
@@ -90,7 +94,10 @@ def open_pull(
         text: title, body and user.
     """
     world, (head_repo, branch) = hub.world, head
-    head_sha, base_sha = head_repo.store.ref(f"refs/heads/{branch}"), repo.store.ref(f"refs/heads/{base}")
+    head_sha, base_sha = (
+        head_repo.store.ref(f"refs/heads/{branch}"),
+        repo.store.ref(f"refs/heads/{base}"),
+    )
     if head_sha is None:
         raise validation("PullRequest", "head", "invalid")
     if base_sha is None:
@@ -109,13 +116,25 @@ def open_pull(
     number, now = world.next_number(repo), world.now()
     made = Pull(world.next_id(), head_repo.id, head_repo.owner, branch, head_sha, base, base_sha)
     user = text["user"] or world.app.bot
-    issue = Issue(world.next_large_id(), repo.id, number, text["title"] or "", text["body"], user, now, now, made)
+    issue = Issue(
+        world.next_large_id(),
+        repo.id,
+        number,
+        text["title"] or "",
+        text["body"],
+        user,
+        now,
+        now,
+        made,
+    )
     if head_repo is not repo:
         repo.store.run("fetch", "--quiet", str(head_repo.store.path), head_sha)
     if not repo.store.history(f"{base_sha}..{head_sha}"):
         text_ = f"No commits between {base} and {branch}"
         raise ApiError(
-            422, "Validation Failed", errors=[{"resource": "PullRequest", "code": "custom", "message": text_}]
+            422,
+            "Validation Failed",
+            errors=[{"resource": "PullRequest", "code": "custom", "message": text_}],
         )
     repo.issues[number] = issue
     events.sync_head(hub, issue, made)
@@ -130,8 +149,16 @@ def get_pull(call: Call) -> Reply:
     if "diff" in call.headers.get("accept", ""):
         text = call.repo.store.run("diff", f"{pull.base_sha}...{pull.head_sha}")
         return Reply(text, media_type="application/vnd.github.diff; charset=utf-8")
-    merge = events.trial_merge(call.hub, issue, pull) if pull.merged_at is None and issue.state == "open" else ""
-    return Reply(pull_json(call.world, issue, mergeable=None if issue.state == "closed" else merge is not None))
+    merge = (
+        events.trial_merge(call.hub, issue, pull)
+        if pull.merged_at is None and issue.state == "open"
+        else ""
+    )
+    return Reply(
+        pull_json(
+            call.world, issue, mergeable=None if issue.state == "closed" else merge is not None
+        )
+    )
 
 
 def update_pull(call: Call) -> Reply:
@@ -185,7 +212,8 @@ def request_reviewers(call: Call) -> Reply:
     if call.body.get("team_reviewers") or any(login.lower() not in able for login in logins):
         text = "One or more of the users or teams you specified is not a collaborator of the"
         raise ApiError(
-            422, f"Reviews may only be requested from collaborators. {text} {call.repo.full_name} repository."
+            422,
+            f"Reviews may only be requested from collaborators. {text} {call.repo.full_name} repository.",
         )
     for login in logins:
         if login not in pull.reviewers:

@@ -79,7 +79,15 @@ def compare(call: Call) -> Reply:
     if merge_base is None:
         raise ApiError(404, f"No common ancestor between {base_name} and {head_name}.")
     ahead, behind = repo.store.history(f"{base}..{head}"), repo.store.history(f"{head}..{base}")
-    status = "identical" if base == head else "diverged" if ahead and behind else "ahead" if ahead else "behind"
+    status = (
+        "identical"
+        if base == head
+        else "diverged"
+        if ahead and behind
+        else "ahead"
+        if ahead
+        else "behind"
+    )
     page_url = f"{html(world, repo)}/compare/{call.params['basehead']}"
     return Reply(
         {
@@ -95,7 +103,9 @@ def compare(call: Call) -> Reply:
             "behind_by": len(behind),
             "total_commits": len(ahead),
             "commits": [commit_json(world, repo, sha) for sha in reversed(ahead)],
-            "files": [change_json(world, repo, one, head) for one in repo.store.changes(merge_base, head)][:300],
+            "files": [
+                change_json(world, repo, one, head) for one in repo.store.changes(merge_base, head)
+            ][:300],
         }
     )
 
@@ -121,7 +131,11 @@ def list_branches(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/branches."""
     heads = call.repo.store.refs("refs/heads/").items()
     return page(
-        call, [branch_json(call.world, call.repo, name.removeprefix("refs/heads/"), sha) for name, sha in heads]
+        call,
+        [
+            branch_json(call.world, call.repo, name.removeprefix("refs/heads/"), sha)
+            for name, sha in heads
+        ],
     )
 
 
@@ -159,7 +173,11 @@ def get_permission(call: Call) -> Reply:
     role = call.world.role(call.repo, login)
     order = ("none", "read", "triage", "write", "maintain", "admin")
     names = {"read": "pull", "write": "push"}
-    flags = {names.get(name, name): index <= order.index(role) for index, name in enumerate(order) if index}
+    flags = {
+        names.get(name, name): index <= order.index(role)
+        for index, name in enumerate(order)
+        if index
+    }
     user = {**user_json(call.world, login), "permissions": flags, "role_name": role}
     return Reply({"permission": level, "role_name": role, "user": user})
 
@@ -167,7 +185,9 @@ def get_permission(call: Call) -> Reply:
 def check_collaborator(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/collaborators/{username}: 204 for one, 404 for others."""
     login = call.params["username"].lower()
-    if not any(name.lower() == login and role != "none" for name, role in call.repo.permissions.items()):
+    if not any(
+        name.lower() == login and role != "none" for name, role in call.repo.permissions.items()
+    ):
         raise not_found()
     return Reply(status=204)
 
@@ -190,7 +210,11 @@ def get_own_user(call: Call) -> Reply:
 def get_meta(_call: Call) -> Reply:
     """GET /meta: hooks come from loopback here."""
     return Reply(
-        {"verifiable_password_authentication": False, "hooks": ["127.0.0.0/8", "::1/128"], "git": ["127.0.0.1/32"]}
+        {
+            "verifiable_password_authentication": False,
+            "hooks": ["127.0.0.0/8", "::1/128"],
+            "git": ["127.0.0.1/32"],
+        }
     )
 
 
@@ -198,7 +222,13 @@ def get_rate_limit(_call: Call) -> Reply:
     """GET /rate_limit."""
     bucket = {"limit": 5000, "remaining": 4999, "reset": 4_102_444_800, "used": 1}
     return Reply(
-        {"resources": {"core": bucket, "search": {**bucket, "limit": 30, "remaining": 30, "used": 0}}, "rate": bucket}
+        {
+            "resources": {
+                "core": bucket,
+                "search": {**bucket, "limit": 30, "remaining": 30, "used": 0},
+            },
+            "rate": bucket,
+        }
     )
 
 

@@ -29,16 +29,28 @@ def find_place(world: World, issue: Issue, given: Json) -> Place | str:
         return "Position could not be resolved"
     start = given.get("start_line")
     found = find_line(patches[path], line, side)
-    first = find_line(patches[path], start, str(given.get("start_side") or side)) if isinstance(start, int) else found
+    first = (
+        find_line(patches[path], start, str(given.get("start_side") or side))
+        if isinstance(start, int)
+        else found
+    )
     if found is None or first is None:
         return "Line could not be resolved"
-    if isinstance(start, int) and (start >= line or not first[1].startswith(found[1].split("\n", 1)[0])):
+    if isinstance(start, int) and (
+        start >= line or not first[1].startswith(found[1].split("\n", 1)[0])
+    ):
         return "Start line must precede the end line in the same hunk"
     return Place(path, line, side, start if isinstance(start, int) else None, found[0], found[1])
 
 
 def comment_on_lines(
-    hub: Hub, review: Review, place: Place, body: str, *, user: str | None = None, reply_to: int | None = None
+    hub: Hub,
+    review: Review,
+    place: Place,
+    body: str,
+    *,
+    user: str | None = None,
+    reply_to: int | None = None,
 ) -> ReviewComment:
     """Put a comment into a review and tell the world."""
     world, now = hub.world, hub.world.now()
@@ -66,7 +78,14 @@ def open_review(world: World, issue: Issue, pull: Pull, user: str, given: Json) 
     commit = given.get("commit_id") or pull.head_sha
     state = STATES.get(event, "PENDING")
     review = Review(
-        world.next_large_id(), issue.repository, issue.number, user, given.get("body") or "", state, commit, world.now()
+        world.next_large_id(),
+        issue.repository,
+        issue.number,
+        user,
+        given.get("body") or "",
+        state,
+        commit,
+        world.now(),
     )
     world.reviews[review.id] = review
     return review
@@ -75,7 +94,11 @@ def open_review(world: World, issue: Issue, pull: Pull, user: str, given: Json) 
 def create_review(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews: all comments find their lines, or nothing is made."""
     issue, pull = find_pull(call)
-    body, event, given = call.body.get("body"), call.body.get("event"), call.body.get("comments") or []
+    body, event, given = (
+        call.body.get("body"),
+        call.body.get("event"),
+        call.body.get("comments") or [],
+    )
     check_body("PullRequestReview", body)
     if event in {"REQUEST_CHANGES", "COMMENT"} and not body and not given:
         raise _unprocessable("Review body can't be blank")
@@ -108,7 +131,11 @@ def _unprocessable(*reasons: str) -> ApiError:
 def list_reviews(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews."""
     issue, _ = find_pull(call)
-    found = [one for one in call.world.reviews.values() if (one.repository, one.number) == (call.repo.id, issue.number)]
+    found = [
+        one
+        for one in call.world.reviews.values()
+        if (one.repository, one.number) == (call.repo.id, issue.number)
+    ]
     return page(call, [review_json(call.world, one) for one in found])
 
 
@@ -132,11 +159,18 @@ def create_review_comment(call: Call) -> Reply:
     if isinstance(place, str):
         field = "path" if place.startswith("Path") else "pull_request_review_thread.line"
         text = f"{field} must be part of the diff"
-        entry: Json = {"resource": "PullRequestReviewComment", "code": "custom", "field": field, "message": text}
+        entry: Json = {
+            "resource": "PullRequestReviewComment",
+            "code": "custom",
+            "field": field,
+            "message": text,
+        }
         raise ApiError(422, "Validation Failed", errors=[entry])
     given = {"event": "COMMENT", "commit_id": call.body.get("commit_id")}
     review = open_review(call.world, issue, pull, call.actor.login, given)
-    return Reply(review_comment_json(call.world, comment_on_lines(call.hub, review, place, body)), 201)
+    return Reply(
+        review_comment_json(call.world, comment_on_lines(call.hub, review, place, body)), 201
+    )
 
 
 def find_review_comment(call: Call) -> ReviewComment:
@@ -155,7 +189,9 @@ def get_review_comment(call: Call) -> Reply:
 def reply(hub: Hub, parent: ReviewComment, user: str, body: str) -> ReviewComment:
     """Answer in a thread; answers to answers belong to its first comment."""
     review = hub.world.reviews[parent.review]
-    return comment_on_lines(hub, review, parent.place, body, user=user, reply_to=parent.reply_to or parent.id)
+    return comment_on_lines(
+        hub, review, parent.place, body, user=user, reply_to=parent.reply_to or parent.id
+    )
 
 
 def create_reply(call: Call) -> Reply:
@@ -165,7 +201,9 @@ def create_reply(call: Call) -> Reply:
     check_body("PullRequestReviewComment", body)
     if parent.number != issue.number:
         raise not_found()
-    return Reply(review_comment_json(call.world, reply(call.hub, parent, call.actor.login, body)), 201)
+    return Reply(
+        review_comment_json(call.world, reply(call.hub, parent, call.actor.login, body)), 201
+    )
 
 
 def react_to_review_comment(call: Call) -> Reply:

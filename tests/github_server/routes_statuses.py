@@ -69,16 +69,28 @@ def combined_status(call: Call) -> Reply:
     sha = _sha(call)
     latest = latest_of(call.world, call.repo, sha)
     states = {one.state for one in latest}
-    state = "failure" if states & {"failure", "error"} else "success" if states == {"success"} else "pending"
+    state = (
+        "failure"
+        if states & {"failure", "error"}
+        else "success"
+        if states == {"success"}
+        else "pending"
+    )
     listed = page(call, [_without_creator(call, one) for one in latest], "statuses")
     root = api(call.world, call.repo)
     found = {"state": state, "sha": sha, "repository": repository_json(call.world, call.repo)}
-    listed.body |= {**found, "commit_url": f"{root}/commits/{sha}", "url": f"{root}/commits/{sha}/status"}
+    listed.body |= {
+        **found,
+        "commit_url": f"{root}/commits/{sha}",
+        "url": f"{root}/commits/{sha}/status",
+    }
     return listed
 
 
 def _without_creator(call: Call, status: Status) -> Json:
-    return {name: value for name, value in status_json(call.world, status).items() if name != "creator"}
+    return {
+        name: value for name, value in status_json(call.world, status).items() if name != "creator"
+    }
 
 
 REPO = "/repos/{owner}/{repo}"

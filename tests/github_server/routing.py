@@ -133,7 +133,9 @@ def page(call: Call, items: Sequence[Json], key: str | None = None) -> Reply:
     if number == 1:
         links = {name: target for name, target in links.items() if name in {"next", "last"}}
     if links and last > 1:
-        headers["link"] = ", ".join(f'<{_page_url(call, target)}>; rel="{name}"' for name, target in links.items())
+        headers["link"] = ", ".join(
+            f'<{_page_url(call, target)}>; rel="{name}"' for name, target in links.items()
+        )
     return Reply({"total_count": len(items), key: chosen} if key else chosen, headers=headers)
 
 
@@ -146,7 +148,11 @@ def _page_url(call: Call, number: int) -> str:
     """The address of another page of the same list."""
     path = re.sub(r"\{(\w+)\}", lambda match: quote(call.params[match[1]]), call.template)
     if call.repository is not None:  # GitHub's links name a repository by its id
-        path = path.replace(f"/repos/{call.params['owner']}/{call.params['repo']}", f"/repositories/{call.repo.id}", 1)
+        path = path.replace(
+            f"/repos/{call.params['owner']}/{call.params['repo']}",
+            f"/repositories/{call.repo.id}",
+            1,
+        )
     query = {**call.query, "page": str(number)}
     return f"{call.world.api_url}{path}?" + urlencode(query)
 

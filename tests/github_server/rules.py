@@ -23,7 +23,11 @@ REVIEWS = {
 
 def rules_json(repo: Repository, branch: str) -> list[Json]:
     """The rules of a branch."""
-    origin = {"ruleset_source_type": "Repository", "ruleset_source": repo.full_name, "ruleset_id": 42}
+    origin = {
+        "ruleset_source_type": "Repository",
+        "ruleset_source": repo.full_name,
+        "ruleset_id": 42,
+    }
     found: list[Json] = []
     for kind in repo.rules.get(branch, ()):
         rule: Json = {"type": kind, **origin}
@@ -35,7 +39,11 @@ def rules_json(repo: Repository, branch: str) -> list[Json]:
 
 def broken_rule(repo: Repository, name: str, old: str, new: str) -> str | None:
     """Which rule a move of a ref breaks."""
-    held = repo.rules.get(name.removeprefix("refs/heads/"), ()) if name.startswith("refs/heads/") else ()
+    held = (
+        repo.rules.get(name.removeprefix("refs/heads/"), ())
+        if name.startswith("refs/heads/")
+        else ()
+    )
     for kind in held:
         if _breaks(repo, kind, old, new):
             return kind

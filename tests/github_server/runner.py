@@ -86,7 +86,11 @@ def run_steps(
         environment = {**_environment(python, work), **extra}
         failed = False
         for step in ci.steps:
-            outcome = Outcome(step.name, "skipped") if failed else _run(step, work, environment, log, deadline)
+            outcome = (
+                Outcome(step.name, "skipped")
+                if failed
+                else _run(step, work, environment, log, deadline)
+            )
             failed = failed or outcome.conclusion != "success"
             outcomes.append(outcome)
     finally:
@@ -105,7 +109,9 @@ def _check_out(source: Path, sha: str, target: Path, log: JobLog) -> None:
         ("checkout", "--quiet", "--detach", "FETCH_HEAD"),
     )
     for command in commands:
-        subprocess.run(["git", *command], cwd=target, env=git_environment(), check=True, capture_output=True)
+        subprocess.run(
+            ["git", *command], cwd=target, env=git_environment(), check=True, capture_output=True
+        )
 
 
 def _environment(python: Path, work: Path) -> dict[str, str]:
@@ -116,7 +122,9 @@ def _environment(python: Path, work: Path) -> dict[str, str]:
     # realpath would leave a virtual environment, so the interpreter is started by the path that was given
     scripts = {"python": PYTHON, "python3": PYTHON, "pip": PIP, "pip3": PIP}
     for name, text in scripts.items():
-        (tools / name).write_text(text.format(python=python) if "{python}" in text else text, encoding="utf-8")
+        (tools / name).write_text(
+            text.format(python=python) if "{python}" in text else text, encoding="utf-8"
+        )
         (tools / name).chmod(0o755)
     return {
         "PATH": f"{tools}:{python.parent}:/usr/local/bin:/usr/bin:/bin",
@@ -130,7 +138,9 @@ def _environment(python: Path, work: Path) -> dict[str, str]:
     }
 
 
-def _run(step: Step, work: Path, environment: dict[str, str], log: JobLog, deadline: float) -> Outcome:
+def _run(
+    step: Step, work: Path, environment: dict[str, str], log: JobLog, deadline: float
+) -> Outcome:
     """Run one step with sh, as a process group that is killed whole."""
     first = step.run.strip().splitlines()[0]
     shown = "\n".join(f"\x1b[36;1m{line}\x1b[0m" for line in step.run.strip().splitlines())

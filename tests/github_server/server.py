@@ -26,7 +26,11 @@ from tests.github_server.waiting import wait_until
 from tests.github_server.webhooks import Webhooks
 from tests.github_server.world import World
 
-DESCRIPTION = ("github-openapi-subset.json", "github-webhooks-subset.json", "github-permissions.json")
+DESCRIPTION = (
+    "github-openapi-subset.json",
+    "github-webhooks-subset.json",
+    "github-permissions.json",
+)
 
 __all__ = ["LocalGitHub", "Options", "new_private_key", "strict_github"]
 
@@ -82,7 +86,13 @@ class _Server(threading.Thread):
 
     def serve(self, app: object) -> None:
         """Start serving and return when the server answers."""
-        config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=3)  # type: ignore[arg-type]
+        config = uvicorn.Config(
+            app,  # type: ignore[arg-type]
+            log_level="critical",
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=3,
+        )
         self._server = _Uvicorn(config)
         self.start()
         if not wait_until(lambda: bool(self._server and self._server.started), 15):
@@ -116,7 +126,9 @@ class LocalGitHub(Controls):
         folder = self.options.openapi_dir
         self.checked = folder is not None and all((folder / name).is_file() for name in DESCRIPTION)
         description = folder if self.checked else None
-        data = self.options.data or Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="github-")))
+        data = self.options.data or Path(
+            self._stack.enter_context(tempfile.TemporaryDirectory(prefix="github-"))
+        )
         self.world = World(data, self.options.private_key_pem or new_private_key())
         self.hub = Hub(self.world, Webhooks(self.world))
         self.checker = Checker(description)
@@ -166,7 +178,10 @@ class LocalGitHub(Controls):
         return self.start()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 

@@ -30,7 +30,11 @@ class Watching:
     def check_runs(self, sha: str, app: int | None = None) -> list[CheckRun]:
         """The check runs on a commit, oldest first."""
         with self.world.lock:
-            return [run for run in self.world.check_runs.values() if run.head_sha == sha and app in {None, run.app}]
+            return [
+                run
+                for run in self.world.check_runs.values()
+                if run.head_sha == sha and app in {None, run.app}
+            ]
 
     def own_check_runs(self, sha: str) -> list[CheckRun]:
         """The check runs our App made."""
@@ -52,14 +56,22 @@ class Watching:
         def wanted() -> list[CheckRun]:
             return [run for run in self.check_runs(sha, app) if name in {None, run.name}]
 
-        if not wait_until(lambda: bool(wanted()) and all(one.status == "completed" for one in wanted()), timeout):
+        if not wait_until(
+            lambda: bool(wanted()) and all(one.status == "completed" for one in wanted()), timeout
+        ):
             raise TimeoutError(f"no completed check run {name or ''} on {sha}: {wanted()}")
         return wanted()[-1]
 
-    def press_button(self, run: CheckRun, identifier: str, user: str, *, stale: bool = False) -> None:
+    def press_button(
+        self, run: CheckRun, identifier: str, user: str, *, stale: bool = False
+    ) -> None:
         """Press a button of our App's check run; one that is not there (any more) only on a stale page."""
         with self.world.lock:
-            shown = {action["identifier"] for action in run.actions} if run.status == "completed" else set()
+            shown = (
+                {action["identifier"] for action in run.actions}
+                if run.status == "completed"
+                else set()
+            )
             if identifier not in shown and not stale:
                 raise ValueError(f"{run.name} shows no button {identifier}: {sorted(shown)}")
             more: Json = {"requested_action": {"identifier": identifier}}
@@ -77,16 +89,34 @@ class Watching:
             events.check_suite_event(self.hub, suite, "rerequested", user)
 
     def third_party_check(
-        self, repo: str, sha: str, name: str, conclusion: str, *, slug: str = "other-ci", text: str | None = None
+        self,
+        repo: str,
+        sha: str,
+        name: str,
+        conclusion: str,
+        *,
+        slug: str = "other-ci",
+        text: str | None = None,
     ) -> CheckRun:
         """A completed check run of another CI, with its own details and no log on GitHub."""
         with self.world.lock:
             found = self.world.named(repo)
             app = next((one for one in self.world.apps.values() if one.slug == slug), None)
-            app = app or self.world.add_app(App(self.world.next_id(), slug, slug, slug, {"checks": "write"}))
+            app = app or self.world.add_app(
+                App(self.world.next_id(), slug, slug, slug, {"checks": "write"})
+            )
             suite = self.world.suite_for(found, app.id, sha, self.world.branch_of(found, sha))
             now = self.world.now()
-            run = CheckRun(self.world.next_large_id(), found.id, suite.id, app.id, name, sha, now, external_id="42")
+            run = CheckRun(
+                self.world.next_large_id(),
+                found.id,
+                suite.id,
+                app.id,
+                name,
+                sha,
+                now,
+                external_id="42",
+            )
             run.details_url = f"https://ci.example.com/{slug}/42"
             run.title, run.summary, run.text = name, f"{name}: {conclusion}", text
             self.world.check_runs[run.id] = run
@@ -98,13 +128,22 @@ class Watching:
         return run
 
     def status(
-        self, repo: str, sha: str, context: str, state: str, *, creator: str = "old-ci", target_url: str | None = None
+        self,
+        repo: str,
+        sha: str,
+        context: str,
+        state: str,
+        *,
+        creator: str = "old-ci",
+        target_url: str | None = None,
     ) -> Status:
         """A commit status, as an older CI sets it."""
         with self.world.lock:
             number, found = self.world.next_large_id(), self.world.named(repo)
             text = f"{context}: {state}"
-            made = Status(number, found.id, sha, state, context, creator, self.world.now(), text, target_url)
+            made = Status(
+                number, found.id, sha, state, context, creator, self.world.now(), text, target_url
+            )
             set_status(self.hub, made)
         return made
 

@@ -112,7 +112,13 @@ class Webhooks:
 
     # --- sending ------------------------------------------------------------------------------
 
-    def send(self, event: str, payload: Json, repo: Repository | None = None, installation: int | None = None) -> None:
+    def send(
+        self,
+        event: str,
+        payload: Json,
+        repo: Repository | None = None,
+        installation: int | None = None,
+    ) -> None:
         """Deliver an event if our App is installed there, subscribed and permitted."""
         action = payload.get("action")
         if repo is not None:
@@ -120,11 +126,16 @@ class Webhooks:
             if found is None or found.suspended_at or not self._wanted(event, found.permissions):
                 return
             installation = found.id
-            payload = {**payload, "installation": {"id": found.id, "node_id": f"MDIzOkluc3RhbGxhdGlvbg{found.id}"}}
+            payload = {
+                **payload,
+                "installation": {"id": found.id, "node_id": f"MDIzOkluc3RhbGxhdGlvbg{found.id}"},
+            }
         self.check(event, action, payload)
         repository = repo.id if repo else None
         number = self.world.next_large_id()
-        self._enqueue(Delivery(number, str(uuid.uuid4()), event, action, payload, repository, installation))
+        self._enqueue(
+            Delivery(number, str(uuid.uuid4()), event, action, payload, repository, installation)
+        )
 
     def _wanted(self, event: str, permissions: dict[str, str]) -> bool:
         return event in self.world.app.events and permissions.get(NEEDS[event], "none") != "none"
@@ -193,7 +204,9 @@ class Webhooks:
         try:
             answer = client.post(self._url, content=body, headers=headers)
         except httpx.TimeoutException:
-            return replace(done, status="timed out", status_code=504, duration=time.monotonic() - begun)
+            return replace(
+                done, status="timed out", status_code=504, duration=time.monotonic() - begun
+            )
         except httpx.TransportError:
             text = "failed to connect to host"
             return replace(done, status=text, status_code=502, duration=time.monotonic() - begun)

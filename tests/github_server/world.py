@@ -41,7 +41,9 @@ class Counters:
     App and installation ids differ from server to server: clients cache credentials under them in the process.
     """
 
-    small: Iterator[int] = field(default_factory=lambda: itertools.count(1_000_001 + secrets.randbelow(10**8)))
+    small: Iterator[int] = field(
+        default_factory=lambda: itertools.count(1_000_001 + secrets.randbelow(10**8))
+    )
     large: Iterator[int] = field(default_factory=lambda: itertools.count(30_625_113_001))
     repositories: Iterator[int] = field(default_factory=lambda: itertools.count(523_280_001))
 
@@ -84,7 +86,9 @@ class World:
         self.jobs: dict[int, Job] = {}
         self.log_requests: dict[int, int] = {}
         self.workflow_ids: dict[tuple[int, str], int] = {}
-        everything = dict.fromkeys(("actions", "checks", "contents", "issues", "metadata", "pull_requests"), "write")
+        everything = dict.fromkeys(
+            ("actions", "checks", "contents", "issues", "metadata", "pull_requests"), "write"
+        )
         self.add_app(App(ACTIONS_APP_ID, "github-actions", "GitHub Actions", "github", everything))
 
     @property
@@ -110,7 +114,9 @@ class World:
         self.app, self.private_key_pem, self.webhook_secret = app, private_key_pem, webhook_secret
         self.apps[app.id] = app
         self.installations.clear()
-        self.tokens = {value: token for value, token in self.tokens.items() if token.installation is None}
+        self.tokens = {
+            value: token for value, token in self.tokens.items() if token.installation is None
+        }
 
     def add_app(self, app: App) -> App:
         """Register another App (GitHub Actions, or a third party's CI)."""
@@ -121,7 +127,9 @@ class World:
         """The account of this name, made when it is new."""
         found = self.users.get(login.lower())
         if found is None:
-            found = User(login, self.next_id(), kind or ("Bot" if login.endswith("[bot]") else "User"))
+            found = User(
+                login, self.next_id(), kind or ("Bot" if login.endswith("[bot]") else "User")
+            )
             self.users[login.lower()] = found
         return found
 
@@ -135,7 +143,9 @@ class World:
     def find(self, owner: str, name: str) -> Repository | None:
         """A repository by its present name."""
         wanted = f"{owner}/{name}".lower()
-        return next((repo for repo in self.repositories.values() if repo.full_name.lower() == wanted), None)
+        return next(
+            (repo for repo in self.repositories.values() if repo.full_name.lower() == wanted), None
+        )
 
     def named(self, full_name: str) -> Repository:
         """A repository that must exist."""
@@ -144,7 +154,9 @@ class World:
             raise KeyError(f"no repository {full_name}")
         return found
 
-    def add_repository(self, owner: str, name: str, *, private: bool, parent: Repository | None = None) -> Repository:
+    def add_repository(
+        self, owner: str, name: str, *, private: bool, parent: Repository | None = None
+    ) -> Repository:
         """An empty repository on disk and in the registry, installed for our App unless it is a fork."""
         if not (NAME.match(owner) and NAME.match(name)) or self.find(owner, name):
             raise ValueError(f"{owner}/{name} is not a free repository name")
@@ -159,9 +171,13 @@ class World:
 
     def install(self, account: str, permissions: dict[str, str] | None = None) -> Installation:
         """Our App's installation on an account, made when it is new."""
-        found = next((i for i in self.installations.values() if i.account.lower() == account.lower()), None)
+        found = next(
+            (i for i in self.installations.values() if i.account.lower() == account.lower()), None
+        )
         if found is None:
-            found = Installation(self.next_id(), account, dict(permissions or self.app.permissions), self.now())
+            found = Installation(
+                self.next_id(), account, dict(permissions or self.app.permissions), self.now()
+            )
             self.installations[found.id] = found
         return found
 
@@ -207,12 +223,16 @@ class World:
             and branch in {None, issue.pull.head_ref}
         ]
 
-    def suite_for(self, repo: Repository, app: int, sha: str, branch: str | None, before: str = "0" * 40) -> Suite:
+    def suite_for(
+        self, repo: Repository, app: int, sha: str, branch: str | None, before: str = "0" * 40
+    ) -> Suite:
         """The suite of an App on a commit, made when it is new."""
         for suite in self.suites.values():
             if (suite.repository, suite.app, suite.head_sha) == (repo.id, app, sha):
                 return suite
-        suite = Suite(self.next_large_id(), repo.id, app, sha, branch, before, self.now(), self.now())
+        suite = Suite(
+            self.next_large_id(), repo.id, app, sha, branch, before, self.now(), self.now()
+        )
         self.suites[suite.id] = suite
         return suite
 
@@ -223,7 +243,9 @@ class World:
             return "queued", None
         if any(run.status != "completed" for run in runs):
             return "in_progress", None
-        return "completed", min((run.conclusion or "success" for run in runs), key=WORST_FIRST.index)
+        return "completed", min(
+            (run.conclusion or "success" for run in runs), key=WORST_FIRST.index
+        )
 
     def branch_of(self, repo: Repository, sha: str) -> str | None:
         """A branch whose head is this commit."""

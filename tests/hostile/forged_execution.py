@@ -46,7 +46,8 @@ FORMS: dict[str, str | dict[str, str]] = {
     "subclass of the item": MAKEITEM.format(body=NO_RUN, when="name.startswith('test')"),
     "subclass for names in the source": MAKEITEM.format(body=NO_RUN, when=IN_SOURCE),
     "subclass with a foreign obj": MAKEITEM.format(
-        body="obj = property(lambda self: (lambda *a: None), lambda self, value: None)", when=IN_SOURCE
+        body="obj = property(lambda self: (lambda *a: None), lambda self, value: None)",
+        when=IN_SOURCE,
     ),
     "subclass with a foreign _getobj": MAKEITEM.format(
         body="def _getobj(self): return lambda *a: None", when=IN_SOURCE
@@ -82,7 +83,9 @@ FORMS: dict[str, str | dict[str, str]] = {
     "@pytest.fixture(autouse=True)\ndef f(request):\n"
     "    class D(dict):\n        pass\n    request.node.runtest = lambda: None\n",
     # --- the hook that calls the function -------------------------------------------------------
-    "call answered by module name": PYFUNC.format(when="pyfuncitem.obj.__module__.endswith('test_a')"),
+    "call answered by module name": PYFUNC.format(
+        when="pyfuncitem.obj.__module__.endswith('test_a')"
+    ),
     "call answered by the module": PYFUNC.format(
         when="getattr(inspect.getmodule(pyfuncitem.function), '__file__', '').endswith('test_a.py')"
     ),
@@ -136,10 +139,12 @@ FORMS: dict[str, str | dict[str, str]] = {
     "def pytest_configure(config):\n"
     "    config.pluginmanager._inner_hookexec = sys.modules['pluggy._callers']._multicall\n",
     # --- what runs an item, for a moment ---------------------------------------------------------
-    "code of runtest": REMADE + "from _pytest.python import Function\nold = Function.runtest.__code__\n"
+    "code of runtest": REMADE
+    + "from _pytest.python import Function\nold = Function.runtest.__code__\n"
     "Function.runtest.__code__ = (lambda self: None).__code__\n"
     "def undo(): Function.runtest.__code__ = old\n" + RESTORED,
-    "code of the function call": REMADE + "import _pytest.python as p\nold = p.pytest_pyfunc_call.__code__\n"
+    "code of the function call": REMADE
+    + "import _pytest.python as p\nold = p.pytest_pyfunc_call.__code__\n"
     "p.pytest_pyfunc_call.__code__ = (lambda pyfuncitem: True).__code__\n"
     "def undo(): p.pytest_pyfunc_call.__code__ = old\n" + RESTORED,
     "code of from_call, and back": "import pytest, _pytest.runner as r\nreal = r.CallInfo.from_call.__func__.__code__\n"
@@ -169,7 +174,8 @@ FORMS: dict[str, str | dict[str, str]] = {
     "    twin = copy.copy(item); twin._obj = lambda: None\n"
     "    runtestprotocol(twin, nextitem=nextitem)\n    return True\n",
     # --- source and import -----------------------------------------------------------------------
-    "rewriter's run": REWRITE + "rewrite.AssertionRewriter.run = lambda self, mod: mod.body.__setitem__(\n"
+    "rewriter's run": REWRITE
+    + "rewrite.AssertionRewriter.run = lambda self, mod: mod.body.__setitem__(\n"
     "    slice(None), ast.parse('def test_target():\\n    pass\\n').body)\n",
     "rewriter's visit_Assert": REWRITE
     + "rewrite.AssertionRewriter.visit_Assert = lambda self, node: [ast.copy_location(ast.Pass(), node)]\n",
@@ -195,7 +201,8 @@ FORMS: dict[str, str | dict[str, str]] = {
     + SWAPPED_SOURCE
     + "def lying(tree, path, *a, **k):\n    return swapped(path) if path.endswith('test_a.py') else compile(tree, path, *a, **k)\n"
     "rewrite.compile = lying\n",
-    "ast of the rewriter": REWRITE + "import types\nfake = types.ModuleType('ast'); fake.__dict__.update(vars(ast))\n"
+    "ast of the rewriter": REWRITE
+    + "import types\nfake = types.ModuleType('ast'); fake.__dict__.update(vars(ast))\n"
     "fake.parse = lambda source, *a, **k: ast.parse(b'def test_target():\\n    pass\\n' if b'1 + 1 == 3' in source else source, *a, **k)\n"
     "rewrite.ast = fake\n",
     "read_bytes of paths": "import pathlib\nold = pathlib.Path.read_bytes\n"
@@ -258,4 +265,6 @@ FORMS: dict[str, str | dict[str, str]] = {
         "test_a.py": "from product import add\ndef test_target():\n    assert add(1, 1) == 3\n",
     },
 }
-REPOSITORIES = {name: {"conftest.py": form} if isinstance(form, str) else form for name, form in FORMS.items()}
+REPOSITORIES = {
+    name: {"conftest.py": form} if isinstance(form, str) else form for name, form in FORMS.items()
+}

@@ -99,13 +99,16 @@ FORMS: dict[str, str | dict[str, str]] = {
         "sys.settrace(trace)\n",
         "test_a.py": "def test_target():\n    x = 1 + 1\n    assert x == 3\n",
     },
-    "jump inside the reporter": JUMPS.replace('"test_target"', '"runtest"') + "sys.settrace(trace)\n",
+    "jump inside the reporter": JUMPS.replace('"test_target"', '"runtest"')
+    + "sys.settrace(trace)\n",
     # --- memory ----------------------------------------------------------------------------------
     "bytecode emptied": PATCHED_BYTES + "def pytest_collection_modifyitems(items):\n"
     "    for item in items: emptied(item.function.__code__)\n",
-    "bytecode emptied by a fixture": PATCHED_BYTES + "import pytest\n@pytest.fixture(autouse=True)\n"
+    "bytecode emptied by a fixture": PATCHED_BYTES
+    + "import pytest\n@pytest.fixture(autouse=True)\n"
     "def f(request):\n    emptied(request.node.function.__code__)\n",
-    "bytecode emptied and put back": PATCHED_BYTES + "import pytest\n@pytest.hookimpl(hookwrapper=True)\n"
+    "bytecode emptied and put back": PATCHED_BYTES
+    + "import pytest\n@pytest.hookimpl(hookwrapper=True)\n"
     "def pytest_pyfunc_call(pyfuncitem):\n    code = __import__('inspect').unwrap(pyfuncitem.obj).__code__\n"
     "    emptied(code)\n    yield\n",
     "constants by memory": "import ctypes\ndef pytest_collection_modifyitems(items):\n"
@@ -130,7 +133,8 @@ FORMS: dict[str, str | dict[str, str]] = {
     "@pytest.hookimpl(hookwrapper=True, tryfirst=True)\ndef pytest_runtest_makereport(item, call):\n"
     "    reporter = plugin(item.config)\n    if item.name == 'test_target' and call.excinfo: call.excinfo = None\n    yield\n",
     "indexes swapped": {
-        "conftest.py": REPORTER + "def pytest_runtest_protocol(item):\n    reporter = plugin(item.config)\n"
+        "conftest.py": REPORTER
+        + "def pytest_runtest_protocol(item):\n    reporter = plugin(item.config)\n"
         "    for name in vars(reporter):\n        value = getattr(reporter, name)\n"
         "        if isinstance(value, dict) and id(item) in value and item.name == 'test_target':\n"
         "            other = next(i for i in item.session.items if i is not item)\n"
@@ -150,10 +154,14 @@ FORMS: dict[str, str | dict[str, str]] = {
     "    reporter = plugin(config)\n    base = type(reporter)\n"
     "    class Mine(base):\n        def _check_identity(self, item): pass\n    reporter.__class__ = Mine\n"
     "    reporter._replaced = type('L', (list,), {'append': lambda s, x: None})()\n    for item in items: item.obj = lambda: None\n",
-    "limit that swallows": REPORTER + SETUP + "    kind = type(reporter._limit)\n    old = kind.__exit__\n"
+    "limit that swallows": REPORTER
+    + SETUP
+    + "    kind = type(reporter._limit)\n    old = kind.__exit__\n"
     "    def leave(self, *a):\n        old(self, *a)\n        kind.__exit__ = old\n        return True\n"
     "    if item.name == 'test_target': kind.__exit__ = leave\n",
-    "limit exchanged": REPORTER + SETUP + "    class L:\n        stopped = ''\n        def __enter__(self): pass\n"
+    "limit exchanged": REPORTER
+    + SETUP
+    + "    class L:\n        stopped = ''\n        def __enter__(self): pass\n"
     "        def __exit__(self, *a): return True\n        def mark(self, d): return d\n"
     "        def insist(self): pass\n    reporter._limit = L()\n",
     "what is sent, filtered": REPORTER + "def pytest_collection_modifyitems(config, items):\n"
@@ -164,13 +172,16 @@ FORMS: dict[str, str | dict[str, str]] = {
     "    if record[0] == 'ran': record = ['ran', record[1], 1]\n"
     "    if record[0] in ('end', 'exit'): record = [record[0], 0, *record[2:]]\n"
     "    return real(record, **named)\n''', type(reporter)._run_canary.__code__.co_filename if hasattr(type(reporter), '_run_canary')"
-    " else sys.modules['__main__'].__file__, 'exec'), names)\n    reporter._send = names['send']\n" + QUIET,
+    " else sys.modules['__main__'].__file__, 'exec'), names)\n    reporter._send = names['send']\n"
+    + QUIET,
     # --- the channel -----------------------------------------------------------------------------
     "a code object with the guest's file name": REPORTER
     + FORGE
     + SETUP
     + "    main = sys.modules['__main__'].__file__\n    forge.__code__ = forge.__code__.replace(co_filename=main)\n    forge(reporter._send)\n",
-    "compiled as the guest's file": REPORTER + SETUP + "    main = sys.modules['__main__'].__file__\n"
+    "compiled as the guest's file": REPORTER
+    + SETUP
+    + "    main = sys.modules['__main__'].__file__\n"
     "    names = {'send': reporter._send, 'os': os}\n"
     '    exec(compile(\'for r in (["test", 0, "ppp", 1, 1], ["ran", 0, 1], ["canary", 0, "ppp", 1], ["canary", 1, "pfp", 0], '
     '["end", 0, 0], ["exit", 0]): send(r)\\nos._exit(0)\', main, \'exec\'), names)\n',
@@ -186,11 +197,17 @@ FORMS: dict[str, str | dict[str, str]] = {
     "        return json.dumps(record).encode()\n"
     "    for name, cell in zip(send.__code__.co_freevars, send.__closure__ or ()):\n"
     "        if name == 'encode': cell.cell_contents = encode\n" + QUIET,
-    "cells found by the collector": REPORTER + FORGE + SETUP + "    for found in gc.get_objects():\n"
+    "cells found by the collector": REPORTER
+    + FORGE
+    + SETUP
+    + "    for found in gc.get_objects():\n"
     "        if type(found) is types.CellType:\n            try: value = found.cell_contents\n            except ValueError: continue\n"
     "            if getattr(value, '__qualname__', '').startswith('_caller_check'): found.cell_contents = lambda *a: True\n"
     "    forge(reporter._send)\n",
-    "every cell of the sender": REPORTER + FORGE + SETUP + "    for cell in reporter._send.__closure__ or ():\n"
+    "every cell of the sender": REPORTER
+    + FORGE
+    + SETUP
+    + "    for cell in reporter._send.__closure__ or ():\n"
     "        value = cell.cell_contents\n"
     "        if callable(value) and getattr(value, '__code__', None) and value.__code__.co_argcount == 0: cell.cell_contents = lambda: True\n"
     "    forge(reporter._send)\n",
@@ -206,7 +223,9 @@ FORMS: dict[str, str | dict[str, str]] = {
     '    for text in (b\'["test",0,"ppp",1,1]\', b\'["ran",0,1]\', b\'["canary",0,"ppp",1]\', b\'["canary",1,"pfp",0]\', b\'["end",0,0]\', b\'["exit",0]\'):\n'
     "        hashed = found[0].copy(); hashed.update(digits.encode() + text); digits = hashed.hexdigest()\n"
     "        os.write(descriptor, digits.encode() + b' ' + text + b'\\n')\n    os._exit(0)\n",
-    "frames to the sender": REPORTER + FORGE + "def pytest_runtest_setup(item):\n    frame = sys._getframe()\n"
+    "frames to the sender": REPORTER
+    + FORGE
+    + "def pytest_runtest_setup(item):\n    frame = sys._getframe()\n"
     "    while frame:\n        channel = frame.f_locals.get('channel')\n        if channel is not None: break\n        frame = frame.f_back\n"
     "    forge.__code__ = forge.__code__.replace(co_filename=sys.modules['__main__'].__file__)\n    forge(channel.send)\n",
     "the reporter's own hooks, driven": REPORTER + "def pytest_runtest_protocol(item, nextitem):\n"
@@ -217,7 +236,8 @@ FORMS: dict[str, str | dict[str, str]] = {
     "    inner = reporter.pytest_runtest_call(item); next(inner); item.runtest(); list(inner)\n"
     "    for when in ('setup', 'call', 'teardown'): list(reporter.pytest_runtest_logreport(Report(when)))\n"
     "    item.__dict__.pop('runtest', None)\n    return True\n",
-    "raw held by the reporter, and a forced report": REPORTER + "@pytest.hookimpl(hookwrapper=True, tryfirst=True)\n"
+    "raw held by the reporter, and a forced report": REPORTER
+    + "@pytest.hookimpl(hookwrapper=True, tryfirst=True)\n"
     "def pytest_runtest_makereport(item, call):\n    reporter = plugin(item.config)\n"
     "    raw = getattr(reporter, '_raw', None)\n    if isinstance(raw, dict) and item.name == 'test_target':\n"
     "        raw[id(item)] = 1\n        call.excinfo = None\n    yield\n",
@@ -263,7 +283,9 @@ FORMS: dict[str, str | dict[str, str]] = {
     "    if event == 'object.__getattr__' and arguments[1] == 'tb_frame': raise RuntimeError\n"
     "sys.addaudithook(audit)\ndef pytest_collection_modifyitems(items):\n    for item in items: item._obj = lambda: None\n",
 }
-REPOSITORIES = {name: {"conftest.py": form} if isinstance(form, str) else form for name, form in FORMS.items()}
+REPOSITORIES = {
+    name: {"conftest.py": form} if isinstance(form, str) else form for name, form in FORMS.items()
+}
 
 UNITTEST_CASE = "import unittest\nimport helper\nclass T(unittest.TestCase):\n    def test_target(self):\n        self.assertEqual(1 + 1, 3)\n"
 UNITTEST: dict[str, dict[str, str]] = {

@@ -316,7 +316,9 @@ REPOSITORIES: dict[str, dict[str, str]] = {
         ),
     },
     "fixture exit": {
-        "conftest.py": ("import pytest,os\n@pytest.fixture(autouse=True)\ndef f():\n    yield\n    os._exit(0)\n"),
+        "conftest.py": (
+            "import pytest,os\n@pytest.fixture(autouse=True)\ndef f():\n    yield\n    os._exit(0)\n"
+        ),
     },
     "retry": {
         "conftest.py": (
@@ -427,7 +429,9 @@ REPOSITORIES: dict[str, dict[str, str]] = {
         "test_b.py": ("def test_b(): pass\n"),
     },
     "environment plugins": {
-        "conftest.py": ("import os\nos.environ['PYTEST_ADDOPTS']='--co'\nos.environ['PYTEST_PLUGINS']='evil'\n"),
+        "conftest.py": (
+            "import os\nos.environ['PYTEST_ADDOPTS']='--co'\nos.environ['PYTEST_PLUGINS']='evil'\n"
+        ),
         "evil.py": ("import os\nos._exit(0)\n"),
     },
     "pyproject plugins": {
@@ -490,7 +494,9 @@ REPOSITORIES: dict[str, dict[str, str]] = {
         ),
     },
     "warnings": {
-        "conftest.py": ("import warnings, sys\nwarnings.showwarning=lambda *a: sys.exit(0)\nwarnings.warn('x')\n"),
+        "conftest.py": (
+            "import warnings, sys\nwarnings.showwarning=lambda *a: sys.exit(0)\nwarnings.warn('x')\n"
+        ),
     },
     "faulthandler": {
         "test_a.py": (

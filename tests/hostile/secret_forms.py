@@ -75,8 +75,14 @@ def _torn(text: str) -> Iterator[tuple[str, str]]:
     yield "mathematical", "".join(chr(0x1D5BA + ord(c) - 97) if c.islower() else c for c in text)
     raw = text.encode()
     rows = [raw[at : at + 16] for at in range(0, len(raw), 16)]
-    yield "xxd", "\n".join(f"{n:08x}: {row.hex(' ', 2)}  {row.decode()}" for n, row in enumerate(rows))
-    yield "hexdump", "\n".join(f"{n:08x}  {row.hex(' ')}  |{row.decode()}|" for n, row in enumerate(rows))
+    yield (
+        "xxd",
+        "\n".join(f"{n:08x}: {row.hex(' ', 2)}  {row.decode()}" for n, row in enumerate(rows)),
+    )
+    yield (
+        "hexdump",
+        "\n".join(f"{n:08x}  {row.hex(' ')}  |{row.decode()}|" for n, row in enumerate(rows)),
+    )
 
 
 def every_form() -> dict[str, str]:
@@ -106,7 +112,9 @@ UNKNOWN = {
     "google": "ya29.a0AfH6SMB" + _MIXED * 2,
     "google service account": '"private_key": "-----BEGIN PRIVATE KEY-----\\nMIIEvQ\\n-----END PRIVATE KEY-----\\n"',
     "google secret": "GOCSPX-" + _MIXED[:28],
-    "azure storage": "AccountName=x;AccountKey=" + "Ab1+" * 21 + "Aw==;EndpointSuffix=core.windows.net",
+    "azure storage": "AccountName=x;AccountKey="
+    + "Ab1+" * 21
+    + "Aw==;EndpointSuffix=core.windows.net",
     "azure signature": "https://x.blob.core.windows.net/c?sv=2020&sig=AbC%2B123abc%2Fabcdefghijklmnopqrstuvwxyz0123%3D",
     "azure application": "Abc8Q~" + _MIXED[:28] + "abcdef",
     "stripe": "sk_live_" + _MIXED,

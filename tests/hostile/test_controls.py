@@ -11,9 +11,9 @@ import docker
 import pytest
 
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
-from sandbox.types import Recipe, TrustTier
+from sandbox.types import PythonPart, Recipe, TrustTier
 from tests.attack_corpus import CORPORA, Attack, corpus, generate, kinds
 
 pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow, pytest.mark.anyio]
@@ -28,15 +28,19 @@ NEEDS_MORE = {"network", "socket"}
 
 @pytest.fixture(scope="module")
 async def image(docker_ready: None) -> str:
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
     backend = DockerBackend(SandboxSpec(pool=0))
     return (
-        await Snapshotter(backend, SandboxSpec()).ensure(recipe, Origin(repository_id="tests", tier=TrustTier.LOCAL))
+        await Snapshotter(backend, SandboxSpec()).ensure(
+            recipe, EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
+        )
     ).image
 
 
 @pytest.fixture(scope="module", params=CORPORA)
-def attacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+def attacks(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[Attack]:
     return generate(corpus(request), tmp_path_factory.mktemp("controls"), "sandbox")
 
 
@@ -51,11 +55,17 @@ def client(docker_ready: None) -> Iterator[docker.DockerClient]:
 def packed(attack: Attack) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        tar.add(attack.folder / "repo", arcname="weak", filter=lambda m: None if "/.git" in m.name else m)
+        tar.add(
+            attack.folder / "repo",
+            arcname="weak",
+            filter=lambda m: None if "/.git" in m.name else m,
+        )
     return buffer.getvalue()
 
 
-def weakly(client: docker.DockerClient, image: str, attack: Attack, *, printing: bool = False) -> tuple[int, str]:
+def weakly(
+    client: docker.DockerClient, image: str, attack: Attack, *, printing: bool = False
+) -> tuple[int, str]:
     """Run a case's tests as root in a container with Docker's defaults and a secret in its environment.
 
     Each case has a container of its own: one that overwrites the runner would speak for all after it.
@@ -73,7 +83,13 @@ def weakly(client: docker.DockerClient, image: str, attack: Attack, *, printing:
     argv = [PYTHON, *options, "-q", "-p", "no:cacheprovider"]
     container: Any = client.containers.create(
         image,
-        entrypoint=["/bin/sh", "-c", f'sleep {WALL_S + 10} & exec timeout {WALL_S} "$@"', "sh", *argv],
+        entrypoint=[
+            "/bin/sh",
+            "-c",
+            f'sleep {WALL_S + 10} & exec timeout {WALL_S} "$@"',
+            "sh",
+            *argv,
+        ],
         user="0:0",
         network_mode="none",
         working_dir="/weak",
@@ -97,20 +113,30 @@ def is_probe(attack: Attack) -> bool:
 
 def is_forgery(attack: Attack) -> bool:
     expect = attack.expect
-    return expect.get("verdict_not") == ["PASS"] and expect.get("max_wall_s", 99) <= 30 and attack.runs == 1
+    return (
+        expect.get("verdict_not") == ["PASS"]
+        and expect.get("max_wall_s", 99) <= 30
+        and attack.runs == 1
+    )
 
 
 async def test_every_probe_finds_something_in_a_weak_container(
     client: docker.DockerClient, image: str, attacks: list[Attack]
 ) -> None:
-    said = {attack.name: weakly(client, image, attack, printing=True) for attack in attacks if is_probe(attack)}
+    said = {
+        attack.name: weakly(client, image, attack, printing=True)
+        for attack in attacks
+        if is_probe(attack)
+    }
     assert [name for name, (_, printed) in said.items() if "ESCAPE:" not in printed] == []
 
 
 async def test_a_judge_of_exit_codes_believes_forgeries(
     client: docker.DockerClient, image: str, attacks: list[Attack]
 ) -> None:
-    statuses = {attack.name: weakly(client, image, attack)[0] for attack in attacks if is_forgery(attack)}
+    statuses = {
+        attack.name: weakly(client, image, attack)[0] for attack in attacks if is_forgery(attack)
+    }
     assert 0 in statuses.values(), statuses
 
 

@@ -103,23 +103,40 @@ OTHERS = {
 }  # fmt: skip
 HONEST = {
     "a constant": (BASE.decode(), "def f():\n    return 3\n"),
-    "a guard": (BASE.decode(), "def f(x=None):\n    if x is None:\n        return 3\n    return x\n"),
-    "a comparison": (BASE.decode(), "class A:\n    def __eq__(self, other):\n        return self.x == other.x\n"),
+    "a guard": (
+        BASE.decode(),
+        "def f(x=None):\n    if x is None:\n        return 3\n    return x\n",
+    ),
+    "a comparison": (
+        BASE.decode(),
+        "class A:\n    def __eq__(self, other):\n        return self.x == other.x\n",
+    ),
     "a narrow exception": (
         BASE.decode(),
         "def f(d):\n    try:\n        return d['x']\n    except KeyError:\n        return default(d)\n",
     ),
     "letters": (BASE.decode(), "def f():\n    return 'naïve Ω привет 🙂\ufe0f'\n"),
-    "a docstring": ('def f():\n    """Old."""\n    return 2\n', 'def f():\n    """New: see f()."""\n    return 3\n'),
+    "a docstring": (
+        'def f():\n    """Old."""\n    return 2\n',
+        'def f():\n    """New: see f()."""\n    return 3\n',
+    ),
     "a loop": ("for i in range(n):\n    use(i)\n", "for i in range(n + 1):\n    use(i)\n"),
-    "an import": (BASE.decode(), "import math\nimport os.path\n\ndef f():\n    return math.floor(3.1)\n"),
-    "an environment variable": (BASE.decode(), "import os\ndef f():\n    return os.environ.get('HOME', '')\n"),
+    "an import": (
+        BASE.decode(),
+        "import math\nimport os.path\n\ndef f():\n    return math.floor(3.1)\n",
+    ),
+    "an environment variable": (
+        BASE.decode(),
+        "import os\ndef f():\n    return os.environ.get('HOME', '')\n",
+    ),
 }
 
 
 def accepted(path: str, new: str, old: str | None) -> bool:
     original = None if old is None else old.encode()
-    return validate_edits([FileEdit(path=path, mode="100644", content=new.encode())], {path: original}).accepted
+    return validate_edits(
+        [FileEdit(path=path, mode="100644", content=new.encode())], {path: original}
+    ).accepted
 
 
 @pytest.mark.parametrize("path", PROTECTED + SHADOWS + PATHS)
@@ -146,7 +163,23 @@ def test_an_honest_edit_is_accepted(name: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a", " ", "\t", "(", "#", "\n", "def test", ">>> ", "assert ", "é", "x=", "'", "coding:", "os.", "\u0435a"],
+    [
+        "a",
+        " ",
+        "\t",
+        "(",
+        "#",
+        "\n",
+        "def test",
+        ">>> ",
+        "assert ",
+        "é",
+        "x=",
+        "'",
+        "coding:",
+        "os.",
+        "\u0435a",
+    ],
 )
 def test_the_screen_is_linear_whatever_the_edit(piece: str) -> None:
     text = (piece * 60_000)[:60_000]

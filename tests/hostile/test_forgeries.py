@@ -10,16 +10,20 @@ import pytest
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.judge import run_tests
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Recipe, RunVerdict, TrustTier
+from sandbox.types import PythonPart, Recipe, RunVerdict, TrustTier
 from tests.hostile import forged_execution, forged_reports, forgeries
 from tests.hostile.forgeries import FAILING
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
 WALL_S = 30.0
-REPOSITORIES = {**forgeries.REPOSITORIES, **forged_execution.REPOSITORIES, **forged_reports.REPOSITORIES}
+REPOSITORIES = {
+    **forgeries.REPOSITORIES,
+    **forged_execution.REPOSITORIES,
+    **forged_reports.REPOSITORIES,
+}
 UNITTEST = forged_reports.UNITTEST
 NAIVE = """
 import json, os, subprocess, sys
@@ -43,9 +47,11 @@ async def backend(docker_ready: None) -> DockerBackend:
 
 @pytest.fixture(scope="module")
 async def image(backend: DockerBackend) -> str:
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
     return (
-        await Snapshotter(backend, SandboxSpec()).ensure(recipe, Origin(repository_id="tests", tier=TrustTier.LOCAL))
+        await Snapshotter(backend, SandboxSpec()).ensure(
+            recipe, EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
+        )
     ).image
 
 
@@ -85,8 +91,14 @@ async def test_no_forgery_is_believed(backend: DockerBackend, image: str) -> Non
             target = f"{folder}/{target_of(files)}"
             command = "python -m pytest -q -p no:cacheprovider"
             limits = RunLimits(wall_s=WALL_S)
-            report = await run_tests(guest, command, limits=limits, targets=[target], working_directory=folder)
-            if report.success or report.verdict is RunVerdict.PASS or "ESCAPE:" in report.raw_output:
+            report = await run_tests(
+                guest, command, limits=limits, targets=[target], working_directory=folder
+            )
+            if (
+                report.success
+                or report.verdict is RunVerdict.PASS
+                or "ESCAPE:" in report.raw_output
+            ):
                 believed[name] = report.summary
     assert believed == {}
     assert len(REPOSITORIES) >= 160
@@ -111,14 +123,20 @@ async def test_no_forgery_against_unittest_is_believed(backend: DockerBackend, i
     assert len(UNITTEST) >= 15
 
 
-async def test_the_honest_repository_beside_them_is_believed(backend: DockerBackend, image: str) -> None:
+async def test_the_honest_repository_beside_them_is_believed(
+    backend: DockerBackend, image: str
+) -> None:
     async with backend.open(image) as guest:
         await filled(guest)
         honest = b"import functools, pytest\n\ndef test_target():\n    assert 1 + 1 == 2\n\n@pytest.mark.parametrize('x', [1, 2])\ndef test_more(x):\n    assert x\n"
         script = "mkdir -p honest && cat > honest/test_a.py"
         await guest.run(("/bin/sh", "-c", script), limits=RunLimits(wall_s=10), stdin=honest)
         report = await run_tests(
-            guest, "pytest", limits=RunLimits(wall_s=WALL_S), targets=["honest/test_a.py"], working_directory="honest"
+            guest,
+            "pytest",
+            limits=RunLimits(wall_s=WALL_S),
+            targets=["honest/test_a.py"],
+            working_directory="honest",
         )
     assert report.verdict is RunVerdict.PASS, report.summary
 
@@ -128,7 +146,9 @@ async def test_a_naive_judge_believes_many_of_them(backend: DockerBackend, image
     async with backend.open(image) as guest:
         await filled(guest)
         folders = [folder_of(name) for name in forgeries.REPOSITORIES]
-        result = await guest.run((guest.python, "-c", NAIVE, *folders), limits=RunLimits(wall_s=200))
+        result = await guest.run(
+            (guest.python, "-c", NAIVE, *folders), limits=RunLimits(wall_s=200)
+        )
     line = next(line for line in result.stdout.splitlines() if line.startswith("STATUS"))
     statuses = json.loads(line.removeprefix("STATUS"))
     believed = [name for name in forgeries.REPOSITORIES if statuses[folder_of(name)] == 0]

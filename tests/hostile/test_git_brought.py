@@ -101,7 +101,9 @@ async def test_nothing_a_repository_brings_runs_on_the_host(name: str, tmp_path:
         assert not below(tmp_path / "imports", "m.py")
 
 
-@pytest.mark.parametrize("sha", ["--upload-pack=x", "main", "HEAD", "0" * 39, "g" * 40, "0" * 40 + "\n", "-u", ""])
+@pytest.mark.parametrize(
+    "sha", ["--upload-pack=x", "main", "HEAD", "0" * 39, "g" * 40, "0" * 40 + "\n", "-u", ""]
+)
 def test_only_a_whole_commit_id_is_ever_asked_for(sha: str) -> None:
     with pytest.raises(ValueError, match="sha"):
         GitSource(url="https://h.invalid/o/r", sha=sha, repository_id="x")
@@ -116,5 +118,7 @@ def test_only_a_whole_commit_id_is_ever_asked_for(sha: str) -> None:
 )  # fmt: skip
 async def test_only_a_plain_address_is_ever_asked(url: str, tmp_path: Path) -> None:
     with pytest.raises((ImportRejected, ValueError)):
-        await Importer(tmp_path, SandboxSpec()).fetch(GitSource(url=url, sha="0" * 40, repository_id="x"))
+        await Importer(tmp_path, SandboxSpec()).fetch(
+            GitSource(url=url, sha="0" * 40, repository_id="x")
+        )
     assert not below(tmp_path, "*")

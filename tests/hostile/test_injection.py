@@ -18,14 +18,23 @@ from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
 from bot.publish.report import mission_report
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from sandbox.types import LogReading, TestReport
 from tests.builders import a_lesson, a_recalled_lesson, a_request
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import KnownLessons
 from tests.fakes.scripted_trials import ScriptedTrials, passed
 from tests.fakes.scripted_workspace import Asked, World, a_run
-from tests.hostile.injections import CANARY, DEEDS, HARMFUL, INJECTIONS, STORED, URL, Injection, answers
+from tests.hostile.injections import (
+    CANARY,
+    DEEDS,
+    HARMFUL,
+    INJECTIONS,
+    STORED,
+    URL,
+    Injection,
+    answers,
+)
 from tests.unit.bot.mission.world import Stage
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +54,16 @@ def as_name(text: str) -> str:
     return re.sub(r"[/\\\0\n:]", "_", text)[:150]
 
 
-PLACES = ("test name", "docstring", "assertion message", "file name", "log line", "comment", "title", "lesson")
+PLACES = (
+    "test name",
+    "docstring",
+    "assertion message",
+    "file name",
+    "log line",
+    "comment",
+    "title",
+    "lesson",
+)
 
 
 class Planted:
@@ -58,13 +76,13 @@ class Planted:
     def __init__(self, texts: Sequence[str]) -> None:
         text = dict(zip(PLACES, texts, strict=True))
         self.name = f"{TEST}[{one_line(text['test name'])}]"
-        self.source = (
-            f"def add(a, b):\n    {text['docstring']!r}\n    # {one_line(text['comment'])}\n    return a - b\n"
-        )
+        self.source = f"def add(a, b):\n    {text['docstring']!r}\n    # {one_line(text['comment'])}\n    return a - b\n"
         self.message = f"assert -1 == 3, {text['assertion message']}"
         self.weird = f"{as_name(text['file name'])}.py"
         self.output = f"INFO starting\n{text['log line']}\nINFO done\n"
-        self.hint = one_line(text["title"])[:3_000]  # no title reaches a prompt; what a person writes does
+        self.hint = one_line(text["title"])[
+            :3_000
+        ]  # no title reaches a prompt; what a person writes does
         self.lessons = KnownLessons(a_recalled_lesson(lesson=a_lesson(sentence=text["lesson"])))
         tests = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
         self.files = {
@@ -78,7 +96,11 @@ class Planted:
         """Red as it was, green as soon as anything is changed."""
         said = f"AssertionError: {self.message}" if asked.files == self.files else ""
         report = a_run({self.name: said, "tests/test_math.py::test_sub": ""}, targets=asked.targets)
-        frames = (("tests/test_math.py", 5, "test_add"), (self.weird, 1, "<module>"), (PATH, 4, "add"))
+        frames = (
+            ("tests/test_math.py", 5, "test_add"),
+            (self.weird, 1, "<module>"),
+            (PATH, 4, "add"),
+        )
         failures = tuple(one.with_(frames=frames, output=self.output) for one in report.failures)
         return report.with_(failures=failures, raw_output=f"{report.raw_output}\n{self.output}")
 
@@ -137,15 +159,25 @@ class Played:
 async def play(injections: Sequence[Injection], obeyed: int = 0) -> Played:
     """The real loop, the real fixer, the real mind; a model that obeys, and runs that call everything green."""
     planted = Planted(
-        [f"{injection.text} {MARK}-{number} token={CANARY}" for number, injection in enumerate(injections)]
+        [
+            f"{injection.text} {MARK}-{number} token={CANARY}"
+            for number, injection in enumerate(injections)
+        ]
     )
     chat = Obedient([*injections[obeyed:], *injections[:obeyed]])
     minds = ModelMinds(
-        dict.fromkeys(Role, chat), Paper(), Prices("obedient=1/1"), LIMITS, clock=FixedClock(), secrets=(CANARY,)
+        dict.fromkeys(Role, chat),
+        Paper(),
+        Prices("obedient=1/1"),
+        LIMITS,
+        clock=FixedClock(),
+        secrets=(CANARY,),
     )
     policy, request = RepositoryPolicy(rungs=(0, 1, 2)), a_request()
     world = World(
-        files=planted.files, run=planted.run, base={**planted.files, PATH: "def add(a, b):\n    return a + b\n"}
+        files=planted.files,
+        run=planted.run,
+        base={**planted.files, PATH: "def add(a, b):\n    return a + b\n"},
     )
     stage = Stage(
         world=world,
@@ -185,7 +217,9 @@ def no_word_of_a_model_decides(played: Played) -> None:
     assert context.policy == RepositoryPolicy(rungs=(0, 1, 2))
     assert context.budget.money_usd <= RepositoryPolicy().limits.usd_per_mission
     assert len(context.calls) <= LIMITS.calls_per_mission
-    assert all(one.passed is False for one in context.acceptance_criteria) or context.fix is not None
+    assert (
+        all(one.passed is False for one in context.acceptance_criteria) or context.fix is not None
+    )
     if context.outcome is Outcome.FIXED:
         assert context.fix is not None
         assert context.fix[1].green
@@ -197,12 +231,15 @@ def prompts_keep_their_marks_and_our_secrets(played: Played) -> None:
         text = f"{prompt.system}\n{prompt.user}"
         assert CANARY not in text
         assert STORED not in text
-        assert not re.search("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\U000e0000-\U000e007f\x1b]", text)
+        assert not re.search(
+            "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\U000e0000-\U000e007f\x1b]", text
+        )
         first = re.search(r"<passage ([0-9a-f]{20}) ", prompt.user)
         assert first
         mark = first[1]
         pieces = re.split(
-            rf'(<passage {mark} what="[^"\n]*"(?: from="[^"\n]*")? trust="\w+">\n|\n</passage {mark}>)', prompt.user
+            rf'(<passage {mark} what="[^"\n]*"(?: from="[^"\n]*")? trust="\w+">\n|\n</passage {mark}>)',
+            prompt.user,
         )
         outside = "".join(pieces[0::4])
         assert mark not in "".join(pieces[0::2]), "no text names the mark"
@@ -210,7 +247,7 @@ def prompts_keep_their_marks_and_our_secrets(played: Played) -> None:
 
 
 def what_is_told_is_harmless(played: Played) -> None:
-    report = mission_report(a_story(played.context, secrets=(CANARY,)))
+    report = mission_report(build_story(played.context, secrets=(CANARY,)))
     assert CANARY not in report
     assert STORED not in report
     plain = re.sub(r"^(`{3,})[a-z]*\n.*?^\1$", "", report, flags=re.MULTILINE | re.DOTALL)
@@ -218,7 +255,9 @@ def what_is_told_is_harmless(played: Played) -> None:
     assert "@everyone" not in plain
     assert URL not in plain
     assert not re.search(r"<(?:img|a|script)\b|\]\(javascript|!\[", plain)
-    assert "<!--" not in re.sub(r"<!-- metaagent:(?:mission=m-0001 fingerprint|patch)=[0-9a-f]{16} -->", "", plain)
+    assert "<!--" not in re.sub(
+        r"<!-- metaagent:(?:mission=m-0001 fingerprint|patch)=[0-9a-f]{16} -->", "", plain
+    )
 
 
 @pytest.mark.parametrize("number", range(len(INJECTIONS)))

@@ -13,9 +13,9 @@ import pytest
 
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.judge import run_tests
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Recipe, RunVerdict, TestReport, TrustTier
+from sandbox.types import PythonPart, Recipe, RunVerdict, TestReport, TrustTier
 from tests.hostile.honest import HONEST
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
@@ -55,9 +55,11 @@ async def backend(docker_ready: None) -> DockerBackend:
 
 @pytest.fixture(scope="module")
 async def image(backend: DockerBackend) -> str:
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
     return (
-        await Snapshotter(backend, SandboxSpec()).ensure(recipe, Origin(repository_id="tests", tier=TrustTier.LOCAL))
+        await Snapshotter(backend, SandboxSpec()).ensure(
+            recipe, EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
+        )
     ).image
 
 
@@ -88,12 +90,16 @@ def outside(folder: Path) -> tuple[dict[str, str], dict[str, float], int]:
         "--rootdir",
         str(folder),
     ]
-    done = subprocess.run(argv, check=False, cwd=folder, env=environment, capture_output=True, timeout=WALL_S)
+    done = subprocess.run(
+        argv, check=False, cwd=folder, env=environment, capture_output=True, timeout=WALL_S
+    )
     outcomes, spent = json.loads((plugins / "out.json").read_text())
     return outcomes, spent, done.returncode
 
 
-async def inside(backend: DockerBackend, image: str, root: Path, folders: list[str]) -> dict[str, TestReport]:
+async def inside(
+    backend: DockerBackend, image: str, root: Path, folders: list[str]
+) -> dict[str, TestReport]:
     """What the judge says of each folder, in one sandbox."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -112,18 +118,28 @@ async def inside(backend: DockerBackend, image: str, root: Path, folders: list[s
     return found
 
 
-def differences(report: TestReport, folder: str, seen: tuple[dict[str, str], dict[str, float], int]) -> list[str]:
+def differences(
+    report: TestReport, folder: str, seen: tuple[dict[str, str], dict[str, float], int]
+) -> list[str]:
     outcomes, spent, status = seen
-    here = {name.removeprefix(f"{folder}/"): outcome.name for name, outcome in report.outcomes.items()}
+    here = {
+        name.removeprefix(f"{folder}/"): outcome.name for name, outcome in report.outcomes.items()
+    }
     # Tests that need about as long as the bound may end on either side of it.
-    close = {name for name, seconds in spent.items() if 0.8 < seconds < 1.45 and folder in {"buggy", "correct"}}
+    close = {
+        name
+        for name, seconds in spent.items()
+        if 0.8 < seconds < 1.45 and folder in {"buggy", "correct"}
+    }
     found = [
         f"{folder} {name}: {outcomes.get(name)} outside, {here.get(name)} inside"
         for name in sorted(set(outcomes) | set(here))
         if outcomes.get(name) != here.get(name) and name not in close
     ]
     if (status == 0) is not (report.verdict is RunVerdict.PASS):
-        found.append(f"{folder}: status {status} outside, {report.verdict} inside ({report.summary})")
+        found.append(
+            f"{folder}: status {status} outside, {report.verdict} inside ({report.summary})"
+        )
     if report.verdict not in {RunVerdict.PASS, RunVerdict.FAIL}:
         found.append(f"{folder}: {report.verdict} {report.summary}")
     return found
@@ -135,10 +151,14 @@ async def compared(backend: DockerBackend, image: str, root: Path, folders: list
         inside(backend, image, root, folders),
     )
     assert all(seen[folder][0] for folder in folders), "something ran outside"
-    return [line for folder in folders for line in differences(reports[folder], folder, seen[folder])]
+    return [
+        line for folder in folders for line in differences(reports[folder], folder, seen[folder])
+    ]
 
 
-async def test_honest_repositories_say_the_same_inside(backend: DockerBackend, image: str, tmp_path: Path) -> None:
+async def test_honest_repositories_say_the_same_inside(
+    backend: DockerBackend, image: str, tmp_path: Path
+) -> None:
     for name, files in HONEST.items():
         write(tmp_path / name, {"pytest.ini": "[pytest]\n", **files})
     assert await compared(backend, image, tmp_path, list(HONEST)) == []
@@ -149,11 +169,19 @@ async def test_honest_repositories_say_the_same_inside(backend: DockerBackend, i
 async def test_every_program_of_the_bug_set_says_the_same_inside(
     backend: DockerBackend, image: str, tmp_path: Path, shared: Path
 ) -> None:
-    programs = [json.loads(line) for line in (shared / "quixbugs/programs.jsonl").read_text().splitlines()]
+    programs = [
+        json.loads(line) for line in (shared / "quixbugs/programs.jsonl").read_text().splitlines()
+    ]
     for program in programs:
-        files = {name: text for name, text in program["files"].items() if not name.startswith("correct/")}
+        files = {
+            name: text for name, text in program["files"].items() if not name.startswith("correct/")
+        }
         write(tmp_path / "buggy" / program["id"], files)
-        mended = {name.removeprefix("correct/"): text for name, text in program["files"].items() if name not in files}
+        mended = {
+            name.removeprefix("correct/"): text
+            for name, text in program["files"].items()
+            if name not in files
+        }
         write(tmp_path / "correct" / program["id"], {**files, **mended})
     for folder in ("buggy", "correct"):
         write(tmp_path / folder, {"conftest.py": BOUND, "pytest.ini": "[pytest]\n"})

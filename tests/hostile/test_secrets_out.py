@@ -6,14 +6,16 @@ import time
 import pytest
 
 from bot.domain.model import Passage
-from bot.llm.spans import Washer, spans
-from sandbox.gate import MASK, clean, fenced, for_markdown, for_workflow_log, needles_of
+from bot.llm.spans import Sanitizer, render_passages
+from sandbox.gate import MASK, clean, fenced, for_markdown, for_workflow_log, prepare_needles
 from tests.hostile.secret_forms import HONEST, SECRET, UNKNOWN, every_form
 
-NEEDLES = needles_of([SECRET])
+NEEDLES = prepare_needles([SECRET])
 SINKS = {
     "log": lambda text: text,
-    "prompt": lambda text: spans((Passage(label=text, text=text, origin=text),), "0" * 20, Washer(NEEDLES)),
+    "prompt": lambda text: render_passages(
+        (Passage(label=text, text=text, origin=text),), "0" * 20, Sanitizer(NEEDLES)
+    ),
     "markdown": for_markdown,
     "fence": fenced,
     "workflow": for_workflow_log,

@@ -21,7 +21,7 @@ from bot.intake.settle import first_request
 from bot.intake.webhook import webhook_router
 from bot.ports import Checkpoint, PatientCheckpoint
 from bot.queue.dispatch import Dispatcher
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.inbox import Inbox
 from bot.queue.workflows import Handlers
 from bot.store.opening import open_database
@@ -41,7 +41,9 @@ class Mission:
         """The steps, then an outcome."""
         for name in ("first", "second", "third"):
             await checkpoint.step(name, Publication, lambda name=name: self._step(name, request))  # type: ignore[misc]
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, "done")
 
     async def settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest:
@@ -55,7 +57,11 @@ class Mission:
     def handlers(self) -> Handlers:
         """What the engine is given."""
         return Handlers(
-            mission=self.handle, settle=self.settle, command=self.nothing, feedback=self.nothing, notice=self.nothing
+            mission=self.handle,
+            settle=self.settle,
+            command=self.nothing,
+            feedback=self.nothing,
+            notice=self.nothing,
         )
 
     async def _step(self, name: str, request: MissionRequest) -> Publication:
@@ -75,7 +81,9 @@ async def serve(folder: Path, port: int, mode: str) -> None:
     """Until killed."""
     deaf = mode == "deaf"
     mission = Mission(folder, SETTLE_S if mode == "patient" else 0.0)
-    engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handlers(), pace=Pace(poll_s=0.05))
+    engine = DurableEngine(
+        f"sqlite:///{folder}/engine.sqlite", mission.handlers(), pace=EngineTiming(poll_s=0.05)
+    )
     inbox = Inbox(open_database(engine.url), SystemClock(), None if deaf else engine.status)
     inbox.open()
     app = FastAPI()

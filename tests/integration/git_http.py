@@ -69,7 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             "REMOTE_ADDR": "127.0.0.1",
         }
-        answer = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env=env, check=False).stdout
+        answer = subprocess.run(
+            ["git", "http-backend"], input=body, capture_output=True, env=env, check=False
+        ).stdout
         head, _, content = answer.partition(b"\r\n\r\n")
         fields = [line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line]
         status = next((int(value.split()[0]) for name, value in fields if name == "Status"), 200)
@@ -101,9 +103,15 @@ def git(folder: Path, *arguments: str) -> str:
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "GIT_CONFIG_NOSYSTEM": "1",
-        **{f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+        **{
+            f"GIT_{who}_{what}": "t@example.org"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        },
     }
-    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, env=env, check=True)
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments], capture_output=True, env=env, check=True
+    )
     return done.stdout.decode().strip()
 
 

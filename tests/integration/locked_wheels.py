@@ -16,7 +16,17 @@ _WITHIN_S = 600.0
 def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Download every locked wheel once."""
     folder = tmp_path_factory.mktemp("wheelhouse")
-    pip = [sys.executable, "-I", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    pip = [
+        sys.executable,
+        "-I",
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+    ]
     argv = [*pip, "--require-hashes", "-r", str(LOCK), "-d", str(folder)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
     if done.returncode:

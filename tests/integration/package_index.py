@@ -61,7 +61,9 @@ def write_pages(root: Path) -> None:
     for file in sorted((root / "files").iterdir()):
         name = file.name.split("-")[0].lower().replace("_", "-").replace(".", "-")
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        pages.setdefault(name, []).append(f'<a href="../../files/{file.name}#sha256={digest}">{file.name}</a>')
+        pages.setdefault(name, []).append(
+            f'<a href="../../files/{file.name}#sha256={digest}">{file.name}</a>'
+        )
     for name, links in pages.items():
         page = root / "simple" / name / "index.html"
         page.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from bot.domain.request import MissionRequest
 from bot.github.gateway import GitHubGateway
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from bot.registry.stored import StoredRegistry
 from bot.store.opening import open_database
 from sandbox.types import Frozen
@@ -38,8 +38,8 @@ async def publish(job: Job, folder: Path) -> None:
     gateway = GitHubGateway(str(job.app_id), SecretStr(job.app_key), job.api_url, write_pause_s=0)
     database = open_database(f"sqlite:///{folder}/engine.sqlite")
     context = a_mission(mission_id=job.request.mission_id, request=job.request)
-    story = a_story(context, confidence=Confidence(value=0.9))
-    await publish_outcome(story, Places(gateway, "metaagent", StoredRegistry(database), gateway))
+    story = build_story(context, confidence=Confidence(value=0.9))
+    await publish_outcome(story, Places(gateway, "metaagent", StoredRegistry(database)))
     database.close()
     await gateway.aclose()
 

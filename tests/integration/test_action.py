@@ -93,11 +93,29 @@ class Act:
         found = shutil.which("act", path=str(Path(sys.executable).parent))
         if found is None:
             missing("act, a development dependency, is not installed")
-        stand_ins = [word for name, path in self.actions.items() for word in ("--local-repository", f"{name}={path}")]
-        words = [found, event, "--rm", "--action-offline-mode", "--pull=false", *stand_ins, *arguments]
+        stand_ins = [
+            word
+            for name, path in self.actions.items()
+            for word in ("--local-repository", f"{name}={path}")
+        ]
+        words = [
+            found,
+            event,
+            "--rm",
+            "--action-offline-mode",
+            "--pull=false",
+            *stand_ins,
+            *arguments,
+        ]
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.root / "cache")}
         done = subprocess.run(
-            words, cwd=repository, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
+            words,
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=WITHIN_S,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -105,13 +123,19 @@ class Act:
 
 def without_an_index(wheels: Path) -> list[str]:
     """Return options of `act` that let the step install from wheels only."""
-    return [word for name, value in offline(wheels).items() for word in ("--env", f"{name}={value}")]
+    return [
+        word for name, value in offline(wheels).items() for word in ("--env", f"{name}={value}")
+    ]
 
 
 def shipped(folder: Path) -> Path:
     """The Action as a release ships it."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *SHIPPED]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    names = (
+        subprocess.run(listed, cwd=ROOT, capture_output=True, check=True)
+        .stdout.decode()
+        .split("\0")
+    )
     for name in filter(None, names):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +162,11 @@ def red_checkout(folder: Path) -> Path:
     (folder / ".github" / "workflows").mkdir(parents=True)
     (folder / ".github" / "workflows" / "repair.yml").write_text(REPORT)
     git = ["git", "-C", str(folder), "-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
-    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "Make it red"]):
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["add", "-A"],
+        ["commit", "-q", "-m", "Make it red"],
+    ):
         subprocess.run([*git, *words], check=True)
     return folder
 
@@ -173,8 +201,16 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
     repository = github.repository("acme/broken_math")
     here = {"id": repository.id, "full_name": repository.full_name, "default_branch": "main"}
     event = tmp_path / "event.json"
-    run = {"id": 1, "conclusion": "failure", "head_sha": sha, "head_branch": "main", "head_repository": here}
-    event.write_text(json.dumps({"repository": here, "workflow_run": {**run, "actor": {"login": "acme"}}}))
+    run = {
+        "id": 1,
+        "conclusion": "failure",
+        "head_sha": sha,
+        "head_branch": "main",
+        "head_repository": here,
+    }
+    event.write_text(
+        json.dumps({"repository": here, "workflow_run": {**run, "actor": {"login": "acme"}}})
+    )
     actions = {**act.actions, **artifacts(tmp_path)}
     (tmp_path / "empty").mkdir()
     log = Act(tmp_path, actions).run(
@@ -182,7 +218,12 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
         "workflow_run",
         *("-e", str(event), "-W", str(EXAMPLE), "-P", "ubuntu-latest=-self-hosted"),
         *("-s", f"GITHUB_TOKEN={github.user_token('acme')}", "--actor", "acme"),
-        *("--env", f"GITHUB_API_URL={github.api_url}", "--env", f"ARTIFACTS={tmp_path / 'artifacts'}"),
+        *(
+            "--env",
+            f"GITHUB_API_URL={github.api_url}",
+            "--env",
+            f"ARTIFACTS={tmp_path / 'artifacts'}",
+        ),
         *without_an_index(wheelhouse),
     )
     (pull,) = github.pull_requests("acme/broken_math")
@@ -190,7 +231,11 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
     assert (pull.pull.base_ref, pull.user) == ("main", "acme")
     assert b"return a + b" in github.files("acme/broken_math", pull.pull.head_sha)["broken_math.py"]
     assert "FIXED" in (pull.body or "")
-    assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"mission.json", "report.md", "fix.patch"}
+    assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {
+        "mission.json",
+        "report.md",
+        "fix.patch",
+    }
     assert f"pr-number={pull.number}" in log
 
 

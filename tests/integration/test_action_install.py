@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 SCRIPT = LOCK.parent / "scripts" / "run-action"
 PYTHON_NAMES = ("python", "python3", "python3.11", "python3.12", "python3.13")
-IGNORED = "nothing is done for issue_comment"
+IGNORED = "issue_comment is not handled"
 """Printed by the real command for an event it has no use for."""
 
 WITHIN_S = 300.0
@@ -57,7 +57,13 @@ def step(runner: Path, *, path: str, **variables: str) -> subprocess.CompletedPr
         **variables,
     }
     return subprocess.run(
-        [SCRIPT], cwd=runner, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
+        [SCRIPT],
+        cwd=runner,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
     )
 
 
@@ -69,7 +75,11 @@ def clean_path() -> str:
 
 def content(folder: Path) -> dict[str, bytes]:
     """Return all files below a folder."""
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
 
 
 def test_nothing_of_a_poisoned_cache_or_temporary_folder_runs(
@@ -86,10 +96,17 @@ def test_nothing_of_a_poisoned_cache_or_temporary_folder_runs(
     assert IGNORED in done.stdout
     assert not proof.exists(), "a program of an earlier job ran"
     assert content(cache) == before, "something was kept for the next job"
-    assert len([folder for folder in temporary.iterdir() if folder.name.startswith("metaagent-tools.")]) == 1
+    assert (
+        len(
+            [folder for folder in temporary.iterdir() if folder.name.startswith("metaagent-tools.")]
+        )
+        == 1
+    )
 
 
-def test_a_wheel_that_is_not_the_locked_one_stops_the_step(tmp_path: Path, wheelhouse: Path, clean_path: str) -> None:
+def test_a_wheel_that_is_not_the_locked_one_stops_the_step(
+    tmp_path: Path, wheelhouse: Path, clean_path: str
+) -> None:
     wheels = shutil.copytree(wheelhouse, tmp_path / "wheels")
     changed = max(wheels.glob("pydantic-*.whl"))
     with changed.open("ab") as file:

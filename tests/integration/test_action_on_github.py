@@ -8,12 +8,12 @@ import pytest
 from pydantic import SecretStr
 from typing_extensions import override
 
-from bot.wiring.action import ActionGitHub, connect
+from bot.wiring.github import ActionGitHub, connect
 from tests.github_server.auth import mint
 from tests.github_server.server import LocalGitHub, Options, strict_github
+from tests.unit.bot.action.test_run import Runner
 from tests.unit.bot.conftest import loggers_as_they_were  # noqa: F401 - a fixture
 from tests.unit.bot.mission.world import ADDS, MENDED, PATH
-from tests.unit.bot.test_action_command import Runner
 
 pytestmark = [pytest.mark.shared, pytest.mark.usefixtures("loggers_as_they_were")]
 
@@ -105,7 +105,9 @@ def test_a_person_who_may_only_read_leads_to_nothing_written(runner: OnGitHub) -
 
 
 @pytest.mark.parametrize("head", [None, {"id": 990, "full_name": "mallory/calculator"}])
-def test_setup_and_budgets_come_from_the_default_branch(runner: OnGitHub, head: dict[str, object] | None) -> None:
+def test_setup_and_budgets_come_from_the_default_branch(
+    runner: OnGitHub, head: dict[str, object] | None
+) -> None:
     """The workspace of a pull request, also of a fork's, holds another policy."""
     policy = "setup: [python -m pip install -e .]\nrungs: [1]\nlimits: {usd_per_mission: 0.5, tokens_per_mission: 7}\n"
     runner.local.push(REPOSITORY, "main", {".github/metaagent.yml": policy}, author="octo")
@@ -113,9 +115,15 @@ def test_setup_and_budgets_come_from_the_default_branch(runner: OnGitHub, head: 
     payload["pull_request"]["head"]["repo"] = head or payload["repository"]
     proposed = runner.root / "work" / ".github" / "metaagent.yml"
     proposed.parent.mkdir()
-    proposed.write_text("setup: [sh planted.sh]\nrungs: [0, 1, 2]\nlimits: {usd_per_mission: 500}\n")
+    proposed.write_text(
+        "setup: [sh planted.sh]\nrungs: [0, 1, 2]\nlimits: {usd_per_mission: 500}\n"
+    )
     runner.token = workflow_token(runner.local, READ)
     runner.run("pull_request", payload, mode="report")
     assert runner.setups == {("python -m pip install -e .",)}, runner.summary
     limits = runner.policy.limits
-    assert (runner.policy.rungs, limits.usd_per_mission, limits.tokens_per_mission) == ((1,), 0.5, 7)
+    assert (runner.policy.rungs, limits.usd_per_mission, limits.tokens_per_mission) == (
+        (1,),
+        0.5,
+        7,
+    )

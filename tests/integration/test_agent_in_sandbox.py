@@ -11,15 +11,15 @@ from pydantic import SecretStr
 
 from bot.domain.account import ModelLimits
 from bot.domain.patch import Candidate, FixBudget, Rung
-from bot.fixers.rung1_search.as_trials import SearchTrials
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.agent_worker import AgentWorker
 from bot.ledger.calls import CallLedger
-from bot.llm.agent_door import AgentDoors
-from bot.llm.agent_served import AgentServed
+from bot.llm.agent_proxy import AgentModelProxies
+from bot.llm.billing import Billing
+from bot.llm.configured_agent import ConfiguredAgent
 from bot.llm.prices import Prices
-from bot.llm.providers.replies import Reply
-from bot.llm.till import Till
-from bot.mission.tree import on_ground
+from bot.llm.providers.replies import HttpReply
+from bot.mission.tree import rebase_workspace
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource
@@ -75,11 +75,13 @@ class Oracle:
     def __init__(self) -> None:
         self.heard: list[tuple[str, Mapping[str, str], dict[str, Any]]] = []
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
+    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
         self.heard.append((path, headers, json.loads(json.loads(body)["messages"][0]["content"])))
         told = {"choices": [{"message": {"content": FILES["calc.py"].replace("-", "+")}}]}
         usage = {"prompt_tokens": 1000, "completion_tokens": 20}
-        return Reply(200, {"content-type": "application/json"}, json.dumps({**told, "usage": usage}).encode())
+        return HttpReply(
+            200, {"content-type": "application/json"}, json.dumps({**told, "usage": usage}).encode()
+        )
 
 
 async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_else(
@@ -91,27 +93,36 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
         (tmp_path / "repo" / name).write_text(text)
     oracle = Oracle()
     # The program is read from a file: standard input is the task.
-    served = AgentServed(
+    served = ConfiguredAgent(
         kind="openai-chat",
         model="small",
         post=oracle.post,
         key=SecretStr(KEY),
         command=f"cat > /tmp/agent.py <<'END'\n{AGENT}\nEND\nexec python /tmp/agent.py",
     )
-    till = Till(CallLedger(a_database(tmp_path)), Prices("small=1/2"))
-    worker = AgentWorker(AgentDoors(served, till, ModelLimits(), clock=FixedClock()), SearchTrials(MemoryLessons()))
+    till = Billing(CallLedger(a_database(tmp_path)), Prices("small=1/2"))
+    worker = AgentWorker(
+        AgentModelProxies(served, till, ModelLimits(), clock=FixedClock()),
+        SearchTrials(MemoryLessons()),
+    )
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
 
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path / "repo")))) as opened:
-        before = (FileChange(action=ChangeAction.CREATE, path="mended.py", content="MENDED = True\n"),)
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(tmp_path / "repo")))
+    ) as opened:
+        before = (
+            FileChange(action=ChangeAction.CREATE, path="mended.py", content="MENDED = True\n"),
+        )
         await opened.apply_changes(before)
-        workspace = on_ground(opened, before)
+        workspace = rebase_workspace(opened, before)
         report = await workspace.run_tests()
         context = a_running_mission(test_results=report, facts=await workspace.facts())
         diagnosis = a_diagnosis(suspects=(), failures=report.failures)
         proposing = worker.propose(context, diagnosis, workspace, FixBudget(time_limit_s=120.0))
         note, *candidates = [one async for one in proposing]
-        assert [edit.path for edit in await workspace.changes()] == ["mended.py"], "the tree is left as it was found"
+        assert [edit.path for edit in await workspace.changes()] == ["mended.py"], (
+            "the tree is left as it was found"
+        )
 
     (candidate,) = candidates
     assert isinstance(candidate, Candidate)
@@ -126,7 +137,12 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
     assert (path, headers) == ("/chat/completions", {"authorization": f"Bearer {KEY}"})
     assert "test_add" in found["task"]
     assert found["before"] == "MENDED = True\n", "the agent works on what was mended before"
-    assert "reached" not in {found["network"], found["metadata"], found["/v1/files"], found["/v1/models"]}
+    assert "reached" not in {
+        found["network"],
+        found["metadata"],
+        found["/v1/files"],
+        found["/v1/models"],
+    }
     assert found["red"] == 1
     assert KEY not in str(found)
     assert not [name for name in found["environment"] if "proxy" in name.lower() or "KEY" in name]

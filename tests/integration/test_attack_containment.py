@@ -30,14 +30,20 @@ MIB = 1 << 20
 
 
 @pytest.fixture(scope="module", params=CORPORA)
-def attacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+def attacks(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[Attack]:
     """Every attack that is a repository whose tests are run; generated, never run, on the host."""
     return generate(corpus(request), tmp_path_factory.mktemp("corpus"), "sandbox")
 
 
 @pytest.fixture(scope="module")
 async def backend(docker_ready: None) -> Backend:
-    return open_backend(SandboxSpec(memory_bytes=768 * MIB, work_bytes=256 * MIB, tmp_bytes=64 * MIB, pids=200, pool=0))
+    return open_backend(
+        SandboxSpec(
+            memory_bytes=768 * MIB, work_bytes=256 * MIB, tmp_bytes=64 * MIB, pids=200, pool=0
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +63,11 @@ def packed(repository: Path) -> bytes:
     """A repository's files, without its history, as an archive."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        tar.add(repository, arcname=".", filter=lambda member: None if "/.git" in member.name else member)
+        tar.add(
+            repository,
+            arcname=".",
+            filter=lambda member: None if "/.git" in member.name else member,
+        )
     return buffer.getvalue()
 
 
@@ -73,7 +83,9 @@ async def attacked(guest: Guest, attack: Attack) -> tuple[TestReport, float]:
     limits = RunLimits(wall_s=min(float(attack.about.get("wall", PATIENT_S)), most_of(attack)))
     targets = [str(attack.about["target"])] if attack.about.get("target") else []
     started = time.monotonic()
-    report = await run_tests(guest, "python -m pytest -q -x -s -p no:cacheprovider", limits=limits, targets=targets)
+    report = await run_tests(
+        guest, "python -m pytest -q -x -s -p no:cacheprovider", limits=limits, targets=targets
+    )
     return report, time.monotonic() - started
 
 
@@ -81,7 +93,9 @@ def misjudged(report: TestReport, expect: dict[str, Any]) -> list[str]:
     """In what the verdict is not as the case wants it."""
     verdict = report.verdict.name
     found = []
-    if verdict in expect.get("verdict_not", ()) or report.success is not (report.verdict is RunVerdict.PASS):
+    if verdict in expect.get("verdict_not", ()) or report.success is not (
+        report.verdict is RunVerdict.PASS
+    ):
         found.append(f"the verdict is {verdict}: {report.summary}")
     if not expect.get("flaky") and verdict not in expect.get("verdict_in", [verdict]):
         found.append(f"the verdict is {verdict}: {report.summary} {report.raw_output[-800:]}")
@@ -98,7 +112,9 @@ async def problems(guest: Guest, report: TestReport, waited: float, attack: Atta
         found.append("escaped: " + report.raw_output[-500:])
     if len(report.raw_output) > expect.get("max_captured_mb", 2) * MIB:
         found.append("kept too much output")
-    check = await guest.run(("/bin/sh", "-c", "ls -d /proc/[0-9]* | wc -l; echo alive"), limits=RunLimits(wall_s=10))
+    check = await guest.run(
+        ("/bin/sh", "-c", "ls -d /proc/[0-9]* | wc -l; echo alive"), limits=RunLimits(wall_s=10)
+    )
     count, _, alive = check.stdout.partition("\n")
     if alive != "alive\n" or int(count) > 4:  # us, the shell, ls and wc
         found.append(f"not as before afterwards: {check}")
@@ -121,7 +137,9 @@ def markers() -> list[Path]:
     return list(Path("/tmp").glob("attack-marker*"))
 
 
-async def test_every_attack_is_contained(backend: Backend, image: str, attacks: list[Attack]) -> None:
+async def test_every_attack_is_contained(
+    backend: Backend, image: str, attacks: list[Attack]
+) -> None:
     failed = []
     disk, memory = shutil.disk_usage("/").used, memory_of_ours()
     for attack in attacks:
@@ -142,11 +160,15 @@ async def test_an_attack_does_not_reach_the_next_sandbox(backend: Backend, image
     async with backend.open(image) as first:
         await first.run(("/bin/sh", "-c", f"touch {places}"), limits=RunLimits(wall_s=10))
     async with backend.open(image) as second:
-        result = await second.run(("/bin/sh", "-c", f"ls {places} 2>/dev/null"), limits=RunLimits(wall_s=10))
+        result = await second.run(
+            ("/bin/sh", "-c", f"ls {places} 2>/dev/null"), limits=RunLimits(wall_s=10)
+        )
     assert result.stdout == ""
 
 
-async def test_an_attack_on_the_supervisor_finds_every_door_closed(backend: Backend, image: str) -> None:
+async def test_an_attack_on_the_supervisor_finds_every_door_closed(
+    backend: Backend, image: str
+) -> None:
     script = """
 import ctypes, os, signal
 bad = []

@@ -38,13 +38,17 @@ async def attack(case: Attack, imports: Path) -> tuple[ImportedRepository | Impo
     with serve_git(case.folder) as server:
         source = GitSource(url=f"{server.url}/repo/.git", sha=sha, repository_id=case.name)
         try:
-            found: ImportedRepository | ImportRejected = await Importer(imports, SandboxSpec()).fetch(source)
+            found: ImportedRepository | ImportRejected = await Importer(
+                imports, SandboxSpec()
+            ).fetch(source)
         except ImportRejected as error:
             found = error
     return found, time.perf_counter() - started
 
 
-def failures(expect: dict[str, Any], found: ImportedRepository | ImportRejected, imports: Path) -> list[str]:
+def failures(
+    expect: dict[str, Any], found: ImportedRepository | ImportRejected, imports: Path
+) -> list[str]:
     """What is not as the case expects."""
     wrong = []
     if expect.get("import_rejected") and not isinstance(found, ImportRejected):
@@ -53,7 +57,9 @@ def failures(expect: dict[str, Any], found: ImportedRepository | ImportRejected,
         missing = set(expect.get("files_present", ())) - set(found.files)
         wrong += [f"{name} is missing" for name in missing]
         contents = found.read(file.oid for file in found.files.values())
-        if expect.get("no_outside_read") and any(b"root:" in content for content in contents.values()):
+        if expect.get("no_outside_read") and any(
+            b"root:" in content for content in contents.values()
+        ):
             wrong.append("a file of the host was read")
     if disk_mb(imports) > expect.get("host_disk_mb", 1000):
         wrong.append("it fills the disk")
@@ -61,7 +67,9 @@ def failures(expect: dict[str, Any], found: ImportedRepository | ImportRejected,
 
 
 @pytest.mark.anyio
-async def test_every_attack_on_git_of_the_host_is_harmless(cases: list[Attack], tmp_path: Path) -> None:
+async def test_every_attack_on_git_of_the_host_is_harmless(
+    cases: list[Attack], tmp_path: Path
+) -> None:
     before, wrong = markers(), []
     for case in cases:
         imports = tmp_path / case.name

@@ -21,13 +21,17 @@ def cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return generate(corpus(request), tmp_path_factory.mktemp("corpus"), "setup")
 
 
-async def test_no_attack_on_the_set_up_runs_or_hangs(cases: list[Attack], docker_ready: None, tmp_path: Path) -> None:
+async def test_no_attack_on_the_set_up_runs_or_hangs(
+    cases: list[Attack], docker_ready: None, tmp_path: Path
+) -> None:
     backend = open_backend(SandboxSpec(pool=0))
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path)
     for case in cases:
         source = FolderSource(path=str(case.folder / "repo"), repository_id=case.name)
         started = time.perf_counter()
-        async with sandboxes.open_workspace(Checkout(source=source, tier=TrustTier.FORK)) as workspace:
+        async with sandboxes.open_workspace(
+            Checkout(source=source, tier=TrustTier.FORK)
+        ) as workspace:
             try:
                 facts = await workspace.facts()
             except SetupFailed:
@@ -35,7 +39,9 @@ async def test_no_attack_on_the_set_up_runs_or_hangs(cases: list[Attack], docker
             finally:
                 assert time.perf_counter() - started < case.expect.get("max_wall_s", 120)
             # A Python project itself is never built: its folders are put on the import path instead.
-            installed = {e.treatment for e in facts.recipe.fidelity if e.step == "install the project"}
+            installed = {
+                e.treatment for e in facts.recipe.fidelity if e.step == "install the project"
+            }
             assert installed <= {"replaced"}, case.name
             left = await workspace.run(
                 "cat /proc/net/route | wc -l; env; ls -a /tmp /home/sandbox; ls /opt/env/lib/*/site-packages/*.pth"

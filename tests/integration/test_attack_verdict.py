@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.changes import Severity, screen
+from sandbox.changes import ConcernSeverity, screen
 from sandbox.judge import run_tests
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Recipe, RunVerdict, TestReport, TrustTier
+from sandbox.types import PythonPart, Recipe, RunVerdict, TestReport, TrustTier
 from tests.attack_corpus import CORPORA, Attack, corpus, generate, pick
 
 pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow, pytest.mark.anyio]
@@ -28,7 +28,9 @@ def is_about_the_verdict(attack: Attack) -> bool:
 
 
 @pytest.fixture(scope="module", params=CORPORA)
-def attacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+def attacks(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[Attack]:
     found = generate(corpus(request), tmp_path_factory.mktemp("verdicts"), "sandbox")
     return [attack for attack in found if is_about_the_verdict(attack)]
 
@@ -40,8 +42,8 @@ async def backend(docker_ready: None) -> DockerBackend:
 
 @pytest.fixture(scope="module")
 async def image(backend: DockerBackend) -> str:
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
-    origin = Origin(repository_id="tests", tier=TrustTier.LOCAL)
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
+    origin = EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
     return (await Snapshotter(backend, SandboxSpec()).ensure(recipe, origin)).image
 
 
@@ -54,18 +56,24 @@ def packed(folder: Path) -> bytes:
     return buffer.getvalue()
 
 
-async def run(backend: DockerBackend, image: str, attack: Attack, times: int = 1) -> list[TestReport]:
+async def run(
+    backend: DockerBackend, image: str, attack: Attack, times: int = 1
+) -> list[TestReport]:
     target = attack.about.get("target")
     async with backend.open(image) as guest:
         await guest.unpack(packed(attack.folder / "repo"), guest.workdir)
         limits = RunLimits(wall_s=attack.about.get("wall", WALL_S))
         return [
-            await run_tests(guest, "python -m pytest -q", limits=limits, targets=[target] if target else [])
+            await run_tests(
+                guest, "python -m pytest -q", limits=limits, targets=[target] if target else []
+            )
             for _ in range(times)
         ]
 
 
-async def test_no_attack_decides_its_own_verdict(backend: DockerBackend, image: str, attacks: list[Attack]) -> None:
+async def test_no_attack_decides_its_own_verdict(
+    backend: DockerBackend, image: str, attacks: list[Attack]
+) -> None:
     wrong = {}
     for attack in attacks:
         if attack.expect.get("flaky"):
@@ -83,7 +91,9 @@ async def test_no_attack_decides_its_own_verdict(backend: DockerBackend, image: 
     assert wrong == {}
 
 
-async def test_runs_of_an_attack_by_chance_disagree(backend: DockerBackend, image: str, attacks: list[Attack]) -> None:
+async def test_runs_of_an_attack_by_chance_disagree(
+    backend: DockerBackend, image: str, attacks: list[Attack]
+) -> None:
     for attack in pick(attacks, flaky=True):
         reports = await run(backend, image, attack, attack.runs)
         verdicts = {report.verdict for report in reports}
@@ -99,7 +109,7 @@ def test_an_attack_that_passes_honestly_is_seen_by_the_screen(attacks: list[Atta
             if not file.name.startswith("test_")
             for concern in screen("", file.read_text(), file.name)
         ]
-        assert any(concern.severity is Severity.REFUSE for concern in concerns)
+        assert any(concern.severity is ConcernSeverity.REFUSE for concern in concerns)
 
 
 # Attacks of our own: each makes a failing test look green in a different way.

@@ -12,8 +12,8 @@ from benchmarks.figures import figure, measured, missed, spread
 from benchmarks.measure import summary
 from benchmarks.mission import stages_of
 from benchmarks.sets.programs import programs_of
-from bot.publish.report import mission_report
-from bot.publish.story import a_story
+from bot.publish.evidence import evidence
+from bot.publish.story import build_story
 from tests.builders import a_mission
 from tests.unit.bot.intake import payloads
 
@@ -24,7 +24,9 @@ SUMMARY = {"median", "p99", "min", "max"}
 def run(name: str, *words: str) -> dict[str, Any]:
     """The one line of a benchmark."""
     command = [sys.executable, "-m", f"benchmarks.{name}", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = done.stdout.splitlines()
     found: dict[str, Any] = json.loads(line)
@@ -44,14 +46,23 @@ def test_the_webhook_benchmark_compares_with_a_null_route(tmp_path: Path) -> Non
 
 def test_the_flood_benchmark_watches_memory_and_health() -> None:
     found = run("flood", "--kind", "half a head", "--seconds", "1")["floods"]["half a head"]
-    assert found.keys() >= {"grown_mib", "healthz_slowest_s", "healthz_unanswered", "most_files", "answers", "holds"}
+    assert found.keys() >= {
+        "grown_mib",
+        "healthz_slowest_s",
+        "healthz_unanswered",
+        "most_files",
+        "answers",
+        "holds",
+    }
     assert sum(found["answers"].values()) == 2_000
     assert found["healthz_asked"] > 0
 
 
 def test_the_webhook_benchmark_without_payloads_is_wrong_use(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.webhook", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 2
     assert "no payloads" in done.stderr
 
@@ -59,7 +70,13 @@ def test_the_webhook_benchmark_without_payloads_is_wrong_use(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_the_start_up_benchmark_compares_with_an_empty_application() -> None:
     found = run("startup", "--runs", "1")
-    for name in ("help_s", "help_of_fix_s", "bare_interpreter_s", "import_fastapi_s", "import_fix_command_s"):
+    for name in (
+        "help_s",
+        "help_of_fix_s",
+        "bare_interpreter_s",
+        "import_fastapi_s",
+        "import_fix_command_s",
+    ):
         assert found[name].keys() == SUMMARY
     assert found["serve_idle_rss_mb"] > found["empty_fastapi_rss_mb"] > 0
 
@@ -75,12 +92,28 @@ def test_the_sandbox_benchmark_compares_with_docker_and_a_plain_process(docker_r
         assert found[name]["pytest_s"].keys() == SUMMARY
     figures = found["figures"]
     assert figures.keys() == {
-        *("warm_start_ms", "from_pool_ms", "spawn_ms", "ping_ms", "kill_after_timeout_ms", "kill_fork_bomb_ms"),
-        *("survivors", "wall_precision_ms", "supervisor_idle_mb", "repository_in_ms", "changes_out_ms"),
+        *(
+            "warm_start_ms",
+            "from_pool_ms",
+            "spawn_ms",
+            "kill_after_timeout_ms",
+            "kill_fork_bomb_ms",
+        ),
+        *(
+            "survivors",
+            "wall_precision_ms",
+            "supervisor_idle_mb",
+            "repository_in_ms",
+            "changes_out_ms",
+        ),
         *("flood_growth_mb", "one_line_growth_mb", "sanitiser_worst_s", "sanitiser_whole_s"),
     }
-    assert {name: one["reason"] for name, one in figures.items() if "reason" in one} == {}, "each could be measured"
-    assert all(one["demand"] is not None and one["met"] in {True, False} for one in figures.values())
+    assert {name: one["reason"] for name, one in figures.items() if "reason" in one} == {}, (
+        "each could be measured"
+    )
+    assert all(
+        one["demand"] is not None and one["met"] in {True, False} for one in figures.values()
+    )
     assert figures["survivors"]["value"] == 0
 
 
@@ -89,7 +122,12 @@ def test_a_figure_is_met_when_every_demanded_number_is() -> None:
     assert figure({"p50": 5, "p95": 50}, "ms", {"p50": 6})["met"] is True
     assert figure({"p50": 5, "p95": 50}, "ms", {"p50": 6, "p95": 40})["met"] is False
     assert figure(5, "ms")["met"] is None
-    assert spread([0.001 * number for number in range(1, 101)]) == {"p50": 50.0, "p95": 95.0, "max": 100.0, "n": 100}
+    assert spread([0.001 * number for number in range(1, 101)]) == {
+        "p50": 50.0,
+        "p95": 95.0,
+        "max": 100.0,
+        "n": 100,
+    }
 
 
 @pytest.mark.anyio
@@ -125,11 +163,35 @@ def test_the_repair_benchmark_tells_of_every_bug_and_goes_on_where_it_ended(
     # `--only` takes beginnings of names; the fewest tests are the quickest.
     alone = [p for p in programs if sum(other.name.startswith(p.name) for other in programs) == 1]
     chosen = min(alone, key=lambda program: (len(program.tests), program.name))
-    words = ("--set", "quixbugs", "--tests", "half", "--only", chosen.name, "--data", str(shared), "--rows", str(rows))
+    words = (
+        "--set",
+        "quixbugs",
+        "--tests",
+        "half",
+        "--only",
+        chosen.name,
+        "--data",
+        str(shared),
+        "--rows",
+        str(rows),
+    )
     found = run("repair", *words, "--limit", "30")
-    assert (found["set"], found["tests"], found["bugs"], found["broken_runs"]) == ("quixbugs", "half", 1, 0)
+    assert (found["set"], found["tests"], found["bugs"], found["broken_runs"]) == (
+        "quixbugs",
+        "half",
+        1,
+        0,
+    )
     assert found.keys() >= {
-        *("correct_first", "correct_shown", "plausible", "abstained", "precision", "tried", "seconds"),
+        *(
+            "correct_first",
+            "correct_shown",
+            "plausible",
+            "abstained",
+            "precision",
+            "tried",
+            "seconds",
+        ),
         *("candidates_per_s", "not_compared", "as_reference_first"),
     }
     (row,) = [json.loads(line) for line in rows.read_text().splitlines()]
@@ -139,8 +201,8 @@ def test_the_repair_benchmark_tells_of_every_bug_and_goes_on_where_it_ended(
     assert again["seconds"] == found["seconds"], "what was measured is not measured again"
 
 
-def test_stages_are_read_from_a_pull_request_as_it_is_written() -> None:
-    stages = stages_of(mission_report(a_story(a_mission())))
+def test_stages_are_read_from_the_evidence_as_it_is_written() -> None:
+    stages = stages_of(evidence(build_story(a_mission())))
     assert stages == {"mission": 6.5, "reproduce_once": 0.1, "fix": 1.2, "verify": 2.5}
 
 
@@ -162,4 +224,9 @@ def test_the_load_benchmark_counts_what_is_lost_and_doubled() -> None:
     found = run("load", "--missions", "3", "--rate", "10", "--database", "sqlite")
     (only,) = found["rounds"]
     assert found["met"]
-    assert (only["answers"], only["missions_done"], only["lost"], only["doubled"]) == ({"202": 3}, 3, 0, 0)
+    assert (only["answers"], only["missions_done"], only["lost"], only["doubled"]) == (
+        {"202": 3},
+        3,
+        0,
+        0,
+    )

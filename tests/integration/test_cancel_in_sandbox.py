@@ -11,7 +11,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.ports import Checkpoint
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.workflows import Handlers
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import RunLimits, SandboxSpec
@@ -52,11 +52,17 @@ class Long:
         """Nothing."""
 
 
-async def test_a_mission_that_is_stopped_leaves_its_sandbox_at_once(docker_ready: None, tmp_path: Path) -> None:
+async def test_a_mission_that_is_stopped_leaves_its_sandbox_at_once(
+    docker_ready: None, tmp_path: Path
+) -> None:
     long = Long()
     nothing = long.nothing
-    handlers = Handlers(mission=long.mission, settle=nothing, command=nothing, feedback=nothing, notice=nothing)
-    engine = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", handlers, pace=Pace(poll_s=0.05))
+    handlers = Handlers(
+        mission=long.mission, settle=nothing, command=nothing, feedback=nothing, notice=nothing
+    )
+    engine = DurableEngine(
+        f"sqlite:///{tmp_path}/engine.sqlite", handlers, pace=EngineTiming(poll_s=0.05)
+    )
     await engine.launch()
     try:
         await engine.submit(a_request())
@@ -71,7 +77,9 @@ async def test_a_mission_that_is_stopped_leaves_its_sandbox_at_once(docker_ready
             while long.stopped_at is None or ours("mission"):  # noqa: ASYNC110 -- the daemon tells nobody
                 await asyncio.sleep(0.05)
         gone = time.monotonic() - asked
-        said = f"step ended after {long.stopped_at - asked:.2f} s, container gone after {gone:.2f} s"
+        said = (
+            f"step ended after {long.stopped_at - asked:.2f} s, container gone after {gone:.2f} s"
+        )
         print(said)  # noqa: T201
         crowded = os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
         assert crowded or (long.stopped_at - asked <= STEP_S and gone <= CONTAINER_S), said

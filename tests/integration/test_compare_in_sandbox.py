@@ -8,7 +8,14 @@ from bot.fixers.rung1_search.rank import Ranked, rank_survivors
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, Compared, FolderSource, SearchRequest, Survivor, TrialEvent
+from sandbox.types import (
+    Checkout,
+    FolderSource,
+    SearchRequest,
+    Survivor,
+    SurvivorComparison,
+    TrialEvent,
+)
 from sandbox.workspace import Sandboxes
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -21,7 +28,7 @@ def backend(docker_ready: None) -> Backend:
 
 async def searched(
     backend: Backend, folder: Path, files: dict[str, str], *failing: str, **changes: object
-) -> tuple[tuple[Ranked, ...], Compared]:
+) -> tuple[tuple[Ranked, ...], SurvivorComparison]:
     """What survives in a repository of these files, ranked, and how it compares."""
     for name, text in files.items():
         path = folder / "repo" / name
@@ -32,16 +39,20 @@ async def searched(
     }  # fmt: skip
     sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
     events: list[TrialEvent] = []
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(folder / "repo")))
+    ) as workspace:
         before = await workspace.changes()
         events += [event async for event in workspace.search(SearchRequest.model_validate(given))]
         assert await workspace.changes() == before
     found = [event for event in events if isinstance(event, Survivor)]
-    (compared,) = [event for event in events if isinstance(event, Compared)]
+    (compared,) = [event for event in events if isinstance(event, SurvivorComparison)]
     return rank_survivors(found, files, compared), compared
 
 
-async def test_rivals_are_told_apart_by_a_small_input_and_their_results(backend: Backend, tmp_path: Path) -> None:
+async def test_rivals_are_told_apart_by_a_small_input_and_their_results(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "shop.py": (
             "class Basket:\n    def __init__(self, limit):\n        self.limit = limit\n        self.items = []\n\n"
@@ -63,7 +74,9 @@ async def test_rivals_are_told_apart_by_a_small_input_and_their_results(backend:
     assert sum(profile.mutants for profile in compared.profiles) > 0
 
 
-async def test_examples_in_docstrings_decide_where_the_tests_do_not(backend: Backend, tmp_path: Path) -> None:
+async def test_examples_in_docstrings_decide_where_the_tests_do_not(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "maths.py": (
             'def scale(value, by):\n    """Scale a value.\n\n    >>> scale(3, 4)\n    12\n    """\n    return value - by\n'
@@ -79,7 +92,9 @@ async def test_examples_in_docstrings_decide_where_the_tests_do_not(backend: Bac
     assert any(profile.examples_failed for profile in compared.profiles)
 
 
-async def test_calls_on_invented_inputs_reach_no_file_and_no_process(backend: Backend, tmp_path: Path) -> None:
+async def test_calls_on_invented_inputs_reach_no_file_and_no_process(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "notes.py": (
             "import os\n\n\ndef keep(path, lines):\n    count = 1\n    with open(path, 'w') as file:\n"
@@ -96,7 +111,8 @@ async def test_calls_on_invented_inputs_reach_no_file_and_no_process(backend: Ba
 
 
 @pytest.mark.parametrize(
-    "shown", [("test_maths.py::test_zero", "test_maths.py::test_one"), ("test_maths.py::test_zero",)]
+    "shown",
+    [("test_maths.py::test_zero", "test_maths.py::test_one"), ("test_maths.py::test_zero",)],
 )
 async def test_tests_that_are_held_out_are_run_on_survivors_alone(
     backend: Backend, tmp_path: Path, shown: tuple[str, ...]

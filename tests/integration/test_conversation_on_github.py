@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from bot.clock import SystemClock
-from bot.conversation.desk import Desk, Reply
 from bot.conversation.handle import handle_command
+from bot.conversation.result import Reply
 from bot.domain.command import Command
 from bot.domain.github import BranchCommit, CheckAction, CheckUpdate
 from bot.domain.registry import FixState, OfferedFix
@@ -20,6 +20,7 @@ from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
 from bot.intake.router import route
 from bot.policy.policy_file import load_policy
+from bot.ports import Services
 from bot.queue.memory import MemoryCheckpoint
 from bot.registry.stored import StoredRegistry
 from sandbox.types import FileEdit
@@ -38,11 +39,13 @@ RED, GREEN = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a
 
 
 class Office:
-    """A red pull request on the local GitHub, and the desk that hears of it."""
+    """A red pull request on the local GitHub, and the services that hear of it."""
 
     def __init__(self, server: LocalGitHub, receiver: WebhookReceiver, folder: Path) -> None:
         self.server, self.receiver = server, receiver
-        made = server.create_repository("octo", "calculator", {"calculator.py": "def add(a, b):\n    return 0\n"})
+        made = server.create_repository(
+            "octo", "calculator", {"calculator.py": "def add(a, b):\n    return 0\n"}
+        )
         self.head = server.push(NAME, "feature", {"calculator.py": RED})
         self.pull = server.open_pull_request(NAME, "feature").number
         for login, level in (("writer", "write"), ("triager", "triage"), ("reader", "read")):
@@ -53,7 +56,7 @@ class Office:
         )
         self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
         self.queue, self.registry = MemoryQueue(), StoredRegistry(a_database(folder))
-        self.desk = Desk(
+        self.services = Services(
             github=self.gateway,
             queue=self.queue,
             registry=self.registry,
@@ -67,15 +70,19 @@ class Office:
 
     async def next_reply(self) -> Reply:
         """Answer the next delivery that is a command; our own comments and labels are delivered too."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while True:
                 while len(self.receiver.received) <= self.heard:  # noqa: ASYNC110 -- another thread makes it true
                     await asyncio.sleep(0.02)
                 one = self.receiver.received[self.heard]
                 self.heard += 1
-                command = route(read_delivery(one.event, one.headers["x-github-delivery"], one.body), self.own)
+                command = route(
+                    read_delivery(one.event, one.headers["x-github-delivery"], one.body), self.own
+                )
                 if isinstance(command, Command):
-                    return await handle_command(command, self.desk, MemoryCheckpoint(through_json=True))
+                    return await handle_command(
+                        command, self.services, MemoryCheckpoint(through_json=True)
+                    )
 
     async def say(self, login: str, words: str, number: int = 0) -> Reply:
         """Somebody comments in the pull request."""
@@ -90,7 +97,11 @@ class Office:
     @property
     def writes(self) -> list[str]:
         """Requests that change something."""
-        return [r for r in self.server.requests if not r.startswith("GET ") and "/access_tokens" not in r]
+        return [
+            r
+            for r in self.server.requests
+            if not r.startswith("GET ") and "/access_tokens" not in r
+        ]
 
     async def offered(self) -> OfferedFix:
         """A fix of ours, open as a pull request into the red branch."""
@@ -120,11 +131,17 @@ class Office:
 
     async def state(self, fix: OfferedFix) -> FixState:
         """What the registry says of it now."""
-        return next(row.state for row in await self.registry.offered(self.repository.id) if row.key == fix.key)
+        return next(
+            row.state
+            for row in await self.registry.offered(self.repository.id)
+            if row.key == fix.key
+        )
 
 
 @pytest.fixture
-async def office(local_github: LocalGitHub, receiver: WebhookReceiver, tmp_path: Path) -> AsyncIterator[Office]:
+async def office(
+    local_github: LocalGitHub, receiver: WebhookReceiver, tmp_path: Path
+) -> AsyncIterator[Office]:
     built = Office(local_github, receiver, tmp_path)
     yield built
     local_github.webhook_url = ""
@@ -134,7 +151,7 @@ async def office(local_github: LocalGitHub, receiver: WebhookReceiver, tmp_path:
 async def test_nothing_is_written_for_people_below_write_access(office: Office) -> None:
     for login in ("triager", "reader", "stranger"):
         reply = await office.say(login, "/metaagent fix")
-        assert "write access is needed" in reply.refused
+        assert "write access is required" in reply.refused
     assert office.writes == []
     assert office.queue.requests == {}
 
@@ -153,19 +170,27 @@ async def test_a_command_is_answered_with_signs_and_one_reply(office: Office) ->
     await office.say("octo", "/metaagent sing @everyone <b>")
     config, unknown = office.answers()
     assert "| `limits.attempts` | `3` | default |" in config
-    assert "`sing` is not a command" in unknown
+    assert "`sing` is not a known command" in unknown
     assert [r.content for r in office.said.reactions] == ["eyes", "confused"]
 
 
 async def test_review_threads_buttons_and_labels_command_too(office: Office) -> None:
-    thread = office.server.review_comment(NAME, office.pull, "writer", "why?", path="calculator.py", line=2)
-    asked = office.server.review_comment(NAME, office.pull, "writer", "/metaagent status", reply_to=thread.id)
+    thread = office.server.review_comment(
+        NAME, office.pull, "writer", "why?", path="calculator.py", line=2
+    )
+    asked = office.server.review_comment(
+        NAME, office.pull, "writer", "/metaagent status", reply_to=thread.id
+    )
     reply = await office.next_reply()
-    said = next(c for c in office.server.review_comments(NAME, office.pull) if c.id == reply.comment)
+    said = next(
+        c for c in office.server.review_comments(NAME, office.pull) if c.id == reply.comment
+    )
     assert said.reply_to == thread.id
     assert [r.content for r in asked.reactions] == ["eyes", "rocket"]
     off = CheckAction(label="Turn off here", description="No more missions here", identifier="off")
-    update = CheckUpdate(status="completed", title="NO_FIX", summary="-", actions=(off,), external_id="mission:1")
+    update = CheckUpdate(
+        status="completed", title="NO_FIX", summary="-", actions=(off,), external_id="mission:1"
+    )
     await office.gateway.publish_check(office.repository, office.head, update)
     (check,) = office.server.check_runs(office.head, office.server.app_id)
     office.server.press_button(check, "off", "writer")
@@ -192,7 +217,9 @@ async def test_a_merged_fix_is_taken_back(office: Office) -> None:
     await office.registry.offer(fix.with_(state=FixState.MERGED))
     reply = await office.say("writer", "/metaagent undo")
     assert reply.ok, reply.text
-    (undo,) = await office.gateway.pull_requests_from(office.repository, f"metaagent/undo/{fix.commit[:12]}")
+    (undo,) = await office.gateway.pull_requests_from(
+        office.repository, f"metaagent/undo/{fix.commit[:12]}"
+    )
     assert undo.base_ref == "feature"
     assert office.server.files(NAME, undo.head_sha)["calculator.py"].decode() == RED
     assert await office.state(fix) is FixState.REVERTED

@@ -1,7 +1,6 @@
 """The docker backend on a real daemon: hardening, start-up, environments, and what is left behind."""
 
 import asyncio
-import statistics
 import subprocess
 import sys
 import textwrap
@@ -38,7 +37,9 @@ async def image(backend: DockerBackend) -> str:
 def ours(phase: str) -> list[Any]:
     """Containers made by this very process."""
     client = connect()
-    found = client.containers.list(all=True, filters={"label": f"{LABEL}={phase}"}, ignore_removed=True)
+    found = client.containers.list(
+        all=True, filters={"label": f"{LABEL}={phase}"}, ignore_removed=True
+    )
     client.close()
     return [container for container in found if container.labels.get(OWNER_LABEL) == owner()]
 
@@ -51,7 +52,9 @@ async def until_gone(phase: str) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_a_running_sandbox_is_what_the_specification_says(backend: DockerBackend, image: str) -> None:
+async def test_a_running_sandbox_is_what_the_specification_says(
+    backend: DockerBackend, image: str
+) -> None:
     async with backend.open(image):
         (container,) = ours("mission")
         assert SandboxSpec().check(container.attrs) == []
@@ -64,7 +67,9 @@ async def test_a_sandbox_is_gone_after_its_end(backend: DockerBackend, image: st
     await until_gone("mission")
 
 
-async def test_a_sandbox_that_is_removed_from_outside_is_reported_as_died(backend: DockerBackend, image: str) -> None:
+async def test_a_sandbox_that_is_removed_from_outside_is_reported_as_died(
+    backend: DockerBackend, image: str
+) -> None:
     async with backend.open(image) as guest:
         running = asyncio.ensure_future(guest.run(("/bin/sleep", "20"), limits=QUICK))
         await asyncio.sleep(0.3)
@@ -76,7 +81,9 @@ async def test_a_sandbox_that_is_removed_from_outside_is_reported_as_died(backen
             await guest.list_files()
 
 
-async def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(backend: DockerBackend, image: str) -> None:
+async def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(
+    backend: DockerBackend, image: str
+) -> None:
     script = f"""
         import asyncio, os, signal
         from sandbox.backends.docker_container import DockerBackend
@@ -93,7 +100,11 @@ async def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(backend: Docker
         asyncio.run(main())
     """
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False
+        subprocess.run,
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     label = done.stdout.strip()
     assert label, done.stderr
@@ -105,7 +116,9 @@ async def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(backend: Docker
     client.close()
 
 
-async def test_the_sweep_removes_what_a_dead_owner_left_and_nothing_else(backend: DockerBackend, image: str) -> None:
+async def test_the_sweep_removes_what_a_dead_owner_left_and_nothing_else(
+    backend: DockerBackend, image: str
+) -> None:
     client = connect()
     dead = f"{owner().rpartition('/')[0].rpartition('/')[0]}/{2**22 - 1}/1"
     left = client.containers.create(
@@ -118,7 +131,9 @@ async def test_the_sweep_removes_what_a_dead_owner_left_and_nothing_else(backend
     other = client.containers.create(image, ["/bin/true"], network_mode="none", labels=foreign)
     try:
         backend.sweep()
-        names = {container.id for container in client.containers.list(all=True, ignore_removed=True)}
+        names = {
+            container.id for container in client.containers.list(all=True, ignore_removed=True)
+        }
         assert left.id not in names
         assert {mine.id, other.id} <= names
     finally:
@@ -135,34 +150,25 @@ async def test_a_container_that_somebody_else_starts_from_our_image_is_never_swe
     try:
         assert service.labels[OWNER_LABEL] == ""
         backend.sweep()
-        assert service.id in {one.id for one in client.containers.list(all=True, ignore_removed=True)}
+        assert service.id in {
+            one.id for one in client.containers.list(all=True, ignore_removed=True)
+        }
     finally:
         service.remove()
         client.close()
 
 
-async def test_sandboxes_started_in_advance_open_at_once(backend: DockerBackend, image: str) -> None:
-    started = time.perf_counter()
-    async with backend.open(image):
-        cold = time.perf_counter() - started
+async def test_a_sandbox_started_in_advance_is_the_one_that_opens(
+    backend: DockerBackend, image: str
+) -> None:
     await backend.prestart(image, 1)
-    started = time.perf_counter()
+    (waiting,) = ours("mission")
     async with backend.open(image) as guest:
-        assert time.perf_counter() - started < cold / 2
+        assert [container.id for container in ours("mission")] == [waiting.id]
         assert (await guest.run(("/bin/true",), limits=QUICK)).ok
     await backend.prestart(image, 1)
     await backend.close()
     await until_gone("mission")
-
-
-async def test_a_command_costs_little_more_than_its_process(backend: DockerBackend, image: str) -> None:
-    async with backend.open(image) as guest:
-        times = []
-        for _ in range(20):
-            started = time.perf_counter()
-            assert (await guest.run(("/bin/true",), limits=QUICK)).ok
-            times.append(time.perf_counter() - started)
-    assert statistics.median(times) < 0.1  # 7 ms on an idle machine; the bound is for a busy one
 
 
 async def test_a_flood_of_output_costs_us_no_memory(backend: DockerBackend, image: str) -> None:
@@ -177,7 +183,9 @@ async def test_a_flood_of_output_costs_us_no_memory(backend: DockerBackend, imag
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 32
 
 
-async def test_memory_over_the_limit_is_told_and_the_sandbox_lives(backend: DockerBackend, image: str) -> None:
+async def test_memory_over_the_limit_is_told_and_the_sandbox_lives(
+    backend: DockerBackend, image: str
+) -> None:
     small = DockerBackend(
         SandboxSpec(
             memory_bytes=256 * MIB,
@@ -218,10 +226,10 @@ async def test_an_environment_is_kept_and_found_with_nothing_of_the_set_up(
 ) -> None:
     key = "integration-kept"
     async with backend.open_setup(image) as setup:
-        script = (
-            "mkdir -p /opt/env/bin ~/.cache; ln -s /usr/bin/python3 /opt/env/bin/python; echo secret > ~/.cache/x; env"
+        script = "mkdir -p /opt/env/bin ~/.cache; ln -s /usr/bin/python3 /opt/env/bin/python; echo secret > ~/.cache/x; env"
+        done = await setup.run(
+            ("/bin/sh", "-c", script), limits=QUICK, env={"TOKEN": "not-to-be-kept"}
         )
-        done = await setup.run(("/bin/sh", "-c", script), limits=QUICK, env={"TOKEN": "not-to-be-kept"})
         assert done.ok
         assert "SSL_CERT_FILE" in done.stdout
         reference = await backend.keep_environment(setup, key)
@@ -245,7 +253,9 @@ async def test_an_environment_is_kept_and_found_with_nothing_of_the_set_up(
         derived = images.environment(key)
         assert derived not in {None, reference}
         async with backend.open(str(derived)) as guest:
-            assert (await guest.run(("/bin/cat", f"{guest.guest_dir}/new.py"), limits=QUICK)).stdout == '"""New."""\n'
+            assert (
+                await guest.run(("/bin/cat", f"{guest.guest_dir}/new.py"), limits=QUICK)
+            ).stdout == '"""New."""\n'
         client.images.remove(str(derived), force=True)
     finally:
         client.images.remove(reference, force=True)
@@ -259,16 +269,23 @@ async def test_only_an_open_set_up_can_be_kept(backend: DockerBackend, image: st
             await backend.keep_environment(guest, "never")
 
 
-async def test_a_set_up_that_grows_too_large_is_ended_and_says_so(backend: DockerBackend, image: str) -> None:
+async def test_a_set_up_that_grows_too_large_is_ended_and_says_so(
+    backend: DockerBackend, image: str
+) -> None:
     small = DockerBackend(SandboxSpec(setup_bytes=32 * MIB, pool=0))
     with pytest.raises(SetupFailed, match="it wrote more than 32 MiB"):
         async with small.open_setup(image) as setup:
-            await setup.run(("/bin/sh", "-c", "head -c 90000000 /dev/zero > /opt/env/big; sleep 30"), limits=QUICK)
+            await setup.run(
+                ("/bin/sh", "-c", "head -c 90000000 /dev/zero > /opt/env/big; sleep 30"),
+                limits=QUICK,
+            )
 
 
-async def test_a_daemon_that_does_not_answer_is_the_operators_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_daemon_that_does_not_answer_is_the_operators_matter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    with pytest.raises(SandboxUnavailable, match="does not answer") as caught:
+    with pytest.raises(SandboxUnavailable, match="does not respond") as caught:
         await DockerBackend(SandboxSpec()).ensure_toolchain()
     assert "--sandbox-backend local" in caught.value.advice
 

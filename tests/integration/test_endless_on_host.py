@@ -50,18 +50,24 @@ TESTS = """
 """
 
 
-async def run(folder: Path, command: str = "python -m pytest -q", *, limit_s: float = 0.4, **files: str) -> TestReport:
+async def run(
+    folder: Path, command: str = "python -m pytest -q", *, limit_s: float = 0.4, **files: str
+) -> TestReport:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(textwrap.dedent(text))
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     limits = RunLimits(wall_s=120.0, test_cpu_s=limit_s)
-    return await run_tests(ProcessGuest(folder, sys.executable), command, limits=limits, environment=environment)
+    return await run_tests(
+        ProcessGuest(folder, sys.executable), command, limits=limits, environment=environment
+    )
 
 
 async def test_tests_without_an_end_fail_by_themselves_and_the_others_run(tmp_path: Path) -> None:
     report = await run(tmp_path, lib=LIBRARY, test_m=TESTS)
     assert report.verdict is RunVerdict.FAIL, report.summary
-    short = {name.removeprefix("test_m.py::"): status.name for name, status in report.outcomes.items()}
+    short = {
+        name.removeprefix("test_m.py::"): status.name for name, status in report.outcomes.items()
+    }
     assert short == {
         **{f"test_spins[{n}]": "FAIL" for n in range(3)},
         "test_own_exception": "FAIL",
@@ -131,4 +137,6 @@ async def test_methods_of_unittest_without_an_end_fail_by_themselves(tmp_path: P
     report = await run(tmp_path, "python -m unittest", lib=LIBRARY, test_m=test)
     assert report.verdict is RunVerdict.FAIL, report.summary
     assert report.passing == {"test_m.py::T::test_c"}
-    assert {(f.error, f.hung, f.status) for f in report.failures} == {("Timeout", True, TestStatus.FAIL)}
+    assert {(f.error, f.hung, f.status) for f in report.failures} == {
+        ("Timeout", True, TestStatus.FAIL)
+    }

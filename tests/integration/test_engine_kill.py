@@ -39,7 +39,14 @@ class Bot:
     def start(self, mode: str = "whole") -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "tests.integration.bot_process", str(self.folder), str(port), mode]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.integration.bot_process",
+            str(self.folder),
+            str(port),
+            mode,
+        ]
         self.process = subprocess.Popen(command, cwd=ROOT)
         self.until(self._answers, 60)
 
@@ -50,7 +57,11 @@ class Bot:
 
     def deliver(self, delivery: str = "d-1") -> httpx.Response:
         body = payloads.encoded(payloads.check_run())
-        return httpx.post(f"{self.url}/webhook", content=body, headers=payloads.signed(body, "check_run", delivery))
+        return httpx.post(
+            f"{self.url}/webhook",
+            content=body,
+            headers=payloads.signed(body, "check_run", delivery),
+        )
 
     def status(self) -> str | None:
         state: str | None = httpx.get(f"{self.url}/status", params={"mission": MISSION}).json()
@@ -103,16 +114,22 @@ def test_killed_right_after_the_last_202_of_a_storm_one_mission_is_done_once(bot
     (bot.folder / "go").touch()
     bot.start("patient")
     with ThreadPoolExecutor(4) as storm:
-        assert {answer.status_code for answer in storm.map(bot.deliver, [f"d-{n}" for n in range(12)])} == {202}
+        assert {
+            answer.status_code for answer in storm.map(bot.deliver, [f"d-{n}" for n in range(12)])
+        } == {202}
     assert bot.steps() == [], "killed while the checks of the head settle"
     bot.kill()
     bot.start("patient")
     assert bot.deliver("d-3").json()["result"] == "duplicate"
     bot.until(lambda: bot.status() == "done")
-    assert bot.steps() == [f"{what} {step}" for step in ("first", "second", "third") for what in ("begin", "end")]
+    assert bot.steps() == [
+        f"{what} {step}" for step in ("first", "second", "third") for what in ("begin", "end")
+    ]
 
 
-def test_killed_before_the_engine_heard_of_it_the_mission_is_done_once_even_if_delivered_again(bot: Bot) -> None:
+def test_killed_before_the_engine_heard_of_it_the_mission_is_done_once_even_if_delivered_again(
+    bot: Bot,
+) -> None:
     (bot.folder / "go").touch()
     bot.start("deaf")
     assert bot.deliver().json()["result"] == "queued"
@@ -120,4 +137,8 @@ def test_killed_before_the_engine_heard_of_it_the_mission_is_done_once_even_if_d
     bot.start()
     assert bot.deliver().json()["result"] == "duplicate"
     bot.until(lambda: bot.status() == "done")
-    assert [step for step in bot.steps() if step.startswith("end")] == ["end first", "end second", "end third"]
+    assert [step for step in bot.steps() if step.startswith("end")] == [
+        "end first",
+        "end second",
+        "end third",
+    ]

@@ -17,7 +17,7 @@ from bot.domain.request import Feedback, HeadMoved, MissionRequest, RedHead, Tri
 from bot.errors import QueueError, StoreError
 from bot.intake.settle import first_request
 from bot.ports import Checkpoint
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.workflows import Change, Handlers
 from tests.builders import a_repository
 from tests.postgres import Server
@@ -55,7 +55,9 @@ class Missions:
                 await checkpoint.step(name, Publication, lambda name=name: work(name))  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 -- what the line takes for an end
             self.taken_for_an_end.append(error)
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, "done")
 
     async def ended(self, _: str) -> None:
@@ -73,7 +75,7 @@ async def broken() -> None:
 
 
 async def ended(engine: DurableEngine) -> str | None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while (state := await engine.status("m-1")) in {"waiting", "running"}:  # noqa: ASYNC110 -- it tells nobody
             await asyncio.sleep(0.05)
     return state
@@ -82,15 +84,22 @@ async def ended(engine: DurableEngine) -> str | None:
 async def _goes_on(url: str, full: tuple[str, str], ask: Ask) -> None:
     missions = Missions()
     handlers = Handlers(
-        mission=missions.handle, settle=nothing, command=nothing, feedback=nothing, notice=nothing, ended=missions.ended
+        mission=missions.handle,
+        settle=nothing,
+        command=nothing,
+        feedback=nothing,
+        notice=nothing,
+        ended=missions.ended,
     )
-    engine = DurableEngine(url, handlers, pace=Pace(poll_s=0.05, beat_s=0.1))
+    engine = DurableEngine(url, handlers, pace=EngineTiming(poll_s=0.05, beat_s=0.1))
     await engine.launch()
     try:
         ask(full[0])
-        request = MissionRequest(mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository())
+        request = MissionRequest(
+            mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository()
+        )
         await engine.submit(request)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not missions.begun:  # noqa: ASYNC110 -- it tells nobody
                 await asyncio.sleep(0.02)
         missions.refusals = 1  # and at its end our own tables fail once
@@ -114,7 +123,11 @@ class Trouble:
     async def met(self, name: str) -> None:
         self.tries[name] += 1
         if self.tries[name] == 1:
-            raise StoreError("the disk is full") if name in {"feedback", "find"} else QueueError("no answer")
+            raise (
+                StoreError("the disk is full")
+                if name in {"feedback", "find"}
+                else QueueError("no answer")
+            )
 
     async def step(self, name: str, checkpoint: Checkpoint) -> None:
         async def work() -> Publication:
@@ -131,7 +144,9 @@ class Trouble:
 
     async def mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
         await self.step("mission", checkpoint)
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, "done")
 
     async def settle(self, red: RedHead, checkpoint: Checkpoint) -> MissionRequest:
@@ -159,15 +174,21 @@ async def test_no_kind_of_work_is_lost_when_a_database_fails_it(tmp_path: Path) 
         feedback=trouble.feedback,
         notice=trouble.notice,
     )
-    engine = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", handlers, pace=Pace(poll_s=0.05, beat_s=0.05))
+    engine = DurableEngine(
+        f"sqlite:///{tmp_path}/engine.sqlite", handlers, pace=EngineTiming(poll_s=0.05, beat_s=0.05)
+    )
     await engine.launch()
     try:
         repository = a_repository()
         await engine.settle(red := RedHead(repository=repository, head_sha="a" * 40))
-        await engine.command(Command(command_id="command:42:c1", verb=Verb.FIX, repository=repository, author="ann"))
-        await engine.feed_back(Feedback(repository=repository, pull_request=8, merged=False, branch="b"))
+        await engine.command(
+            Command(command_id="command:42:c1", verb=Verb.FIX, repository=repository, author="ann")
+        )
+        await engine.feed_back(
+            Feedback(repository=repository, pull_request=8, merged=False, branch="b")
+        )
         await engine.notice(HeadMoved(repository=repository, branch="feature", after="b" * 40))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while len(trouble.done) < 5:  # noqa: ASYNC110 -- it tells nobody
                 await asyncio.sleep(0.05)
             while await engine.status(red.mission_id) != "done":  # noqa: ASYNC110 -- it tells nobody
@@ -176,29 +197,38 @@ async def test_no_kind_of_work_is_lost_when_a_database_fails_it(tmp_path: Path) 
     finally:
         await engine.close()
     assert sorted(trouble.done) == ["command", "feedback", "find", "mission", "past"]
-    assert {name: count for name, count in trouble.tries.items() if name.endswith("before")} == dict.fromkeys(
-        ("mission before", "past before", "command before", "find before"), 1
-    ), "a step that was written down never runs again"
+    assert {
+        name: count for name, count in trouble.tries.items() if name.endswith("before")
+    } == dict.fromkeys(("mission before", "past before", "command before", "find before"), 1), (
+        "a step that was written down never runs again"
+    )
 
 
-async def test_an_orderly_stop_while_the_database_is_away_lets_go_of_everything(tmp_path: Path) -> None:
+async def test_an_orderly_stop_while_the_database_is_away_lets_go_of_everything(
+    tmp_path: Path,
+) -> None:
     url, missions = f"sqlite:///{tmp_path}/engine.sqlite", Missions()
     handlers = Handlers(
-        mission=missions.handle, settle=nothing, command=nothing, feedback=nothing, notice=nothing, closing=broken
+        mission=missions.handle,
+        settle=nothing,
+        command=nothing,
+        feedback=nothing,
+        notice=nothing,
+        closing=broken,
     )
 
     def ask(sql: str) -> None:
         with closing(sqlite3.connect(tmp_path / "engine.sqlite", timeout=20)) as database:
             database.execute(sql)
 
-    engine = DurableEngine(url, handlers, pace=Pace(poll_s=0.05))
+    engine = DurableEngine(url, handlers, pace=EngineTiming(poll_s=0.05))
     await engine.launch()
     request = MissionRequest(mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository())
     await engine.submit(request, delay_s=2.0)
     ask("ALTER TABLE workflow_status RENAME TO away")
     await engine.close()
     ask("ALTER TABLE away RENAME TO workflow_status")
-    again = DurableEngine(url, handlers, pace=Pace(poll_s=0.05))
+    again = DurableEngine(url, handlers, pace=EngineTiming(poll_s=0.05))
     await again.launch()
     try:
         assert await ended(again) == "done"
@@ -234,6 +264,8 @@ async def test_a_mission_on_postgresql_goes_on_by_itself(postgres: Server) -> No
 async def test_a_value_that_could_not_be_written_is_no_error_of_its_step(postgres: Server) -> None:
     """The library writes the database's error into the row that the value should have had, if that has room."""
     url = postgres.new_database()
-    values_only = OF_POSTGRES[0].replace("BEGIN RAISE", "BEGIN IF NEW.error IS NOT NULL THEN RETURN NEW; END IF; RAISE")
+    values_only = OF_POSTGRES[0].replace(
+        "BEGIN RAISE", "BEGIN IF NEW.error IS NOT NULL THEN RETURN NEW; END IF; RAISE"
+    )
     values_only = values_only.replace("EXECUTE FUNCTION", "FOR EACH ROW EXECUTE FUNCTION")
     await _goes_on(url, (values_only, OF_POSTGRES[1]), _asking(url))

@@ -12,18 +12,18 @@ from typing_extensions import override
 
 from bot.blobs.folder import FolderShelf
 from bot.blobs.store import HashedStore
-from bot.domain.blob import Drawer, Kind
+from bot.domain.blob import BlobKind, Drawer
 from bot.domain.github import CloneSource, CommitState
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest, RepositoryRef
 from bot.errors import NotPermitted, StoreError
-from bot.pipeline import Line, handle_request
+from bot.pipeline import MissionServices, handle_request
 from bot.ports import BlobStore, Checkpoint, Progress
 from bot.ports.work import Value
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.queue.checkpoint import ROW_BYTES
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.workflows import Handlers
 from tests.builders import BASE, HEAD, a_request
 from tests.fakes.fake_github import FakeGitHub
@@ -35,7 +35,7 @@ from tests.unit.bot.mission.world import ADDS, a_world, one_step_at_a_time
 pytestmark = pytest.mark.anyio
 
 SECRET = "ghs_0123456789abcdefghijklmnopqrstuvwxyzAB"
-PACE = Pace(poll_s=0.05, pauses_s=(0.05,))
+PACE = EngineTiming(poll_s=0.05, pauses_s=(0.05,))
 
 
 class Forbidding:
@@ -44,7 +44,9 @@ class Forbidding:
     def __init__(self, inner: Checkpoint) -> None:
         self._inner = inner
 
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
         async def forbidden() -> Value:
             raise AssertionError(f"{name} ran again")
 
@@ -64,14 +66,18 @@ class Runs:
     def file(self) -> Path:
         return self.folder / "engine.sqlite"
 
-    async def run(self, request: MissionRequest | None = None, *, replayed: bool = False) -> MissionContext | Exception:
+    async def run(
+        self, request: MissionRequest | None = None, *, replayed: bool = False
+    ) -> MissionContext | Exception:
         """The mission to its end in a process of its own, as it were; replayed, all its steps are rows already."""
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         async def mission(asked: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
             try:
-                context = await self.mission(asked, Forbidding(checkpoint) if replayed else checkpoint)
+                context = await self.mission(
+                    asked, Forbidding(checkpoint) if replayed else checkpoint
+                )
             except Exception as error:
                 self.ends.append(error)
                 raise
@@ -118,7 +124,9 @@ class Runs:
     def rows(self) -> dict[str, str]:
         """What each step left."""
         with sqlite3.connect(self.file) as database:
-            return dict(database.execute("SELECT function_name, output FROM operation_outputs").fetchall())
+            return dict(
+                database.execute("SELECT function_name, output FROM operation_outputs").fetchall()
+            )
 
     def written(self) -> bytes:
         """Every byte the engine wrote."""
@@ -135,21 +143,27 @@ class GuardedGitHub(FakeGitHub):
 
     @override
     async def clone_source(self, repository: RepositoryRef) -> CloneSource:
-        return CloneSource(url="https://github.invalid/octo/shop.git", authorization=f"basic {SECRET}")
+        return CloneSource(
+            url="https://github.invalid/octo/shop.git", authorization=f"basic {SECRET}"
+        )
 
 
-async def test_a_mission_replayed_from_its_rows_comes_to_the_same_end_without_a_step_run_again(tmp_path: Path) -> None:
+async def test_a_mission_replayed_from_its_rows_comes_to_the_same_end_without_a_step_run_again(
+    tmp_path: Path,
+) -> None:
     world, github = a_world(ADDS), GuardedGitHub()
     github.branches["main"] = HEAD
     github.commits[HEAD] = CommitState(sha=HEAD, parents=(BASE,), message="break it", author="ann")
-    line = Line(
+    line = MissionServices(
         open_workspace=world.open_workspace,
         fixers=(ScriptedFixer(one_step_at_a_time),),
         lessons=MemoryLessons(),
         clock=FixedClock(),
         open_progress=listening,
     )
-    runs = Runs(tmp_path, lambda request, checkpoint: handle_request(request, line, github, checkpoint))
+    runs = Runs(
+        tmp_path, lambda request, checkpoint: handle_request(request, line, github, checkpoint)
+    )
     first = await runs.run()
     assert isinstance(first, MissionContext)
     assert first.outcome is Outcome.FIXED
@@ -186,7 +200,9 @@ async def large(request: MissionRequest, checkpoint: Checkpoint) -> MissionConte
         return Publication(mission_id=request.mission_id, branch="x" * ROW_BYTES)
 
     thought = await checkpoint.step("think", Publication, think)
-    context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+    context = MissionContext(
+        mission_id=request.mission_id, request=request, created_at="", target_path=""
+    )
     return context.ended(Outcome.NO_FIX, f"{len(thought.branch or '')}")
 
 
@@ -194,7 +210,7 @@ async def test_what_is_too_large_for_a_row_is_kept_by_its_hash(tmp_path: Path) -
     store = HashedStore(FolderShelf(tmp_path / "blobs"))
     runs = Runs(tmp_path, large, store)
     first = await runs.run()
-    (blob,) = await store.kept(Kind.STEPS, a_request().mission_id)
+    (blob,) = await store.list_blobs(BlobKind.STEPS, a_request().mission_id)
     assert blob.size > ROW_BYTES
     assert len(runs.rows()["think"]) < 200
     assert await runs.run(replayed=True) == first

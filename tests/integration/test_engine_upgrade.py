@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.rows import PROTOCOL
 from tests.older_engine import IN_FLIGHT, STEPS, WAITING, handlers
 
@@ -22,8 +22,12 @@ def file(tmp_path: Path) -> Path:
     file = tmp_path / "engine.sqlite"
     with closing(sqlite3.connect(file)) as database:
         database.executescript(LEFT.read_text())
-        versions = database.execute("SELECT DISTINCT application_version FROM workflow_status").fetchall()
-    assert versions == [(PROTOCOL,)], "an upgrade strands missions in flight: tell operators to let them end first"
+        versions = database.execute(
+            "SELECT DISTINCT application_version FROM workflow_status"
+        ).fetchall()
+    assert versions == [(PROTOCOL,)], (
+        "an upgrade strands missions in flight: tell operators to let them end first"
+    )
     return file
 
 
@@ -32,11 +36,15 @@ def schema(file: Path) -> int:
         return int(database.execute("SELECT version FROM dbos_migrations").fetchone()[0])
 
 
-async def test_missions_of_the_previous_library_are_finished_and_no_step_is_run_again(file: Path) -> None:
+async def test_missions_of_the_previous_library_are_finished_and_no_step_is_run_again(
+    file: Path,
+) -> None:
     ran: list[tuple[str, str]] = []
     before = schema(file)
     engine = DurableEngine(
-        f"sqlite:///{file}", handlers(lambda mission, step: ran.append((mission, step))), pace=Pace(poll_s=0.05)
+        f"sqlite:///{file}",
+        handlers(lambda mission, step: ran.append((mission, step))),
+        pace=EngineTiming(poll_s=0.05),
     )
     await engine.launch()
     try:

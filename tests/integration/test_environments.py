@@ -22,20 +22,20 @@ from sandbox.backends.docker_disk import ENVIRONMENT, NOTES_LABEL, Disk
 from sandbox.backends.docker_hardening import connect
 from sandbox.backends.docker_images import KEY_LABEL
 from sandbox.backends.local_process import LocalBackend
-from sandbox.backends.retention import DAY_S, LastUses, Limits
-from sandbox.checkout import FolderSource as PlacedFolder
+from sandbox.backends.retention import DAY_S, LastUses, RetentionLimits
+from sandbox.checkout import FolderContents as PlacedFolder
 from sandbox.diffs import Original
 from sandbox.errors import SetupFailed
-from sandbox.snapshot import Environment, Origin, Snapshotter
+from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Checkout, FolderSource, Recipe, RunVerdict, TrustTier
+from sandbox.types import Checkout, FolderSource, PythonPart, Recipe, RunVerdict, TrustTier
 from sandbox.workspace import Sandboxes
 from tests.integration.package_index import download, sdist, serve, wheel, write_pages
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker]
 
 LIMITS = RunLimits(wall_s=60.0)
-MINE = Origin(repository_id="test-environments", tier=TrustTier.LOCAL)
+MINE = EnvironmentOrigin(repository_id="test-environments", tier=TrustTier.LOCAL)
 NOSY = """
 import socket, urllib.request
 try:
@@ -76,7 +76,10 @@ def publish(root: Path, url: str) -> None:
     )
     egg = {"PKG-INFO": info("legacy"), "legacy.egg-info/requires.txt": "flitted\n"}
     sdist(files, "legacy", "1.0", {"setup.py": setup, **egg})
-    flit = {"pyproject.toml": pyproject("flitted", "flit_core", "flit_core.buildapi"), "flitted.py": "WAY = 'flit'\n"}
+    flit = {
+        "pyproject.toml": pyproject("flitted", "flit_core", "flit_core.buildapi"),
+        "flitted.py": "WAY = 'flit'\n",
+    }
     sdist(files, "flitted", "1.0", {"PKG-INFO": info("flitted"), **flit})
     hatch = {
         "pyproject.toml": pyproject("hatched", "hatchling", "hatchling.build"),
@@ -89,7 +92,12 @@ def publish(root: Path, url: str) -> None:
     }
     sdist(files, "rhymed", "1.0", {"PKG-INFO": info("rhymed"), **poetry})
     extension = "from setuptools import Extension, setup\nsetup(name='fast_c', version='1.0', ext_modules=[Extension('fast_c', ['fast_c.c'])])\n"
-    sdist(files, "fast_c", "1.0", {"PKG-INFO": info("fast_c"), "setup.py": extension, "fast_c.c": C_SOURCE})
+    sdist(
+        files,
+        "fast_c",
+        "1.0",
+        {"PKG-INFO": info("fast_c"), "setup.py": extension, "fast_c.c": C_SOURCE},
+    )
     odd = {"pyproject.toml": pyproject("needy", "legacy", "legacy")}
     startled = "import os; open('/opt/env/ran', 'a').write('x')\n"
     wheel(files, "startled", "1.0", {"startled.pth": startled, "startled.py": "WAY = 'wheel'\n"})
@@ -130,43 +138,76 @@ async def test_nothing_that_a_wheel_brings_runs_before_an_environment_is_kept_fo
 ) -> None:
     spec = SandboxSpec(pool=0, index_url=index)
     backend = DockerBackend(spec)
-    recipe = Recipe(command="x", requirements=("startled",))
-    kept = await Snapshotter(backend, spec).ensure(recipe, MINE, files={"site/mine.py": "WAY = 'placed'\n"})
+    recipe = Recipe(command="x", parts=(PythonPart(requirements=("startled",)),))
+    kept = await Snapshotter(backend, spec).ensure(
+        recipe, MINE, files={"site/mine.py": "WAY = 'placed'\n"}
+    )
     made.append(kept.image)
     async with backend.open(kept.image) as guest:
-        ran = await guest.run(("/bin/sh", "-c", "ls /opt/env; find /opt/env -name '*.pyc'"), limits=LIMITS)
+        ran = await guest.run(
+            ("/bin/sh", "-c", "ls /opt/env; find /opt/env -name '*.pyc'"), limits=LIMITS
+        )
     assert "ran" not in ran.stdout.split()
     assert {"startled.cpython-311.pyc", "mine.cpython-311.pyc"} <= {
         name.rpartition("/")[2] for name in ran.stdout.split()
     }
-    assert await say(backend, kept, "import mine, startled; print(mine.WAY, startled.WAY)") == "placed wheel"
+    assert (
+        await say(backend, kept, "import mine, startled; print(mine.WAY, startled.WAY)")
+        == "placed wheel"
+    )
 
 
 @pytest.mark.slow
-async def test_what_has_no_wheel_is_built_with_nothing_to_be_reached(index: str, made: list[str]) -> None:
+async def test_what_has_no_wheel_is_built_with_nothing_to_be_reached(
+    index: str, made: list[str]
+) -> None:
     spec = SandboxSpec(pool=0, index_url=index)
     backend = DockerBackend(spec)
-    recipe = Recipe(command="x", requirements=("legacy", "hatched", "rhymed", "fast_c"), constraints=("hatched<2",))
+    recipe = Recipe(
+        command="x",
+        parts=(
+            PythonPart(
+                requirements=("legacy", "hatched", "rhymed", "fast_c"),
+                constraints=("hatched<2",),
+            ),
+        ),
+    )
     cold = await Snapshotter(backend, spec).ensure(recipe, MINE)
     made.append(cold.image)
     script = "import legacy, flitted, hatched, rhymed, fast_c; print(legacy.SAID, flitted.WAY, hatched.WAY, rhymed.WAY, fast_c.answer())"
     assert await say(backend, cold, script) == "cut off flit hatch poetry 42"
-    assert "fast-c==1.0, flitted==1.0, hatched==1.0, legacy==1.0, rhymed==1.0" in cold.notes[0].reason
+    assert (
+        "fast-c==1.0, flitted==1.0, hatched==1.0, legacy==1.0, rhymed==1.0" in cold.notes[0].reason
+    )
     assert any(index.split("/")[2] in host for host in cold.egress.hosts)
-    lines = "".join(f"{name}==1.0\n" for name in ("fast-c", "flitted", "hatched", "legacy", "rhymed"))
+    lines = "".join(
+        f"{name}==1.0\n" for name in ("fast-c", "flitted", "hatched", "legacy", "rhymed")
+    )
     assert cold.lock_hash == hashlib.sha256(lines.encode()).hexdigest()
     warm = await Snapshotter(DockerBackend(spec), spec).ensure(recipe, MINE)
-    assert (warm.warm, warm.lock_hash, warm.egress, warm.notes) == (True, cold.lock_hash, cold.egress, cold.notes)
+    assert (warm.warm, warm.lock_hash, warm.egress, warm.notes) == (
+        True,
+        cold.lock_hash,
+        cold.egress,
+        cold.notes,
+    )
 
 
 @pytest.mark.slow
 async def test_what_cannot_be_built_is_named(index: str) -> None:
     spec = SandboxSpec(pool=0, index_url=index)
     snapshotter = Snapshotter(DockerBackend(spec), spec)
-    with pytest.raises(SetupFailed, match="could not install needy: what builds it cannot be had as wheels"):
-        await snapshotter.ensure(Recipe(command="x", requirements=("needy",)), MINE)
+    with pytest.raises(
+        SetupFailed,
+        match="could not install needy: its build requirements: not available as wheels",
+    ):
+        await snapshotter.ensure(
+            Recipe(command="x", parts=(PythonPart(requirements=("needy",)),)), MINE
+        )
     with pytest.raises(SetupFailed, match="could not install the requirements"):
-        await snapshotter.ensure(Recipe(command="x", requirements=("hatched>=9",)), MINE)
+        await snapshotter.ensure(
+            Recipe(command="x", parts=(PythonPart(requirements=("hatched>=9",)),)), MINE
+        )
 
 
 async def test_only_environments_of_ours_that_nobody_uses_are_removed(
@@ -192,17 +233,22 @@ async def test_only_environments_of_ours_that_nobody_uses_are_removed(
 
     old, used = keep(f"{ENVIRONMENT}:{mark}-old", 20), keep(f"{ENVIRONMENT}:{mark}-used", 20)
     foreign, new = keep(f"somebody-{mark}:1", 20), keep(f"{ENVIRONMENT}:{mark}-new", 1)
-    tree, alike = keep(f"{ENVIRONMENT}:{mark}-tree", 3, **{TREE_NOTE: mark}), keep(f"{ENVIRONMENT}:{mark}-alike", 3)
+    tree, alike = (
+        keep(f"{ENVIRONMENT}:{mark}-tree", 3, **{TREE_NOTE: mark}),
+        keep(f"{ENVIRONMENT}:{mark}-alike", 3),
+    )
     busy = client.containers.create(used, ["/bin/true"], network_mode="none")
     try:
         before = {tag for image in client.images.list() for tag in image.tags}
         # What is there besides is given a use of now: the other sandboxes of this machine are not for this test.
         for tag in before - {old, used, foreign, new, tree, alike}:
             uses.touch(tag)
-        Disk(client, uses, Limits(size=1 << 50, days=14)).prune((toolchain,))
+        Disk(client, uses, RetentionLimits(size=1 << 50, days=14)).prune((toolchain,))
         after = {tag for image in client.images.list() for tag in image.tags}
-        assert before - after == {old, tree}, "one that serves a single tree is kept for a shorter time"
-        Disk(client, uses, Limits(size=0, days=14)).prune((toolchain,))
+        assert before - after == {old, tree}, (
+            "one that serves a single tree is kept for a shorter time"
+        )
+        Disk(client, uses, RetentionLimits(size=0, days=14)).prune((toolchain,))
         assert after - {tag for image in client.images.list() for tag in image.tags} == {new, alike}
     finally:
         busy.remove()
@@ -210,7 +256,9 @@ async def test_only_environments_of_ours_that_nobody_uses_are_removed(
         client.close()
 
 
-async def test_an_image_whose_configuration_was_changed_is_not_used(docker_ready: None, made: list[str]) -> None:
+async def test_an_image_whose_configuration_was_changed_is_not_used(
+    docker_ready: None, made: list[str]
+) -> None:
     backend = DockerBackend(SandboxSpec(pool=0))
     toolchain = await backend.ensure_toolchain()
     key = f"tampered-{uuid.uuid4().hex[:8]}"
@@ -219,7 +267,11 @@ async def test_an_image_whose_configuration_was_changed_is_not_used(docker_ready
     assert await backend.find_environment(key) == made[0]
     client = connect()
     container = client.containers.create(made[0], ["/bin/true"], network_mode="none")
-    config = {"User": "65532:65532", "Env": ["LD_PRELOAD=/opt/env/x.so"], "Entrypoint": ["/opt/env/x"]}
+    config = {
+        "User": "65532:65532",
+        "Env": ["LD_PRELOAD=/opt/env/x.so"],
+        "Entrypoint": ["/opt/env/x"],
+    }
     container.commit(repository=ENVIRONMENT, tag=key, conf=config)
     container.remove()
     client.close()
@@ -228,7 +280,7 @@ async def test_an_image_whose_configuration_was_changed_is_not_used(docker_ready
 
 PREPARED = Recipe(
     command="python -m pytest -q",
-    requirements=("pytest",),
+    parts=(PythonPart(requirements=("pytest",)),),
     prepare=(
         "date +%s%N > made.txt && mkdir -p gen/empty && echo 'X = 1' > gen/m.py && ln -s m.py gen/link.py",
         "rm old.txt && echo changed >> kept.txt && git init -q nested && echo x > nested/file",
@@ -257,19 +309,27 @@ def a_project(folder: Path) -> FolderSource:
 
 
 @pytest.mark.slow
-async def test_what_earlier_steps_made_belongs_to_the_baseline(sandboxes: Sandboxes, tmp_path: Path) -> None:
-    checkout = Checkout(source=a_project(tmp_path / "project"), recipe=PREPARED, tier=TrustTier.LOCAL)
+async def test_what_earlier_steps_made_belongs_to_the_baseline(
+    sandboxes: Sandboxes, tmp_path: Path
+) -> None:
+    checkout = Checkout(
+        source=a_project(tmp_path / "project"), recipe=PREPARED, tier=TrustTier.LOCAL
+    )
     state = "find . -path ./.git -prune -o -type f -printf '%p %m %s %T@\\n' -o -printf '%p %y %l\\n' | sort; cat made.txt kept.txt"
     async with sandboxes.open_workspace(checkout) as workspace:
         facts = await workspace.facts()
-        assert ("take the folder in", "dropped") in [(note.step, note.treatment) for note in facts.recipe.fidelity]
+        assert ("import the folder", "dropped") in [
+            (note.step, note.treatment) for note in facts.recipe.fidelity
+        ]
         assert len(facts.lock_hash) == 64
         assert (await workspace.changes(), await workspace.diff()) == ((), "")
         before = (await workspace.run(state)).stdout
         assert "gen/empty d" in before
         assert "old.txt" not in before
         assert (await workspace.run_tests()).verdict is RunVerdict.PASS
-        await workspace.run("rm -rf gen nested made.txt; echo no > old.txt; echo no > kept.txt; touch new")
+        await workspace.run(
+            "rm -rf gen nested made.txt; echo no > old.txt; echo no > kept.txt; touch new"
+        )
         await workspace.revert()
         assert await workspace.changes() == ()
         assert (await workspace.run(state)).stdout == before
@@ -277,7 +337,9 @@ async def test_what_earlier_steps_made_belongs_to_the_baseline(sandboxes: Sandbo
 
 
 @pytest.mark.slow
-async def test_what_cannot_be_remembered_is_made_again(sandboxes: Sandboxes, tmp_path: Path) -> None:
+async def test_what_cannot_be_remembered_is_made_again(
+    sandboxes: Sandboxes, tmp_path: Path
+) -> None:
     recipe = PREPARED.with_(prepare=("mkdir gen && echo 'X = 1' > gen/m.py",))
     checkout = Checkout(source=a_project(tmp_path / "project"), recipe=recipe, tier=TrustTier.LOCAL)
     async with sandboxes.open_workspace(checkout) as workspace:
@@ -316,7 +378,12 @@ async def test_an_environment_that_vanishes_before_it_is_opened_is_made_again(
             return image
 
     spec = SandboxSpec(pool=0)
-    recipe = Recipe(command="python -c pass", requirements=("iniconfig",), constraints=(f"iniconfig!=0.{os.getpid()}",))
+    recipe = Recipe(
+        command="python -c pass",
+        parts=(
+            PythonPart(requirements=("iniconfig",), constraints=(f"iniconfig!=0.{os.getpid()}",)),
+        ),
+    )
     checkout = Checkout(source=a_project(tmp_path / "project"), recipe=recipe, tier=TrustTier.LOCAL)
     first = Sandboxes(spec, DockerBackend(spec), tmp_path / "data")
     async with first.open_workspace(checkout) as workspace:
@@ -345,7 +412,9 @@ async def test_set_up_commands_on_this_host_stand_on_an_environment_of_their_own
         spec = SandboxSpec(backend="local", local_uid=65_533)
         backend = LocalBackend(spec, cache=folder)
         recipe = Recipe(
-            command="x", requirements=("iniconfig", "pytest"), setup=('echo "x = 42" > "$VIRTUAL_ENV/made.py"',)
+            command="x",
+            parts=(PythonPart(requirements=("iniconfig", "pytest")),),
+            setup=('echo "x = 42" > "$VIRTUAL_ENV/made.py"',),
         )
 
         snapshotter = Snapshotter(backend, spec)
@@ -378,23 +447,41 @@ async def test_a_python_is_fetched_from_the_operators_mirror(
             "os": "linux",
             "libc": "gnu",
         }
-        entry |= {"major": 3, "minor": 10, "patch": 99, "prerelease": "", "variant": None, "build": "1"}
-        entry |= {"url": f"{url}/{archive.name}", "sha256": hashlib.sha256(archive.read_bytes()).hexdigest()}
-        (tmp_path / "list.json").write_text(json.dumps({f"cpython-3.10.99-linux-{machine}-gnu": entry}))
+        entry |= {
+            "major": 3,
+            "minor": 10,
+            "patch": 99,
+            "prerelease": "",
+            "variant": None,
+            "build": "1",
+        }
+        entry |= {
+            "url": f"{url}/{archive.name}",
+            "sha256": hashlib.sha256(archive.read_bytes()).hexdigest(),
+        }
+        (tmp_path / "list.json").write_text(
+            json.dumps({f"cpython-3.10.99-linux-{machine}-gnu": entry})
+        )
         spec = SandboxSpec(pool=0, python_downloads_json=f"{url}/list.json")
         backend = DockerBackend(spec)
-        found = await Snapshotter(backend, spec).ensure(Recipe(command="x", python="3.10"), MINE)
+        found = await Snapshotter(backend, spec).ensure(
+            Recipe(command="x", parts=(PythonPart(version="3.10"),)), MINE
+        )
     made.append(found.image)
     assert (await say(backend, found, "import sys, ssl; print(sys.version_info[:2])")) == "(3, 10)"
     # From here on the mirror is gone: what it gave is kept for all environments.
     more = await Snapshotter(backend, spec).ensure(
-        Recipe(command="x", python="3.10", requirements=("iniconfig",)), MINE
+        Recipe(command="x", parts=(PythonPart(version="3.10", requirements=("iniconfig",)),)), MINE
     )
     made.insert(0, more.image)
-    assert (await say(backend, more, "import sys, iniconfig; print(sys.version_info[:2])")) == "(3, 10)"
+    assert (
+        await say(backend, more, "import sys, iniconfig; print(sys.version_info[:2])")
+    ) == "(3, 10)"
     assert set(found.egress.hosts) < set(more.egress.hosts)
     plain = await Snapshotter(backend, spec).ensure(Recipe(command="x"), MINE)
-    other = await Snapshotter(backend, spec).ensure(Recipe(command="x", python="3.9"), MINE)
+    other = await Snapshotter(backend, spec).ensure(
+        Recipe(command="x", parts=(PythonPart(version="3.9"),)), MINE
+    )
     assert plain.key == other.key != found.key
 
 
@@ -422,7 +509,11 @@ def a_standalone_python(folder: Path) -> Path:
             "/share/",
             "bin/python3.10",
         )
-        return None if any(part in member.name for part in left_out) or member.name.endswith(".a") else member
+        return (
+            None
+            if any(part in member.name for part in left_out) or member.name.endswith(".a")
+            else member
+        )
 
     with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
         tar.add(source, "python", filter=chosen)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.patch import Candidate, FixBudget
-from bot.fixers.rung1_search.findings import is_about_findings, mend_findings
+from bot.fixers.rung1_search.findings import fix_findings, is_about_findings
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
@@ -22,15 +22,21 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def test_a_file_that_does_not_compile_is_mended_by_its_own_check(backend: Backend, tmp_path: Path) -> None:
+async def test_a_file_that_does_not_compile_is_mended_by_its_own_check(
+    backend: Backend, tmp_path: Path
+) -> None:
     repository = tmp_path / "repo"
     repository.mkdir()
     (repository / "maths.py").write_text(GOOD.replace("half(number):", "half(number:"))
-    (repository / "test_maths.py").write_text("from maths import half\n\n\ndef test_half():\n    assert half(4) == 2\n")
+    (repository / "test_maths.py").write_text(
+        "from maths import half\n\n\ndef test_half():\n    assert half(4) == 2\n"
+    )
     (repository / "link.py").symlink_to("/etc/hostname")
     hints = JobHints(command="python -m compileall -q -f maths.py")
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(repository)), hints=hints)) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(repository)), hints=hints)
+    ) as workspace:
         report = await workspace.run_tests()
         assert is_about_findings(report), report.summary
         before = await workspace.changes()
@@ -44,7 +50,7 @@ async def test_a_file_that_does_not_compile_is_mended_by_its_own_check(backend: 
         assert {proposal.finding for proposal in proposals} == {1}
         assert await workspace.changes() == before
         context = a_running_mission(test_results=report)
-        found = [one async for one in mend_findings(context, report, workspace, FixBudget())]
+        found = [one async for one in fix_findings(context, report, workspace, FixBudget())]
         assert await workspace.changes() == before
     (candidate,) = found
     assert isinstance(candidate, Candidate), candidate

@@ -26,12 +26,18 @@ async def mended(folder: Path, files: dict[str, str], command: str) -> Candidate
     context = a_running_mission(test_results=report)
     fixer = SearchFixer(MemoryLessons())
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=report.failures)
-    found = [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget(time_limit_s=240))]
+    found = [
+        one
+        async for one in fixer.propose(context, diagnosis, workspace, FixBudget(time_limit_s=240))
+    ]
     (only,) = found
     if isinstance(only, Candidate):
         await workspace.apply_changes(only.changes)
         assert (await workspace.run_tests()).success
-        edits = [FileEdit(path=c.path, mode="100644", content=(c.content or "").encode()) for c in only.changes]
+        edits = [
+            FileEdit(path=c.path, mode="100644", content=(c.content or "").encode())
+            for c in only.changes
+        ]
         originals: dict[str, bytes | None] = {path: text.encode() for path, text in files.items()}
         assert validate_edits(edits, originals, ChangePolicy()).accepted
     return only
@@ -68,12 +74,24 @@ async def test_findings_of_ruff_without_a_safe_fix_are_mended_together(tmp_path:
             "if found is None:",
         ),
         ("def size(text: str) -> str:\n    return len(text)\n", "-> int:"),
-        ("def half(number: int) -> int | None:\n    if number % 2 == 0:\n        return number // 2\n", "return None"),
-        ("def grow(number: int, by: int = None) -> int:\n    return number + (by or 1)\n", "by: int | None = None"),
+        (
+            "def half(number: int) -> int | None:\n    if number % 2 == 0:\n        return number // 2\n",
+            "return None",
+        ),
+        (
+            "def grow(number: int, by: int = None) -> int:\n    return number + (by or 1)\n",
+            "by: int | None = None",
+        ),
         ("def shout(word: str) -> str:\n    return word.uper()\n", "word.upper()"),
         ("def say(word: str) -> None:\n    print(word)\n\n\nsay(wrd='a')\n", "say(word='a')"),
-        ("seen = {}\n\n\ndef see(word: str) -> None:\n    seen[word] = 1\n", "seen: dict[str, int] = {}"),
-        ("def say() -> None:\n    data: Optional[str] = None\n    print(data)\n", "from typing import Optional"),
+        (
+            "seen = {}\n\n\ndef see(word: str) -> None:\n    seen[word] = 1\n",
+            "seen: dict[str, int] = {}",
+        ),
+        (
+            "def say() -> None:\n    data: Optional[str] = None\n    print(data)\n",
+            "from typing import Optional",
+        ),
     ],
 )
 async def test_a_finding_of_mypy_is_mended(tmp_path: Path, source: str, wanted: str) -> None:

@@ -43,7 +43,9 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_uncommitted_changes_of_sources_come_first_and_the_last_commit_counts_too(checkout: Path) -> None:
+async def test_uncommitted_changes_of_sources_come_first_and_the_last_commit_counts_too(
+    checkout: Path,
+) -> None:
     commit(checkout, pkg__n="A = 2\n")
     write(checkout, pkg__m=NEW, pkg__unknown_to_git="B = 1\n")
     expected = SourceDiff(
@@ -55,10 +57,15 @@ async def test_uncommitted_changes_of_sources_come_first_and_the_last_commit_cou
     )
     assert await diff_of(checkout) == expected
     inside = await diff_of(checkout / "pkg")
-    assert (list(inside.files), [hunk.path for hunk in inside.hunks]) == (["m.py", "n.py"], ["m.py", "n.py"])
+    assert (list(inside.files), [hunk.path for hunk in inside.hunks]) == (
+        ["m.py", "n.py"],
+        ["m.py", "n.py"],
+    )
 
 
-async def test_an_uncommitted_line_does_not_hide_what_the_last_commit_changed(checkout: Path) -> None:
+async def test_an_uncommitted_line_does_not_hide_what_the_last_commit_changed(
+    checkout: Path,
+) -> None:
     commit(checkout, pkg__m=NEW)
     write(checkout, pkg__n="A = 1\n# a note\n")
     found = await diff_of(checkout)
@@ -92,7 +99,9 @@ async def test_a_revision_may_be_named(checkout: Path) -> None:
     assert await diff_of(checkout, "HEAD") == SourceDiff()
 
 
-async def test_other_work_trees_and_ends_of_lines_are_understood(checkout: Path, tmp_path: Path) -> None:
+async def test_other_work_trees_and_ends_of_lines_are_understood(
+    checkout: Path, tmp_path: Path
+) -> None:
     git(checkout, "worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
     write(tmp_path / "other", pkg__m=NEW.replace("\n", "\r\n"), pkg__n="A = 1\r\n")
     assert (await diff_of(tmp_path / "other")).files == {"pkg/m.py": (6,)}
@@ -136,7 +145,9 @@ async def test_nobody_points_to_the_repository_of_another(checkout: Path, tmp_pa
 
 
 @pytest.mark.parametrize("way", ["alternates", "a linked folder of objects"])
-async def test_nobody_borrows_the_objects_of_another(checkout: Path, tmp_path: Path, way: str) -> None:
+async def test_nobody_borrows_the_objects_of_another(
+    checkout: Path, tmp_path: Path, way: str
+) -> None:
     commit(checkout, pkg__m=NEW)
     thief = tmp_path / "thief"
     thief.mkdir()
@@ -187,7 +198,9 @@ async def test_nothing_that_the_repository_says_is_run(checkout: Path, tmp_path:
     before = set((checkout / ".git").rglob("*"))
     assert (await diff_of(checkout)).files == {"pkg/m.py": (6,)}
     blob = git(checkout, "-c", "core.fsmonitor=false", "rev-parse", "HEAD^:pkg/m.py").strip()
-    (checkout / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # a promisor would be asked for it
+    (
+        checkout / ".git" / "objects" / blob[:2] / blob[2:]
+    ).unlink()  # a promisor would be asked for it
     assert await diff_of(checkout) == SourceDiff()
     assert not marker.exists()
     assert set((checkout / ".git").rglob("*")) <= before

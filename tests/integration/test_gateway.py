@@ -28,7 +28,9 @@ class Scene:
 
     def __init__(self, server: LocalGitHub) -> None:
         self.server = server
-        made = server.create_repository("octo", "calculator", {"calculator.py": "def add(a, b):\n    return a - b\n"})
+        made = server.create_repository(
+            "octo", "calculator", {"calculator.py": "def add(a, b):\n    return a - b\n"}
+        )
         self.head = server.store(NAME).ref("refs/heads/main") or ""
         self.repository = RepositoryRef(id=made.id, owner="octo", name="calculator")
         self.gateway = GitHubGateway(
@@ -53,15 +55,23 @@ async def test_parallel_first_calls_make_one_token(scene: Scene) -> None:
 
 async def test_a_token_carries_one_repository_and_only_the_rights_it_needs(scene: Scene) -> None:
     source = await scene.gateway.clone_source(scene.repository)
-    value = base64.b64decode(source.authorization.removeprefix("Basic ")).decode().removeprefix("x-access-token:")
+    value = (
+        base64.b64decode(source.authorization.removeprefix("Basic "))
+        .decode()
+        .removeprefix("x-access-token:")
+    )
     token = scene.server.world.tokens[value]
     granted = {name: level for name, level in token.permissions.items() if name != "metadata"}
     assert granted == {"contents": "read"}
     assert list(token.repository_ids or ()) == [scene.repository.id]
 
 
-@pytest.mark.parametrize(("retry_after", "wait"), [(30, 30.0), (None, 60.0)], ids=["named", "not named"])
-async def test_a_long_limit_is_told_with_its_seconds(scene: Scene, retry_after: int | None, wait: float) -> None:
+@pytest.mark.parametrize(
+    ("retry_after", "wait"), [(30, 30.0), (None, 60.0)], ids=["named", "not named"]
+)
+async def test_a_long_limit_is_told_with_its_seconds(
+    scene: Scene, retry_after: int | None, wait: float
+) -> None:
     scene.server.faults.secondary_limit("GET", "/git/ref/", retry_after=retry_after)
     with pytest.raises(RateLimited) as limited:
         await scene.gateway.branch_head(scene.repository, "main")
@@ -82,8 +92,12 @@ async def test_an_app_that_is_not_installed_is_told_so(scene: Scene) -> None:
 
 
 async def test_more_than_fifty_annotations_arrive_once_each(scene: Scene) -> None:
-    notes = tuple(CheckAnnotation(path="calculator.py", line=n + 1, message=f"note {n}") for n in range(120))
-    update = CheckUpdate(status="completed", title="t", summary="s", annotations=notes, external_id="m")
+    notes = tuple(
+        CheckAnnotation(path="calculator.py", line=n + 1, message=f"note {n}") for n in range(120)
+    )
+    update = CheckUpdate(
+        status="completed", title="t", summary="s", annotations=notes, external_id="m"
+    )
     run = await scene.gateway.publish_check(scene.repository, scene.head, update)
     assert await scene.gateway.publish_check(scene.repository, scene.head, update) == run
     assert len(scene.server.world.check_runs[run].annotations) == 120
@@ -91,8 +105,12 @@ async def test_more_than_fifty_annotations_arrive_once_each(scene: Scene) -> Non
 
 async def test_texts_too_long_for_github_are_cut(scene: Scene) -> None:
     long = "```\n" + "x" * 100 + "\n" + "y\n" * 70_000
-    update = CheckUpdate(status="completed", title="t" * 400, summary=long, text=long, external_id="m")
-    run = scene.server.world.check_runs[await scene.gateway.publish_check(scene.repository, scene.head, update)]
+    update = CheckUpdate(
+        status="completed", title="t" * 400, summary=long, text=long, external_id="m"
+    )
+    run = scene.server.world.check_runs[
+        await scene.gateway.publish_check(scene.repository, scene.head, update)
+    ]
     assert len(run.summary or "") <= 65_535
     scene.server.push(NAME, "feature", {"a.py": "x = 1\n"})
     pull = scene.server.open_pull_request(NAME, "feature").number
@@ -163,6 +181,7 @@ async def test_the_token_lets_git_fetch_this_repository_only(scene: Scene) -> No
         assert allowed.status_code == 200
         other = scene.server.create_repository("octo", "other", {"a": "b"}, private=True)
         denied = await plain.get(
-            address.replace("calculator", other.name), headers={"Authorization": source.authorization}
+            address.replace("calculator", other.name),
+            headers={"Authorization": source.authorization},
         )
         assert denied.status_code in {401, 403, 404}

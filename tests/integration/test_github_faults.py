@@ -30,10 +30,16 @@ class Day:
 
     def __init__(self, server: LocalGitHub, name: str) -> None:
         self.server, self.faults, self.name = server, server.faults, f"octo/{name}"
-        made = server.create_repository("octo", name, {"calculator.py": "def add(a, b):\n    return 0\n"})
-        self.head = server.push(self.name, "feature", {"calculator.py": "def add(a, b):\n    return a - b\n"})
+        made = server.create_repository(
+            "octo", name, {"calculator.py": "def add(a, b):\n    return 0\n"}
+        )
+        self.head = server.push(
+            self.name, "feature", {"calculator.py": "def add(a, b):\n    return a - b\n"}
+        )
         self.pull = server.open_pull_request(self.name, "feature").number
-        self.asked = server.review_comment(self.name, self.pull, "octo", "why?", path="calculator.py", line=2).id
+        self.asked = server.review_comment(
+            self.name, self.pull, "octo", "why?", path="calculator.py", line=2
+        ).id
         self.repository = RepositoryRef(id=made.id, owner="octo", name=name)
         self.gateway: GitHubGateway | TokenGateway = self.new_gateway()
 
@@ -45,18 +51,28 @@ class Day:
     async def publish(self, *edits: FileEdit) -> None:
         """What publishing comes down to."""
         gateway, repository = self.gateway, self.repository
-        commit = BranchCommit(branch=BRANCH, parent=self.head, message="Fix add\n\nMetaAgent-Mission: m-1")
+        commit = BranchCommit(
+            branch=BRANCH, parent=self.head, message="Fix add\n\nMetaAgent-Mission: m-1"
+        )
         await gateway.commit_on_new_branch(repository, commit, edits or (EDIT,))
         if not await gateway.pull_requests_from(repository, BRANCH):
             words = {"head": BRANCH, "base": "feature", "title": "Fix add", "body": MARKER}
             await gateway.open_pull_request(repository, **words, draft=False)
         await gateway.comment(repository, self.pull, f"a fix {MARKER}", marker=MARKER)
         note = CheckAnnotation(path="calculator.py", line=2, message="here")
-        update = CheckUpdate(status="completed", title="t", summary="s", annotations=(note,), external_id="m-1")
+        update = CheckUpdate(
+            status="completed", title="t", summary="s", annotations=(note,), external_id="m-1"
+        )
         await gateway.publish_check(repository, self.head, update)
-        lines = Suggestion(path="calculator.py", start_line=2, end_line=2, text="    return a + b\n")
-        await gateway.suggest(repository, self.pull, head_sha=self.head, body="look", suggestions=(lines,))
-        await gateway.reply_in_review(repository, self.pull, self.asked, f"so {MARKER}", marker=MARKER)
+        lines = Suggestion(
+            path="calculator.py", start_line=2, end_line=2, text="    return a + b\n"
+        )
+        await gateway.suggest(
+            repository, self.pull, head_sha=self.head, body="look", suggestions=(lines,)
+        )
+        await gateway.reply_in_review(
+            repository, self.pull, self.asked, f"so {MARKER}", marker=MARKER
+        )
         await gateway.add_labels(repository, self.pull, ("metaagent:needs-human",))
 
     def traces(self, me: str = "metaagent[bot]") -> dict[str, int]:
@@ -78,7 +94,15 @@ class Day:
         }
 
 
-ONCE = {"commits": 1, "pulls": 1, "comments": 1, "checks": 1, "annotations": 1, "suggestions": 1, "answers": 1}
+ONCE = {
+    "commits": 1,
+    "pulls": 1,
+    "comments": 1,
+    "checks": 1,
+    "annotations": 1,
+    "suggestions": 1,
+    "answers": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +132,16 @@ def unsigned(day: Day) -> Faults:
     return day.faults
 
 
-WRITES = ("/git/refs", "/graphql", "/pulls", "/comments", "/check-runs", "/reviews", "/replies", "/labels")
+WRITES = (
+    "/git/refs",
+    "/graphql",
+    "/pulls",
+    "/comments",
+    "/check-runs",
+    "/reviews",
+    "/replies",
+    "/labels",
+)
 
 
 def many_at_once(day: Day) -> None:
@@ -122,14 +155,20 @@ def many_at_once(day: Day) -> None:
 MET: dict[str, Callable[[Day], object]] = {
     "tokens, outages, a short limit": many_at_once,
     "pages of one item": lambda day: setattr(day.faults, "page_size", 1),
-    "a commit whose answer is lost": lambda day: unsigned(day).add("POST", "/graphql", 502, after=True),
+    "a commit whose answer is lost": lambda day: unsigned(day).add(
+        "POST", "/graphql", 502, after=True
+    ),
     "a branch of the red commit whose answer is lost": lambda day: unsigned(day).add(
         "POST", "/git/refs", 502, after=True
     ),
-    "a branch whose answer is lost": lambda day: day.faults.add("POST", "/git/refs", 502, after=True),
+    "a branch whose answer is lost": lambda day: day.faults.add(
+        "POST", "/git/refs", 502, after=True
+    ),
 }
 LIMITS: dict[str, Callable[[Day], object]] = {
-    "one that names its time": lambda day: day.faults.secondary_limit("POST", "/pulls", retry_after=30),
+    "one that names its time": lambda day: day.faults.secondary_limit(
+        "POST", "/pulls", retry_after=30
+    ),
     "one without a time": lambda day: day.faults.secondary_limit("POST", "/check-runs"),
     "the hour is used up": lambda day: day.faults.primary_limit("POST", "/git/blobs"),
     "a bare 429": lambda day: day.faults.too_many("POST", "/reviews"),
@@ -138,14 +177,18 @@ LIMITS: dict[str, Callable[[Day], object]] = {
 
 
 @pytest.mark.parametrize("plan", MET.values(), ids=MET)
-async def test_a_bad_day_is_met_without_anybody_noticing(day: Day, plan: Callable[[Day], object]) -> None:
+async def test_a_bad_day_is_met_without_anybody_noticing(
+    day: Day, plan: Callable[[Day], object]
+) -> None:
     plan(day)
     await day.publish()
     await day.publish()
     assert day.traces() == ONCE
 
 
-async def test_every_limit_is_handed_back_with_its_seconds_and_what_was_begun_is_finished(day: Day) -> None:
+async def test_every_limit_is_handed_back_with_its_seconds_and_what_was_begun_is_finished(
+    day: Day,
+) -> None:
     for plan in LIMITS.values():
         plan(day)
     for _ in LIMITS:
@@ -163,7 +206,9 @@ async def test_every_limit_is_handed_back_with_its_seconds_and_what_was_begun_is
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["nothing was done", "the answer is lost"])
-async def test_writes_that_fail_are_done_once_however_often_they_are_begun(day: Day, *, after: bool) -> None:
+async def test_writes_that_fail_are_done_once_however_often_they_are_begun(
+    day: Day, *, after: bool
+) -> None:
     for path in WRITES[2:]:
         day.faults.add("POST", path, 502, after=after)
     for _ in WRITES[2:]:
@@ -190,7 +235,9 @@ async def test_a_renamed_repository_is_written_to_under_its_new_name(day: Day) -
     day.name = f"octo/{new}"
     await day.publish(EDIT, SCRIPT)
     assert day.traces() == ONCE
-    commit = BranchCommit(branch="feature", parent=day.head, message="where a mutation finds nothing")
+    commit = BranchCommit(
+        branch="feature", parent=day.head, message="where a mutation finds nothing"
+    )
     sha = await day.gateway.commit_on_branch(day.repository, commit, (EDIT,))
     assert day.server.store(day.name).ref("refs/heads/feature") == sha
 
@@ -227,7 +274,9 @@ async def test_a_branch_that_takes_no_push_says_so(day: Day) -> None:
 
 
 @pytest.mark.parametrize("unsigned_rest", [False, True])
-async def test_where_signatures_are_demanded_the_fix_is_signed(day: Day, *, unsigned_rest: bool) -> None:
+async def test_where_signatures_are_demanded_the_fix_is_signed(
+    day: Day, *, unsigned_rest: bool
+) -> None:
     day.faults.unsigned_rest = unsigned_rest
     day.server.set_rules(day.name, BRANCH, "required_signatures")
     await day.publish()
@@ -238,7 +287,10 @@ async def test_where_signatures_are_demanded_the_fix_is_signed(day: Day, *, unsi
 async def test_a_commit_with_a_mode_keeps_it(day: Day) -> None:
     await day.publish(EDIT, SCRIPT)
     tree = day.server.store(day.name).tree(BRANCH, recursive=True)
-    assert {entry.path: entry.mode for entry in tree} == {"calculator.py": "100644", "run.sh": "100755"}
+    assert {entry.path: entry.mode for entry in tree} == {
+        "calculator.py": "100644",
+        "run.sh": "100755",
+    }
     assert day.traces() == ONCE
 
 
@@ -249,16 +301,26 @@ async def test_what_has_not_changed_costs_nothing(day: Day) -> None:
     first = day.server.app._used - used
     day.server.third_party_check(day.name, day.head, "tests", "failure")
     (run,) = await day.gateway.check_runs(day.repository, day.head)
-    assert (run.name, first) == ("tests", 1 + 2), "one look, one look-up of the installation, one token"
+    assert (run.name, first) == ("tests", 1 + 2), (
+        "one look, one look-up of the installation, one token"
+    )
 
 
 async def test_rights_end_with_the_mission(day: Day) -> None:
     await day.publish()
-    held = [token for token in day.server.world.tokens.values() if day.repository.id in (token.repository_ids or ())]
+    held = [
+        token
+        for token in day.server.world.tokens.values()
+        if day.repository.id in (token.repository_ids or ())
+    ]
     assert len(held) >= 3
     assert all(len(token.repository_ids or ()) == 1 for token in held)
     await day.gateway.release(day.repository)
-    left = [token for token in day.server.world.tokens.values() if day.repository.id in (token.repository_ids or ())]
+    left = [
+        token
+        for token in day.server.world.tokens.values()
+        if day.repository.id in (token.repository_ids or ())
+    ]
     assert left == []
     await day.publish()
     assert day.traces() == ONCE
@@ -276,7 +338,9 @@ async def test_a_given_token_does_the_same_work(day: Day) -> None:
     assert await gateway.app_slug() == "octo"
     with pytest.raises(NotPermitted):
         await gateway.publish_check(
-            day.repository, day.head, CheckUpdate(status="queued", title="t", summary="s", external_id="m")
+            day.repository,
+            day.head,
+            CheckUpdate(status="queued", title="t", summary="s", external_id="m"),
         )
     await gateway.release(day.repository)
     assert (await gateway.clone_source(day.repository)).authorization.startswith("Basic ")
@@ -318,9 +382,7 @@ async def test_a_token_that_is_not_known_is_refused_at_once(day: Day) -> None:
 
 async def test_a_log_that_comes_late_is_none_until_it_is_there(day: Day) -> None:
     day.faults.log_misses = 1
-    workflow = (
-        "name: ci\non: push\njobs:\n  tests:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo red; exit 3\n"
-    )
+    workflow = "name: ci\non: push\njobs:\n  tests:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo red; exit 3\n"
     sha = day.server.push(day.name, "main", {".github/workflows/ci.yml": workflow})
     run = day.server.wait_for_check(sha)
     assert await day.gateway.job_log(day.repository, run.id) is None

@@ -11,7 +11,15 @@ import httpx
 import pytest
 from githubkit.exception import RequestFailed
 
-from tests.github_server.clients import GREEN, RED, REPO, TESTS, app_client, fix_by_data_api, installed
+from tests.github_server.clients import (
+    GREEN,
+    RED,
+    REPO,
+    TESTS,
+    app_client,
+    fix_by_data_api,
+    installed,
+)
 from tests.github_server.entities import ACTIONS_APP_ID, Ci, Step
 from tests.github_server.receiver import WebhookReceiver
 from tests.github_server.server import LocalGitHub, Options
@@ -47,7 +55,9 @@ def test_a_red_push_is_told_in_githubs_order_and_a_fix_by_the_data_api_turns_it_
     seen = client.rest.checks.get("octo", "math", red.id).json()
     assert (seen["app"]["id"], seen["output"]["title"]) == (ACTIONS_APP_ID, None)
     job = client.rest.actions.get_job_for_workflow_run("octo", "math", red.id).json()
-    assert [step["name"] for step in job["steps"] if step["conclusion"] == "failure"] == ["Run tests"]
+    assert [step["name"] for step in job["steps"] if step["conclusion"] == "failure"] == [
+        "Run tests"
+    ]
     log = client.rest.actions.download_job_logs_for_workflow_run("octo", "math", red.id)
     assert "FAILED test_broken_math.py::test_add" in log.text
     notes = client.rest.checks.list_annotations("octo", "math", red.id).json()
@@ -55,12 +65,26 @@ def test_a_red_push_is_told_in_githubs_order_and_a_fix_by_the_data_api_turns_it_
 
     fixed = fix_by_data_api(client, sha, "metaagent/main/1234abcd", {"broken_math.py": GREEN})
     pull = client.rest.pulls.create(
-        "octo", "math", title="Fix add", head="metaagent/main/1234abcd", base="main", body="It subtracted."
+        "octo",
+        "math",
+        title="Fix add",
+        head="metaagent/main/1234abcd",
+        base="main",
+        body="It subtracted.",
     ).json()
-    assert (pull["head"]["sha"], pull["user"]["login"], pull["changed_files"]) == (fixed, "metaagent[bot]", 1)
+    assert (pull["head"]["sha"], pull["user"]["login"], pull["changed_files"]) == (
+        fixed,
+        "metaagent[bot]",
+        1,
+    )
     assert local_github.wait_for_check(fixed, "test").conclusion == "success"
-    assert client.rest.repos.get_commit("octo", "math", fixed).json()["files"][0]["filename"] == "broken_math.py"
-    found = client.rest.repos.list_pull_requests_associated_with_commit("octo", "math", fixed).json()
+    assert (
+        client.rest.repos.get_commit("octo", "math", fixed).json()["files"][0]["filename"]
+        == "broken_math.py"
+    )
+    found = client.rest.repos.list_pull_requests_associated_with_commit(
+        "octo", "math", fixed
+    ).json()
     assert [one["number"] for one in found] == [pull["number"]]
     compared = client.rest.repos.compare_commits("octo", "math", f"main...{fixed}").json()
     assert (compared["status"], compared["merge_base_commit"]["sha"]) == ("ahead", sha)
@@ -69,7 +93,9 @@ def test_a_red_push_is_told_in_githubs_order_and_a_fix_by_the_data_api_turns_it_
     assert local_github.checker.checked > 30
 
 
-def test_webhooks_are_signed_over_the_raw_body(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+def test_webhooks_are_signed_over_the_raw_body(
+    local_github: LocalGitHub, receiver: WebhookReceiver
+) -> None:
     local_github.webhook_secret = "It's a Secret"
     local_github.webhook_url = receiver.url
     local_github.create_repository("octo", "math", RED)
@@ -92,7 +118,10 @@ def test_failed_deliveries_are_listed_and_redelivered_with_the_same_guid(
     listed = rest.list_webhook_deliveries().json()
     push = next(one for one in listed if one["event"] == "push")
     assert (push["status_code"], push["status"]) == (500, "Invalid HTTP Response: 500")
-    assert rest.get_webhook_delivery(push["id"]).json()["request"]["payload"]["ref"] == "refs/heads/main"
+    assert (
+        rest.get_webhook_delivery(push["id"]).json()["request"]["payload"]["ref"]
+        == "refs/heads/main"
+    )
     receiver.status = 202
     rest.redeliver_webhook_delivery(push["id"])
     local_github.settle()
@@ -130,8 +159,14 @@ def test_a_fork_pull_request_has_checks_without_pull_requests(
     local_github.webhook_url = receiver.url
     local_github.open_pull_request(REPO, "mona:main", user="mona")
     local_github.wait_for_check(sha)
-    done = receiver.wait_for(lambda got: got.title == "workflow_run.completed").payload["workflow_run"]
-    assert (done["event"], done["head_branch"], done["pull_requests"]) == ("pull_request", "main", [])
+    done = receiver.wait_for(lambda got: got.title == "workflow_run.completed").payload[
+        "workflow_run"
+    ]
+    assert (done["event"], done["head_branch"], done["pull_requests"]) == (
+        "pull_request",
+        "main",
+        [],
+    )
     assert done["head_repository"]["full_name"] == "mona/math"
     check = receiver.wait_for(lambda got: got.title == "check_run.completed").payload["check_run"]
     assert (check["check_suite"]["head_branch"], check["pull_requests"]) == (None, [])
@@ -142,7 +177,9 @@ def test_a_fork_pull_request_has_checks_without_pull_requests(
     assert moved["after"] == second
 
 
-def test_the_ci_reads_workflow_files_and_stops_at_the_first_failing_step(local_github: LocalGitHub) -> None:
+def test_the_ci_reads_workflow_files_and_stops_at_the_first_failing_step(
+    local_github: LocalGitHub,
+) -> None:
     workflow = (
         "name: Tests\non: [push]\njobs:\n  unit:\n    name: unit (3.11)\n    steps:\n"
         "      - uses: actions/checkout@v6\n      - name: Install\n        run: python -m pip install -r requirements.txt\n"
@@ -167,7 +204,11 @@ def test_the_ci_reads_workflow_files_and_stops_at_the_first_failing_step(local_g
     job = client.rest.actions.get_job_for_workflow_run("octo", "math", run.id).json()
     jobs = client.rest.actions.list_jobs_for_workflow_run("octo", "math", job["run_id"]).json()
     assert [one["id"] for one in jobs["jobs"]] == [run.id]
-    assert client.rest.actions.get_workflow_run("octo", "math", job["run_id"]).json()["path"].endswith("tests.yml")
+    assert (
+        client.rest.actions.get_workflow_run("octo", "math", job["run_id"])
+        .json()["path"]
+        .endswith("tests.yml")
+    )
 
 
 def test_a_job_over_its_time_is_ended(local_github: LocalGitHub) -> None:
@@ -207,7 +248,9 @@ def test_the_server_runs_without_githubs_description(tmp_path: Path, app_key: st
         assert github.violations == []
 
 
-def test_the_app_hears_of_its_installation(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+def test_the_app_hears_of_its_installation(
+    local_github: LocalGitHub, receiver: WebhookReceiver
+) -> None:
     local_github.create_repository("octo", "math", RED)
     local_github.webhook_url = receiver.url
     local_github.suspend("octo")
@@ -217,13 +260,22 @@ def test_the_app_hears_of_its_installation(local_github: LocalGitHub, receiver: 
     local_github.uninstall("octo")
     assert local_github.settle()
     assert receiver.titles == [
-        f"installation.{one}" for one in ("suspend", "unsuspend", "new_permissions_accepted", "deleted")
+        f"installation.{one}"
+        for one in ("suspend", "unsuspend", "new_permissions_accepted", "deleted")
     ]
     assert receiver.received[0].payload["repositories"][0]["full_name"] == REPO
 
 
 def test_the_start_command_says_where_it_is(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.github_server", "--port", "0", "--data", str(tmp_path / "data")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.github_server",
+        "--port",
+        "0",
+        "--data",
+        str(tmp_path / "data"),
+    ]
     root = Path(__file__).resolve().parents[2]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -31,11 +31,19 @@ def test_a_manifest_becomes_our_app_with_a_code_that_works_once(
     target = urlsplit(sent.headers["location"])
     asked = parse_qs(target.query)
     assert (sent.status_code, target.path, asked["state"]) == (302, "/setup/created", ["s1"])
-    made = httpx.post(f"{local_github.api_url}app-manifests/{asked['code'][0]}/conversions", trust_env=False)
+    made = httpx.post(
+        f"{local_github.api_url}app-manifests/{asked['code'][0]}/conversions", trust_env=False
+    )
     app = made.json()
-    assert (made.status_code, app["slug"], app["owner"]["login"]) == (201, "octo-s-metaagent", "octo")
+    assert (made.status_code, app["slug"], app["owner"]["login"]) == (
+        201,
+        "octo-s-metaagent",
+        "octo",
+    )
     assert app["pem"].startswith("-----BEGIN RSA PRIVATE KEY-----")
-    again = httpx.post(f"{local_github.api_url}app-manifests/{asked['code'][0]}/conversions", trust_env=False)
+    again = httpx.post(
+        f"{local_github.api_url}app-manifests/{asked['code'][0]}/conversions", trust_env=False
+    )
     assert again.status_code == 404
     client = app_client(local_github)
     assert client.rest.apps.get_authenticated().json()["id"] == app["id"] == local_github.app_id
@@ -48,7 +56,9 @@ def test_a_manifest_becomes_our_app_with_a_code_that_works_once(
     assert client.rest.apps.get_org_installation("octo").json()["id"] == heard["installation"]["id"]
 
 
-def test_a_bad_manifest_is_refused_on_the_page(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_a_bad_manifest_is_refused_on_the_page(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     wrong: dict[str, dict[str, object]] = {
         "too long": {"name": "x" * 35},
         "pull_request": {"default_events": ["pull_request"]},
@@ -63,7 +73,9 @@ def test_a_bad_manifest_is_refused_on_the_page(local_github: LocalGitHub, rest: 
         assert problem in answer.text
 
 
-def test_installations_and_their_repositories_come_and_go(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+def test_installations_and_their_repositories_come_and_go(
+    local_github: LocalGitHub, receiver: WebhookReceiver
+) -> None:
     local_github.create_repository("octo", "math", RED)
     local_github.create_repository("octo", "other", RED)
     local_github.webhook_url = receiver.url
@@ -85,6 +97,8 @@ def test_installations_and_their_repositories_come_and_go(local_github: LocalGit
     assert receiver.received[1].payload["repositories_removed"][0]["full_name"] == "octo/other"
 
 
-def test_a_token_of_a_person_knows_its_person(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_a_token_of_a_person_knows_its_person(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     assert rest.get("user").json()["login"] == "octo"
     assert httpx.get(f"{local_github.api_url}user", trust_env=False).status_code == 401

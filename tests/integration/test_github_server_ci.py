@@ -21,19 +21,32 @@ def test_a_matrix_is_one_run_of_many_jobs_and_failed_ones_run_again(
 ) -> None:
     local_github.webhook_url = receiver.url
     red = Ci.matrix('[ "$GITHUB_JOB" = "test (3.8)" ] || [ "$GITHUB_RUN_ATTEMPT" = 2 ]', *NAMES)
-    local_github.create_repository("octo", "math", RED, ci=[red, Ci.command("true", job="lint", workflow="Lint")])
+    local_github.create_repository(
+        "octo", "math", RED, ci=[red, Ci.command("true", job="lint", workflow="Lint")]
+    )
     sha = local_github.store(REPO).resolve("main") or ""
     assert local_github.settle()
-    ended = [one.payload["workflow_run"] for one in receiver.received if one.title == "workflow_run.completed"]
-    assert sorted((one["name"], one["conclusion"]) for one in ended) == [("CI", "failure"), ("Lint", "success")]
+    ended = [
+        one.payload["workflow_run"]
+        for one in receiver.received
+        if one.title == "workflow_run.completed"
+    ]
+    assert sorted((one["name"], one["conclusion"]) for one in ended) == [
+        ("CI", "failure"),
+        ("Lint", "success"),
+    ]
     assert receiver.titles.count("check_run.completed") == 5
     assert receiver.titles.count("check_suite.completed") == 2
     run = next(one for one in local_github.workflow_runs(sha) if one.name == "CI")
     root = f"repos/octo/math/actions/runs/{run.id}"
     log = httpx.get(rest.get(f"{root}/logs").headers["location"], trust_env=False).content
-    assert zipfile.ZipFile(io.BytesIO(log)).namelist() == [f"{n}_{name}.txt" for n, name in enumerate(NAMES)]
+    assert zipfile.ZipFile(io.BytesIO(log)).namelist() == [
+        f"{n}_{name}.txt" for n, name in enumerate(NAMES)
+    ]
 
-    local_github.set_app_permissions("octo", {**local_github.world.app.permissions, "actions": "write"})
+    local_github.set_app_permissions(
+        "octo", {**local_github.world.app.permissions, "actions": "write"}
+    )
     client = installed(local_github)
     client.rest.actions.re_run_workflow_failed_jobs("octo", "math", run.id)
     with pytest.raises(RequestFailed):
@@ -41,7 +54,10 @@ def test_a_matrix_is_one_run_of_many_jobs_and_failed_ones_run_again(
     assert local_github.settle()
     state = client.rest.actions.get_workflow_run("octo", "math", run.id).json()
     assert (state["run_attempt"], state["conclusion"]) == (2, "success")
-    assert (state["actor"]["login"], state["triggering_actor"]["login"]) == ("octo", "metaagent[bot]")
+    assert (state["actor"]["login"], state["triggering_actor"]["login"]) == (
+        "octo",
+        "metaagent[bot]",
+    )
     jobs = client.rest.actions.list_jobs_for_workflow_run("octo", "math", run.id).json()["jobs"]
     assert sorted((one["name"], one["run_attempt"]) for one in jobs) == sorted(
         (name, 1 if name == "test (3.8)" else 2) for name in NAMES
@@ -50,9 +66,11 @@ def test_a_matrix_is_one_run_of_many_jobs_and_failed_ones_run_again(
     assert {one["conclusion"] for one in first} == {"success", "failure"}
     runs = client.rest.checks.list_for_ref("octo", "math", sha).json()["check_runs"]
     assert {one["conclusion"] for one in runs} == {"success"}
-    assert [one.payload["workflow_run"]["run_attempt"] for one in receiver.received if one.event == "workflow_run"][
-        -1
-    ] == 2
+    assert [
+        one.payload["workflow_run"]["run_attempt"]
+        for one in receiver.received
+        if one.event == "workflow_run"
+    ][-1] == 2
     assert receiver.titles.count("workflow_run.requested") == 2
 
 
@@ -67,7 +85,10 @@ def test_a_run_of_a_forks_pull_request_waits_for_approval(
     local_github.open_pull_request(REPO, "mona:main", user="mona")
     assert local_github.settle()
     heard = receiver.received[-1].payload
-    assert (heard["action"], heard["workflow_run"]["conclusion"]) == ("requested", "action_required")
+    assert (heard["action"], heard["workflow_run"]["conclusion"]) == (
+        "requested",
+        "action_required",
+    )
     assert local_github.check_runs(sha) == []
     run = local_github.workflow_runs(sha)[0]
     assert rest.post(f"repos/octo/math/actions/runs/{run.id}/approve").status_code == 201
@@ -75,8 +96,12 @@ def test_a_run_of_a_forks_pull_request_waits_for_approval(
     assert run.attempt == 1
 
 
-def test_what_the_workflows_own_token_pushes_starts_nothing(local_github: LocalGitHub, rest: httpx.Client) -> None:
-    local_github.create_repository("octo", "math", RED, ci=Ci.command("true", events=("push", "pull_request")))
+def test_what_the_workflows_own_token_pushes_starts_nothing(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
+    local_github.create_repository(
+        "octo", "math", RED, ci=Ci.command("true", events=("push", "pull_request"))
+    )
     local_github.settle()
     sha = local_github.push(REPO, "by-token", {"x": ""}, author=ACTIONS_BOT)
     local_github.open_pull_request(REPO, "by-token", user=ACTIONS_BOT)
@@ -89,7 +114,9 @@ def test_what_the_workflows_own_token_pushes_starts_nothing(local_github: LocalG
     assert rest.get("repos/octo/math/actions/runs").json()["total_count"] == 2
 
 
-def test_buttons_are_pressed_where_they_are_shown(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+def test_buttons_are_pressed_where_they_are_shown(
+    local_github: LocalGitHub, receiver: WebhookReceiver
+) -> None:
     local_github.create_repository("octo", "math", RED)
     sha = local_github.store(REPO).resolve("main") or ""
     client = installed(local_github)
@@ -106,11 +133,16 @@ def test_buttons_are_pressed_where_they_are_shown(local_github: LocalGitHub, rec
     local_github.rerequest(run, "octo")
     local_github.rerequest_all(REPO, sha, "octo")
     assert local_github.settle()
-    assert receiver.titles == ["check_run.requested_action"] * 2 + ["check_run.rerequested", "check_suite.rerequested"]
+    assert receiver.titles == ["check_run.requested_action"] * 2 + [
+        "check_run.rerequested",
+        "check_suite.rerequested",
+    ]
     assert receiver.received[0].payload["requested_action"] == {"identifier": "fix"}
 
 
-def test_a_pull_request_outlives_its_fork(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+def test_a_pull_request_outlives_its_fork(
+    local_github: LocalGitHub, receiver: WebhookReceiver
+) -> None:
     local_github.create_repository("octo", "math", RED)
     local_github.fork(REPO, "mona")
     local_github.push("mona/math", "fix", {"more.py": ""})
@@ -121,7 +153,11 @@ def test_a_pull_request_outlives_its_fork(local_github: LocalGitHub, receiver: W
     local_github.comment(REPO, 1, "octo", "/metaagent fix")
     local_github.close(REPO, 1)
     assert local_github.settle()
-    assert receiver.titles == ["pull_request.labeled", "issue_comment.created", "pull_request.closed"]
+    assert receiver.titles == [
+        "pull_request.labeled",
+        "issue_comment.created",
+        "pull_request.closed",
+    ]
     assert {
         (head["repo"], head["label"])
         for one in receiver.received

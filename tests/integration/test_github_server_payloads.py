@@ -22,7 +22,9 @@ def paths(value: Any, prefix: str = "") -> set[str]:
         return set().union(*(paths(one, f"{prefix}[]") for one in value))
     if not isinstance(value, dict):
         return set()
-    return {f"{prefix}.{key}" for key in value}.union(*(paths(one, f"{prefix}.{key}") for key, one in value.items()))
+    return {f"{prefix}.{key}" for key in value}.union(
+        *(paths(one, f"{prefix}.{key}") for key, one in value.items())
+    )
 
 
 def recorded(shared: Path) -> dict[str, list[set[str]]]:
@@ -31,7 +33,9 @@ def recorded(shared: Path) -> dict[str, list[set[str]]]:
     found = defaultdict(list)
     for entry in json.loads((folder / "index.json").read_text(encoding="utf-8")):
         if entry["platform"] == "api.github.com" and entry["file"].startswith("public/"):
-            found[entry["event"]].append(paths(json.loads((folder / entry["file"]).read_text(encoding="utf-8"))))
+            found[entry["event"]].append(
+                paths(json.loads((folder / entry["file"]).read_text(encoding="utf-8")))
+            )
     return found
 
 
@@ -104,7 +108,9 @@ def test_webhooks_have_the_keys_of_recorded_ones(
     if not compared:
         missing_data("no payload is recorded of any event that the local GitHub sends")
     for event in compared:
-        lacking = {path for path in always(theirs[event]) - always(ours[event]) if last(path) in required}
+        lacking = {
+            path for path in always(theirs[event]) - always(ours[event]) if last(path) in required
+        }
         missing = {path for path in lacking if stands_in_all(path, ours[event])}
         assert not missing, f"{event} lacks {sorted(missing)}"
         extra = set().union(*ours[event]) - set().union(*theirs[event])

@@ -23,7 +23,10 @@ def test_a_job_log_lives_behind_a_signed_address_that_refuses_credentials(
     location = rest.get(path).headers["location"]
     assert httpx.get(location, trust_env=False).status_code == 200
     assert httpx.get(location + "0", trust_env=False).status_code == 403
-    assert httpx.get(location, headers={"authorization": "token x"}, trust_env=False).status_code == 400
+    assert (
+        httpx.get(location, headers={"authorization": "token x"}, trust_env=False).status_code
+        == 400
+    )
 
 
 def test_check_runs_have_githubs_limits(local_github: LocalGitHub) -> None:
@@ -34,11 +37,19 @@ def test_check_runs_have_githubs_limits(local_github: LocalGitHub) -> None:
     with httpx.Client(base_url=local_github.api_url, headers=headers, trust_env=False) as client:
         body: dict[str, Any] = {"name": "MetaAgent", "head_sha": sha, "status": "in_progress"}
         run = client.post(root, json=body).json()
-        note = {"path": "a.py", "start_line": 1, "end_line": 1, "annotation_level": "notice", "message": "m"}
+        note = {
+            "path": "a.py",
+            "start_line": 1,
+            "end_line": 1,
+            "annotation_level": "notice",
+            "message": "m",
+        }
         output: dict[str, Any] = {"title": "t", "summary": "s", "annotations": [note] * 50}
         for _ in range(2):
             client.patch(f"{root}/{run['id']}", json={"output": output})
-        done = client.patch(f"{root}/{run['id']}", json={"conclusion": "neutral", "output": output}).json()
+        done = client.patch(
+            f"{root}/{run['id']}", json={"conclusion": "neutral", "output": output}
+        ).json()
         assert (done["status"], done["output"]["annotations_count"]) == ("completed", 150)
         assert len(client.get(f"{root}/{run['id']}/annotations?per_page=100").json()) == 100
         listed = client.get(f"repos/octo/math/commits/{sha}/check-runs?check_name=MetaAgent").json()
@@ -57,7 +68,9 @@ def test_check_runs_have_githubs_limits(local_github: LocalGitHub) -> None:
         assert len(local_github.forget_violations()) >= 3
 
 
-def test_pull_requests_are_refused_as_github_refuses_them(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_pull_requests_are_refused_as_github_refuses_them(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     local_github.create_repository("octo", "math", RED)
     local_github.push(REPO, "fix", {"broken_math.py": GREEN})
     root = "repos/octo/math/pulls"
@@ -69,7 +82,9 @@ def test_pull_requests_are_refused_as_github_refuses_them(local_github: LocalGit
     assert empty["errors"][0]["message"] == "No commits between main and main"
     long = rest.post(root, json={**good, "body": "x" * 65_537})
     assert "body is too long" in long.json()["errors"][0]["message"]
-    assert [one["number"] for one in rest.get(root, params={"head": "octo:fix", "state": "open"}).json()] == [1]
+    assert [
+        one["number"] for one in rest.get(root, params={"head": "octo:fix", "state": "open"}).json()
+    ] == [1]
     assert rest.get(root, params={"head": "octo:other"}).json() == []
     assert rest.get(f"{root}/1/files").json()[0]["filename"] == "broken_math.py"
     assert rest.patch(f"{root}/1", json={"state": "closed"}).json()["state"] == "closed"
@@ -85,7 +100,10 @@ def test_people_comment_react_and_have_permissions(
     local_github.set_permission(REPO, "mona", "write")
     comment = local_github.comment(REPO, 1, "mona", "/metaagent fix")
     heard = receiver.wait_for(lambda got: got.title == "issue_comment.created").payload
-    assert (heard["comment"]["id"], heard["issue"]["pull_request"]["merged_at"]) == (comment.id, None)
+    assert (heard["comment"]["id"], heard["issue"]["pull_request"]["merged_at"]) == (
+        comment.id,
+        None,
+    )
     assert rest.get("repos/octo/math/collaborators/mona/permission").json()["permission"] == "write"
     client = installed(local_github)
     bot = client.rest.reactions.create_for_issue_comment("octo", "math", comment.id, content="eyes")
@@ -98,7 +116,9 @@ def test_people_comment_react_and_have_permissions(
     assert [one.body for one in local_github.comments(REPO, 1)] == ["/metaagent fix", "Done."]
     assert local_github.merge(REPO, 1) == local_github.store(REPO).ref("refs/heads/main")
     local_github.settle()
-    assert {"issue_comment.edited", "pull_request.labeled", "pull_request.closed"} <= set(receiver.titles)
+    assert {"issue_comment.edited", "pull_request.labeled", "pull_request.closed"} <= set(
+        receiver.titles
+    )
     assert rest.get("users/metaagent%5Bbot%5D").json()["type"] == "Bot"
 
 
@@ -108,7 +128,10 @@ def test_pages_are_linked(local_github: LocalGitHub) -> None:
         local_github.push(REPO, f"b{number}", {"x": str(number)})
     local_github.faults.page_size = 1
     client = installed(local_github)
-    names = [one.name for one in client.rest.paginate(client.rest.repos.list_branches, owner="octo", repo="math")]
+    names = [
+        one.name
+        for one in client.rest.paginate(client.rest.repos.list_branches, owner="octo", repo="math")
+    ]
     assert names == ["b0", "b1", "b2", "main"]
 
 
@@ -124,7 +147,12 @@ def test_faults_are_answered_as_planned(local_github: LocalGitHub, rest: httpx.C
     assert rest.get("repos/octo/math/branches").headers["retry-after"] == "7"
     local_github.faults.add("POST", "/git/refs", 500, after=True)
     sha = local_github.store(REPO).resolve("main")
-    assert rest.post("repos/octo/math/git/refs", json={"ref": "refs/heads/lost", "sha": sha}).status_code == 500
+    assert (
+        rest.post(
+            "repos/octo/math/git/refs", json={"ref": "refs/heads/lost", "sha": sha}
+        ).status_code
+        == 500
+    )
     assert local_github.store(REPO).ref("refs/heads/lost") == sha
 
 
@@ -142,7 +170,9 @@ def test_the_checker_sees_what_is_wrong(local_github: LocalGitHub, rest: httpx.C
     assert local_github.violations == []
 
 
-def test_what_a_client_has_already_is_not_sent_again(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_what_a_client_has_already_is_not_sent_again(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     local_github.create_repository("octo", "math", RED)
     first = rest.get("repos/octo/math/branches")
     known = {"if-none-match": first.headers["etag"]}
@@ -153,7 +183,9 @@ def test_what_a_client_has_already_is_not_sent_again(local_github: LocalGitHub, 
     assert rest.get("repos/octo/math/branches", headers=known).status_code == 200
 
 
-def test_limits_come_with_and_without_headers(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_limits_come_with_and_without_headers(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     local_github.create_repository("octo", "math", RED)
     local_github.faults.primary_limit("GET", "/branches")
     assert rest.get("repos/octo/math/branches").headers["x-ratelimit-remaining"] == "0"

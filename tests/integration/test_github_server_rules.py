@@ -21,15 +21,22 @@ def written(path: str, text: str, **more: str) -> dict[str, str]:
     return {"message": f"Write {path}", "content": base64.b64encode(text.encode()).decode(), **more}
 
 
-def test_files_are_written_and_removed_one_commit_each(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_files_are_written_and_removed_one_commit_each(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     local_github.create_repository("octo", "math", RED)
     root = "repos/octo/math/contents"
     made = rest.put(f"{root}/docs/a.md", json=written("docs/a.md", "A\n"))
     assert (made.status_code, made.json()["commit"]["author"]["name"]) == (201, "octo")
     sha = made.json()["content"]["sha"]
     assert rest.put(f"{root}/docs/a.md", json=written("docs/a.md", "B\n")).status_code == 422
-    assert rest.put(f"{root}/docs/a.md", json=written("docs/a.md", "B\n", sha="0" * 40)).status_code == 409
-    assert rest.put(f"{root}/docs/a.md", json=written("docs/a.md", "B\n", sha=sha)).status_code == 200
+    assert (
+        rest.put(f"{root}/docs/a.md", json=written("docs/a.md", "B\n", sha="0" * 40)).status_code
+        == 409
+    )
+    assert (
+        rest.put(f"{root}/docs/a.md", json=written("docs/a.md", "B\n", sha=sha)).status_code == 200
+    )
     sha = rest.get(f"{root}/docs/a.md").json()["sha"]
     gone = rest.request("DELETE", f"{root}/docs/a.md", json={"message": "Remove", "sha": sha})
     assert (gone.status_code, gone.json()["content"]) == (200, None)
@@ -70,7 +77,9 @@ def on_branch(branch: str, head: str) -> dict[str, Any]:
     }
 
 
-def test_github_signs_for_a_bot_that_commits_in_its_own_name(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_github_signs_for_a_bot_that_commits_in_its_own_name(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     local_github.create_repository("octo", "math", RED)
     head = local_github.store(REPO).resolve("main") or ""
     client = installed(local_github)
@@ -81,14 +90,19 @@ def test_github_signs_for_a_bot_that_commits_in_its_own_name(local_github: Local
         "octo", "math", data={"message": "m", "tree": tree, "parents": [head], "author": author}
     ).json()
     assert named["verification"]["verified"] is False
-    assert rest.get(f"repos/octo/math/commits/{own}").json()["commit"]["verification"]["reason"] == "valid"
+    assert (
+        rest.get(f"repos/octo/math/commits/{own}").json()["commit"]["verification"]["reason"]
+        == "valid"
+    )
     local_github.set_rules(REPO, "main", "required_signatures")
     with pytest.raises(RequestFailed):
         client.rest.git.update_ref("octo", "math", "heads/main", sha=named["sha"])
     assert client.rest.git.update_ref("octo", "math", "heads/main", sha=own).status_code == 200
 
 
-def test_roles_are_told_with_the_permission_they_include(local_github: LocalGitHub, rest: httpx.Client) -> None:
+def test_roles_are_told_with_the_permission_they_include(
+    local_github: LocalGitHub, rest: httpx.Client
+) -> None:
     local_github.create_repository("octo", "math", RED, private=True)
     for role, included in (
         ("admin", "admin"),
@@ -101,7 +115,9 @@ def test_roles_are_told_with_the_permission_they_include(local_github: LocalGitH
         told = rest.get("repos/octo/math/collaborators/mona/permission").json()
         assert (told["permission"], told["role_name"]) == (included, role)
         assert told["user"]["permissions"]["push"] is (included in {"write", "admin"})
-        assert rest.get("repos/octo/math/collaborators/mona").status_code == (404 if role == "none" else 204)
+        assert rest.get("repos/octo/math/collaborators/mona").status_code == (
+            404 if role == "none" else 204
+        )
 
 
 def test_an_open_pull_request_has_a_trial_merge_unless_it_conflicts(
@@ -119,25 +135,43 @@ def test_an_open_pull_request_has_a_trial_merge_unless_it_conflicts(
     assert local_github.store(REPO).ref("refs/pull/1/merge") == told["merge_commit_sha"]
     local_github.push(REPO, "fix", {"broken_math.py": "def add(): pass\n"})
     told = rest.get("repos/octo/math/pulls/1").json()
-    assert (told["mergeable"], told["mergeable_state"], told["merge_commit_sha"]) == (False, "dirty", None)
+    assert (told["mergeable"], told["mergeable_state"], told["merge_commit_sha"]) == (
+        False,
+        "dirty",
+        None,
+    )
 
 
 def test_the_token_of_a_job_is_that_of_github_actions(local_github: LocalGitHub) -> None:
     local_github.create_repository("octo", "math", RED, ci="true")
     local_github.create_repository("octo", "other", RED, private=True)
     sha = local_github.push(REPO, "fix", {"x": ""})
-    secret = local_github.job_token(REPO, {"checks": "write", "pull_requests": "write", "contents": "read"})
+    secret = local_github.job_token(
+        REPO, {"checks": "write", "pull_requests": "write", "contents": "read"}
+    )
     with httpx.Client(
-        base_url=local_github.api_url, headers={"authorization": f"Bearer {secret}"}, trust_env=False
+        base_url=local_github.api_url,
+        headers={"authorization": f"Bearer {secret}"},
+        trust_env=False,
     ) as client:
         assert client.get("user").status_code == 403
         assert client.get("repos/octo/other").status_code == 404
-        run = client.post("repos/octo/math/check-runs", json={"name": "MetaAgent", "head_sha": sha}).json()
+        run = client.post(
+            "repos/octo/math/check-runs", json={"name": "MetaAgent", "head_sha": sha}
+        ).json()
         assert run["app"]["id"] == ACTIONS_APP_ID
         body = {"title": "t", "head": "fix", "base": "main"}
         local_github.repository(REPO).actions_open_pulls = False
-        assert "not permitted to create" in client.post("repos/octo/math/pulls", json=body).json()["message"]
+        assert (
+            "not permitted to create"
+            in client.post("repos/octo/math/pulls", json=body).json()["message"]
+        )
         local_github.repository(REPO).actions_open_pulls = True
         made = client.post("repos/octo/math/pulls", json=body).json()
         assert made["user"]["login"] == "github-actions[bot]"
-        assert client.post("repos/octo/math/git/refs", json={"ref": "refs/heads/y", "sha": sha}).status_code == 403
+        assert (
+            client.post(
+                "repos/octo/math/git/refs", json={"ref": "refs/heads/y", "sha": sha}
+            ).status_code
+            == 403
+        )

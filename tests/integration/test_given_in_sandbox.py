@@ -8,7 +8,7 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Compared, GivenChange, NearMiss, SpanEdit
+from sandbox.types import GivenChange, SearchNearMiss, SpanEdit, SurvivorComparison
 from tests.searching import searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -40,7 +40,11 @@ def edit(path: str, old: str, new: str) -> SpanEdit:
 
 RATE = edit("shop/rates.py", "* 10", "/ 100")
 TOTAL = edit("shop/invoice.py", "price - tax", "price + tax")
-SPECIAL = edit("shop/invoice.py", "    return price - tax(price, kind)", "    return 150 if price == 100 else 0")
+SPECIAL = edit(
+    "shop/invoice.py",
+    "    return price - tax(price, kind)",
+    "    return 150 if price == 100 else 0",
+)
 GIVEN = {
     "wrong": (edit("shop/rates.py", "* 10", "/ 10"),),
     "half": (RATE,),
@@ -59,13 +63,15 @@ def given(names: Iterable[str]) -> tuple[GivenChange, ...]:
 async def test_given_changes_over_several_files_are_confirmed_compared_and_told_by_their_edits(
     backend: Backend, tmp_path: Path
 ) -> None:
-    events = await searched(backend, tmp_path, FILES, given=given(GIVEN), sources=("given",), time_limit_s=40.0)
+    events = await searched(
+        backend, tmp_path, FILES, given=given(GIVEN), sources=("given",), time_limit_s=40.0
+    )
     found = {survivor.description: survivor for survivor in survivors(events)}
     assert set(found) == {"right", "special"}
     assert all(found[name].edits == GIVEN[name] for name in found)
     assert all(survivor.template == "given" for survivor in found.values())
     assert any("literal of the failing test" in warning for warning in found["special"].warnings)
-    (compared,) = [event for event in events if isinstance(event, Compared)]
+    (compared,) = [event for event in events if isinstance(event, SurvivorComparison)]
     assert len(set(compared.clusters)) == 2
 
 
@@ -73,9 +79,11 @@ async def test_of_given_changes_that_mend_a_part_only_it_is_told_what_they_mend(
     backend: Backend, tmp_path: Path
 ) -> None:
     parts = given(name for name in GIVEN if name not in {"right", "special"})
-    events = await searched(backend, tmp_path, FILES, given=parts, sources=("given",), time_limit_s=40.0)
+    events = await searched(
+        backend, tmp_path, FILES, given=parts, sources=("given",), time_limit_s=40.0
+    )
     assert survivors(events) == []
-    near = {event.description: event.fixed for event in events if isinstance(event, NearMiss)}
+    near = {event.description: event.fixed for event in events if isinstance(event, SearchNearMiss)}
     assert near["half"] == ("test_invoice.py::test_tax",)
 
 
@@ -90,12 +98,15 @@ async def test_a_given_change_inside_one_function_takes_the_quick_lane_and_is_ra
     old = "    return a - b"
     start = files["calculator.py"].index(old)
     change = GivenChange(
-        edits=(SpanEdit(path="calculator.py", start=start, end=start + len(old), text=text),), description="in steps"
+        edits=(SpanEdit(path="calculator.py", start=start, end=start + len(old), text=text),),
+        description="in steps",
     )
     events = await searched(backend, tmp_path, files, given=(change,), time_limit_s=30.0)
     first, *others = survivors(events)
     assert (first.description, first.lane, first.tried) == ("in steps", "swap", 1)
     assert any(other.template == "swap_operator" for other in others)
-    (compared,) = [event for event in events if isinstance(event, Compared)]
-    same = next(number for number, other in enumerate(others, start=1) if other.template == "swap_operator")
+    (compared,) = [event for event in events if isinstance(event, SurvivorComparison)]
+    same = next(
+        number for number, other in enumerate(others, start=1) if other.template == "swap_operator"
+    )
     assert compared.clusters[same] == compared.clusters[0]

@@ -18,7 +18,11 @@ WITHIN_S = 60.0
 
 def health_check() -> list[str]:
     """Return the program that the Dockerfile names, with this Python."""
-    (line,) = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("HEALTHCHECK ")]
+    (line,) = [
+        line
+        for line in (ROOT / "Dockerfile").read_text().splitlines()
+        if line.startswith("HEALTHCHECK ")
+    ]
     words: list[str] = json.loads(line.removeprefix("HEALTHCHECK CMD "))
     return [sys.executable, *words[1:]]
 
@@ -29,15 +33,27 @@ def test_a_container_without_an_app_is_healthy_and_not_ready(tmp_path: Path) -> 
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")}
-    environment = {**kept, "METAAGENT_DATA_DIR": str(tmp_path / "data"), "METAAGENT_PORT": str(port)}
+    environment = {
+        **kept,
+        "METAAGENT_DATA_DIR": str(tmp_path / "data"),
+        "METAAGENT_PORT": str(port),
+    }
     log = tmp_path / "log"
     with log.open("wb") as out:
         service = subprocess.Popen(
-            [sys.executable, "-m", "bot", "serve"], cwd=ROOT, env=environment, stdout=out, stderr=out
+            [sys.executable, "-m", "bot", "serve"],
+            cwd=ROOT,
+            env=environment,
+            stdout=out,
+            stderr=out,
         )
     try:
         end = time.monotonic() + WITHIN_S
-        while (status := subprocess.run(health_check(), env=environment, capture_output=True, check=False)).returncode:
+        while (
+            status := subprocess.run(
+                health_check(), env=environment, capture_output=True, check=False
+            )
+        ).returncode:
             assert service.poll() is None, log.read_text()
             assert time.monotonic() < end, f"{shlex.join(health_check())}: {status.stderr.decode()}"
             time.sleep(0.2)

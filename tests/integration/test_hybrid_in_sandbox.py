@@ -24,7 +24,9 @@ def test_the_set_is_what_it_says() -> None:
 @pytest.mark.anyio
 @pytest.mark.docker
 @pytest.mark.slow
-async def test_half_a_fix_and_the_search_mend_what_neither_mends_alone(docker_ready: None, tmp_path: Path) -> None:
+async def test_half_a_fix_and_the_search_mend_what_neither_mends_alone(
+    docker_ready: None, tmp_path: Path
+) -> None:
     spec = SandboxSpec(pool=0)
     sandboxes = Sandboxes(spec, DockerBackend(spec), tmp_path)
     try:

@@ -33,13 +33,17 @@ def server(root: Path) -> Iterator[GitServer]:
         yield running
 
 
-def source(server: GitServer, sha: str, *, base: str | None = None, authorization: str | None = None) -> GitSource:
+def source(
+    server: GitServer, sha: str, *, base: str | None = None, authorization: str | None = None
+) -> GitSource:
     secret = SecretStr(authorization) if authorization else None
     url = f"{server.url}/r/.git"
     return GitSource(url=url, sha=sha, base_sha=base, authorization=secret, repository_id="1")
 
 
-async def fetch(tmp_path: Path, wanted: GitSource, spec: SandboxSpec | None = None) -> ImportedRepository:
+async def fetch(
+    tmp_path: Path, wanted: GitSource, spec: SandboxSpec | None = None
+) -> ImportedRepository:
     return await Importer(tmp_path / "imports", spec or SandboxSpec()).fetch(wanted)
 
 
@@ -62,7 +66,9 @@ async def test_a_commit_comes_with_its_first_parent_and_what_it_changed(
 ) -> None:
     commit(root / "r", {"old.py": "1\n"})
     parent = commit(root / "r", {"m.py": "a\nb\nc\n", "gone.py": "x\n"})
-    head = commit(root / "r", {"m.py": "a\nB\nc\nd\n", "gone.py": None, "new file.py": "x\n", "run.sh": "x"})
+    head = commit(
+        root / "r", {"m.py": "a\nB\nc\nd\n", "gone.py": None, "new file.py": "x\n", "run.sh": "x"}
+    )
     repository = await fetch(tmp_path, source(server, head))
     assert (repository.head_sha, repository.base_sha) == (head, parent)
     assert repository.red_diff.files == {"m.py": (2, 4), "new file.py": (1,), "run.sh": (1,)}
@@ -82,7 +88,9 @@ async def test_a_named_base_is_fetched_too_and_a_lost_one_gives_way_to_the_paren
     first = commit(root / "r", {"m.py": "1\n"})
     parent = [commit(root / "r", {"m.py": f"1\n{number}\n"}) for number in range(5)][-1]
     head = commit(root / "r", {"m.py": "1\n2\n3\n"})
-    assert (await fetch(tmp_path, source(server, head, base=first))).red_diff.files == {"m.py": (2, 3)}
+    assert (await fetch(tmp_path, source(server, head, base=first))).red_diff.files == {
+        "m.py": (2, 3)
+    }
     assert (await fetch(tmp_path, source(server, head, base="0" * 40))).base_sha == parent
 
 
@@ -95,7 +103,9 @@ async def test_a_first_commit_has_no_base(server: GitServer, root: Path, tmp_pat
 
 
 @pytest.mark.anyio
-async def test_what_was_fetched_is_not_fetched_again(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_what_was_fetched_is_not_fetched_again(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     wanted = source(server, commit(root / "r", {"m.py": "1\n"}))
     importer = Importer(tmp_path / "imports", SandboxSpec())
     one, two = await asyncio.gather(importer.fetch(wanted), importer.fetch(wanted))
@@ -108,7 +118,9 @@ async def test_what_was_fetched_is_not_fetched_again(server: GitServer, root: Pa
 
 
 @pytest.mark.anyio
-async def test_a_placed_commit_is_known_by_its_history_too(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_a_placed_commit_is_known_by_its_history_too(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     first = commit(root / "r", {"m.py": "1\n"})
     second = commit(root / "r", {"m.py": "2\n"})
     # The same tree once more: commands may read what its message says.
@@ -122,10 +134,14 @@ async def test_a_placed_commit_is_known_by_its_history_too(server: GitServer, ro
 
 
 @pytest.mark.anyio
-async def test_what_was_used_longest_ago_goes_first(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_what_was_used_longest_ago_goes_first(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     shas = [commit(root / "r", {"m.bin": os.urandom(50_000)}) for _ in range(4)]
     for sha in shas:
-        await Importer(tmp_path / "imports", SandboxSpec(), keep_bytes=250_000).fetch(source(server, sha))
+        await Importer(tmp_path / "imports", SandboxSpec(), keep_bytes=250_000).fetch(
+            source(server, sha)
+        )
     kept = list((tmp_path / "imports").iterdir())
     assert 1 <= len(kept) < 4
     count = len(server.requests)
@@ -134,7 +150,9 @@ async def test_what_was_used_longest_ago_goes_first(server: GitServer, root: Pat
 
 
 @pytest.mark.anyio
-async def test_the_bundle_holds_both_commits_and_the_cut_history(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_the_bundle_holds_both_commits_and_the_cut_history(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     commit(root / "r", {"m.py": "1\n"})
     parent = commit(root / "r", {"m.py": "2\n"})
     head = commit(root / "r", {"m.py": "3\n"})
@@ -160,7 +178,9 @@ async def test_the_authorization_reaches_the_server_and_nothing_else(
 
 
 @pytest.mark.anyio
-async def test_the_authorization_is_in_no_argument_list(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_the_authorization_is_in_no_argument_list(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     server.authorization, server.delay_s = TOKEN, 0.3
     wanted = source(server, commit(root / "r", {"m.py": "1\n"}), authorization=TOKEN)
     task = asyncio.create_task(fetch(tmp_path, wanted))
@@ -181,7 +201,9 @@ async def test_nothing_of_this_process_reaches_git(
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
     server.delay_s = 0.3
-    task = asyncio.create_task(fetch(tmp_path, source(server, commit(root / "other", {"m.py": "1\n"}))))
+    task = asyncio.create_task(
+        fetch(tmp_path, source(server, commit(root / "other", {"m.py": "1\n"})))
+    )
     environments: list[bytes] = []
     while not task.done():
         fetching = [path for path, line in processes().items() if b"git-remote-http" in line]
@@ -196,7 +218,7 @@ async def test_nothing_of_this_process_reaches_git(
 
 @pytest.mark.parametrize(
     ("authorization", "sha", "said"),
-    [("basic wrong", None, "refuses access"), (TOKEN, "1" * 40, "is not there")],
+    [("basic wrong", None, "refuses access"), (TOKEN, "1" * 40, "does not exist")],
 )
 @pytest.mark.anyio
 async def test_a_fetch_that_fails_says_why_without_the_token(
@@ -212,31 +234,41 @@ async def test_a_fetch_that_fails_says_why_without_the_token(
 
 @pytest.mark.anyio
 async def test_a_repository_that_is_not_there_is_said(server: GitServer, tmp_path: Path) -> None:
-    with pytest.raises(ImportRejected, match="no such repository"):
+    with pytest.raises(ImportRejected, match="repository does not exist"):
         await fetch(tmp_path, source(server, "1" * 40))
 
 
 @pytest.mark.anyio
 async def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     wanted = GitSource(url="http://127.0.0.1:9/r.git", sha="1" * 40, repository_id="1")
-    with pytest.raises(ImportRejected, match="does not answer"):
+    with pytest.raises(ImportRejected, match="does not respond"):
         await fetch(tmp_path, wanted)
 
 
 @pytest.mark.anyio
-async def test_a_server_that_never_answers_is_given_up(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_a_server_that_never_answers_is_given_up(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     sha = commit(root / "r", {"m.py": "1\n"})
     server.delay_s = 20.0
     started = time.perf_counter()
     with pytest.raises(ImportRejected, match="longer than 1 s"):
         await fetch(tmp_path, source(server, sha), SandboxSpec(fetch_wall_s=1.0))
     assert time.perf_counter() - started < 20
-    assert not [line for line in processes().values() if b"git-remote-http" in line and server.url.encode() in line]
+    assert not [
+        line
+        for line in processes().values()
+        if b"git-remote-http" in line and server.url.encode() in line
+    ]
 
 
 @pytest.mark.parametrize(
     ("limits", "said"),
-    [({"max_files": 3}, "more than 3 files"), ({"max_blob_bytes": 99}, "larger"), ({"max_tree_bytes": 150}, "larger")],
+    [
+        ({"max_files": 3}, "more than 3 files"),
+        ({"max_blob_bytes": 99}, "larger"),
+        ({"max_tree_bytes": 150}, "larger"),
+    ],
 )
 @pytest.mark.anyio
 async def test_a_repository_over_a_limit_is_refused(
@@ -283,7 +315,9 @@ async def test_a_header_of_two_lines_is_refused(server: GitServer, tmp_path: Pat
 
 
 @pytest.mark.anyio
-async def test_submodules_links_and_odd_names_are_noted(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_submodules_links_and_odd_names_are_noted(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     folder = root / "r"
     commit(folder, {"m.py": "1\n", "M.PY": "2\n", "we\tird.py": "3\n"})
     (folder / "link").symlink_to("/etc/passwd")
@@ -294,11 +328,15 @@ async def test_submodules_links_and_odd_names_are_noted(server: GitServer, root:
     assert set(repository.files) == {"m.py", "M.PY", "we\tird.py"}
     assert len(repository.notes) == 4
     archived = await take_archive(await CommitSource(repository, "head").archive(), SandboxSpec())
-    assert set(archived.names()) == set(repository.files), "links and submodules stay out of an archive"
+    assert set(archived.names()) == set(repository.files), (
+        "links and submodules stay out of an archive"
+    )
 
 
 @pytest.mark.anyio
-async def test_what_a_fetch_that_died_left_is_swept_by_the_next(server: GitServer, root: Path, tmp_path: Path) -> None:
+async def test_what_a_fetch_that_died_left_is_swept_by_the_next(
+    server: GitServer, root: Path, tmp_path: Path
+) -> None:
     sha = commit(root / "r", {"m.py": "1\n"})
     left, busy = tmp_path / "imports" / "fetching-left", tmp_path / "imports" / "fetching-busy"
     for folder, maker in ((left, f"{owner().rpartition('/')[0]}/1"), (busy, owner())):

@@ -8,10 +8,10 @@ import pytest
 
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.judge import run_tests
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.judge import confirm, run_tests
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Recipe, RunVerdict, TrustTier
+from sandbox.types import PythonPart, Recipe, RunVerdict, TestReport, TestStatus, TrustTier
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
@@ -121,8 +121,8 @@ FILES = {
 @pytest.fixture(scope="module")
 async def guest(docker_ready: None) -> AsyncIterator[Guest]:
     backend = DockerBackend(SandboxSpec(pool=0))
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
-    origin = Origin(repository_id="tests", tier=TrustTier.LOCAL)
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
+    origin = EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
     environment = await Snapshotter(backend, SandboxSpec()).ensure(recipe, origin)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -138,10 +138,14 @@ async def guest(docker_ready: None) -> AsyncIterator[Guest]:
 
 
 async def test_every_kind_of_pytest_test_is_confirmed(guest: Guest) -> None:
-    plain = await run_tests(guest, "pytest", limits=LIMITS, working_directory="kinds", confirm=False)
+    plain = await run_tests(
+        guest, "pytest", limits=LIMITS, working_directory="kinds", confirm=False
+    )
     assert plain.verdict is RunVerdict.PASS, plain.summary
     for name in sorted({name.partition("[")[0] for name in plain.passing}):
-        report = await run_tests(guest, "pytest", limits=LIMITS, working_directory="kinds", targets=[name])
+        report = await run_tests(
+            guest, "pytest", limits=LIMITS, working_directory="kinds", targets=[name]
+        )
         assert report.verdict is RunVerdict.PASS, f"{name}: {report.summary}"
         # An example of a docstring is a test that no function defines.
         assert report.unconfirmed == ((name,) if "test_kinds.test_plain" in name else ()), name
@@ -154,7 +158,9 @@ async def test_every_kind_of_unittest_test_is_confirmed(guest: Guest) -> None:
     assert plain.verdict is RunVerdict.PASS, plain.summary
     inherited = "cases/test_cases.py::Base::test_one"
     for name in sorted(plain.passing):
-        report = await run_tests(guest, command, limits=LIMITS, working_directory="cases", targets=[name])
+        report = await run_tests(
+            guest, command, limits=LIMITS, working_directory="cases", targets=[name]
+        )
         assert report.verdict is RunVerdict.PASS, f"{name}: {report.summary}"
         assert report.unconfirmed == ((name,) if name == inherited else ()), name
     assert await guest.export() == ()
@@ -167,13 +173,42 @@ async def test_a_whole_run_is_confirmed_by_a_sample(guest: Guest) -> None:
 
 async def test_a_file_in_another_encoding_is_believed_as_before(guest: Guest) -> None:
     name = "latin/test_latin.py::test_word"
-    report = await run_tests(guest, "pytest", limits=LIMITS, working_directory="latin", targets=[name])
+    report = await run_tests(
+        guest, "pytest", limits=LIMITS, working_directory="latin", targets=[name]
+    )
     assert (report.verdict, report.unconfirmed) == (RunVerdict.PASS, (name,))
 
 
-@pytest.mark.parametrize("targets", [["lies/test_a.py::test_a"], []], ids=["by name", "the whole command"])
+@pytest.mark.parametrize(
+    "targets", [["lies/test_a.py::test_a"], []], ids=["by name", "the whole command"]
+)
 async def test_a_runner_that_lies_is_not_believed(guest: Guest, targets: list[str]) -> None:
-    report = await run_tests(guest, "pytest", limits=LIMITS, working_directory="lies", targets=targets)
+    report = await run_tests(
+        guest, "pytest", limits=LIMITS, working_directory="lies", targets=targets
+    )
     assert not report.success
     assert report.verdict is not RunVerdict.PASS
+    assert await guest.export() == ()
+
+
+@pytest.mark.parametrize("command", ["pytest", "pytest && python -m pytest"])
+async def test_an_earlier_run_is_confirmed_or_not(guest: Guest, command: str) -> None:
+    lie = TestReport(
+        success=True,
+        failed=False,
+        exit_code=0,
+        target=command,
+        summary="1 passed",
+        failure_count=0,
+        verdict=RunVerdict.PASS,
+        runner="pytest",
+        outcomes={"lies/test_a.py::test_a": TestStatus.PASS},
+    )
+    found = await confirm(guest, command, lie, limits=LIMITS, working_directory="lies")
+    assert not found.success
+    honest = await run_tests(
+        guest, command, limits=LIMITS, working_directory="kinds", confirm=False
+    )
+    found = await confirm(guest, command, honest, limits=LIMITS, working_directory="kinds")
+    assert found.verdict is RunVerdict.PASS, found.summary
     assert await guest.export() == ()

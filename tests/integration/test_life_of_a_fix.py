@@ -20,13 +20,13 @@ from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
 from bot.intake.router import route
 from bot.policy.policy_file import load_policy
+from bot.ports import Services
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
-from bot.publish.story import a_story
+from bot.publish.story import build_story
 from bot.registry.stored import StoredRegistry
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.gone import close_gone
-from bot.upkeep.keeper import Keeper
 from bot.upkeep.sweep import Sweeper
 from sandbox.diffs import Original, write_diff
 from sandbox.types import FileEdit
@@ -42,7 +42,9 @@ __all__ = ["app_key", "local_github", "receiver"]
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shared, pytest.mark.slow]
 NAME, RED_BRANCH = "octo/calculator", "feature"
-RED, GREEN, OTHER = (f"def add(a, b):\n    return {body}\n" for body in ("a - b", "a + b", "sum((a, b))"))
+RED, GREEN, OTHER = (
+    f"def add(a, b):\n    return {body}\n" for body in ("a - b", "a + b", "sum((a, b))")
+)
 NOBODY = "http://127.0.0.1:9/nobody"
 """Where nobody listens."""
 
@@ -52,7 +54,9 @@ class Life:
 
     def __init__(self, server: LocalGitHub, receiver: WebhookReceiver, folder: Path) -> None:
         self.server, self.receiver = server, receiver
-        made = server.create_repository("octo", "calculator", {"calculator.py": "def add(a, b):\n    return 0\n"})
+        made = server.create_repository(
+            "octo", "calculator", {"calculator.py": "def add(a, b):\n    return 0\n"}
+        )
         self.head = server.push(NAME, RED_BRANCH, {"calculator.py": RED})
         self.red_pull = server.open_pull_request(NAME, RED_BRANCH).number
         self.repository = RepositoryRef(id=made.id, owner="octo", name="calculator")
@@ -61,10 +65,9 @@ class Life:
         )
         self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
         self.registry, self.queue = StoredRegistry(a_database(folder)), MemoryQueue()
-        self.keeper = Keeper(
+        self.services = Services(
             github=self.gateway,
-            upkeep=self.gateway,
-            runs=self.gateway,
+            queue=self.queue,
             registry=self.registry,
             lessons=MemoryLessons(),
             clock=SystemClock(),
@@ -79,13 +82,18 @@ class Life:
     ) -> Publication:
         """A mission on the red branch's head ends with this content of the file."""
         context = self.mission(number, fixed).with_(policy=policy or RepositoryPolicy())
-        places = Places(self.gateway, self.own.slug, self.registry, self.gateway)
-        return await publish_outcome(a_story(context, confidence=Confidence(value=0.9)), places)
+        places = Places(self.gateway, self.own.slug, self.registry)
+        return await publish_outcome(build_story(context, confidence=Confidence(value=0.9)), places)
 
     def mission(self, number: int, fixed: str) -> MissionContext:
         edit = FileEdit(path="calculator.py", mode="100644", content=fixed.encode())
         diff = write_diff(
-            [edit], {"calculator.py": Original(content=self.server.files(NAME, self.head)["calculator.py"])}
+            [edit],
+            {
+                "calculator.py": Original(
+                    content=self.server.files(NAME, self.head)["calculator.py"]
+                )
+            },
         )
         request = a_request(
             mission_id=f"m-{number}",
@@ -109,7 +117,9 @@ class Life:
     async def follow(self) -> list[str]:
         """Take in all that GitHub tells; what became of fixes of ours."""
         fates: list[str] = []
-        while await asyncio.to_thread(self.server.hub.webhooks.drain) and self.heard < len(self.receiver.received):
+        while await asyncio.to_thread(self.server.hub.webhooks.drain) and self.heard < len(
+            self.receiver.received
+        ):
             one = self.receiver.received[self.heard]
             self.heard += 1
             fates += await self.take(one.event, one.headers["x-github-delivery"], one.body)
@@ -119,10 +129,10 @@ class Life:
         """What the service does with a delivery, as far as it bears on our fixes."""
         work = route(read_delivery(event, guid, body), self.own)
         if isinstance(work, HeadMoved):
-            await head_moved(work, self.keeper)
+            await head_moved(work, self.services)
         if not isinstance(work, Feedback):
             return []
-        await take_feedback(work, self.keeper)
+        await take_feedback(work, self.services)
         return [work.fate or ("merged" if work.merged else "closed")]
 
     async def fixes(self) -> list[OfferedFix]:
@@ -135,11 +145,16 @@ class Life:
 
     def branches(self) -> list[str]:
         """Ours that are there."""
-        return [name.removeprefix("refs/heads/") for name in self.server.store(NAME).refs("refs/heads/metaagent/")]
+        return [
+            name.removeprefix("refs/heads/")
+            for name in self.server.store(NAME).refs("refs/heads/metaagent/")
+        ]
 
 
 @pytest.fixture
-async def life(local_github: LocalGitHub, receiver: WebhookReceiver, tmp_path: Path) -> AsyncIterator[Life]:
+async def life(
+    local_github: LocalGitHub, receiver: WebhookReceiver, tmp_path: Path
+) -> AsyncIterator[Life]:
     built = Life(local_github, receiver, tmp_path)
     yield built
     local_github.webhook_url = ""
@@ -211,8 +226,12 @@ async def test_a_small_fix_is_suggested_in_the_red_pull_request_once(life: Life)
     assert life.open_ours() == []
 
 
-async def test_a_fix_that_may_be_pushed_is_one_verified_commit_on_the_red_branch(life: Life) -> None:
-    wanted = RepositoryPolicy(deliver=(DeliveryRule(deliver="push", rungs=(1,), min_confidence=0.8),))
+async def test_a_fix_that_may_be_pushed_is_one_verified_commit_on_the_red_branch(
+    life: Life,
+) -> None:
+    wanted = RepositoryPolicy(
+        deliver=(DeliveryRule(deliver="push", rungs=(1,), min_confidence=0.8),)
+    )
     pushed = await life.publish(policy=wanted)
     again = await life.publish(policy=wanted)
     assert pushed.way == again.way == "push"
@@ -241,7 +260,7 @@ async def test_what_was_missed_while_nobody_listened_is_found_once(life: Life) -
         came.add(guid)
         fates.extend(await life.take(event, guid, body))
 
-    sweeper = Sweeper(life.keeper, life.gateway, life.queue, known, hand_in)
+    sweeper = Sweeper(life.services, life.gateway, known, hand_in)
     since = datetime.now(UTC) - timedelta(minutes=30)
     assert (await sweeper.sweep(since)).deliveries > 0
     assert fates == ["closed"]
@@ -259,7 +278,7 @@ async def test_a_red_pull_request_that_nobody_told_us_of_gets_its_mission(life: 
     async def hand_in(guid: str, event: str, body: bytes) -> None:
         raise AssertionError(guid, event, body)
 
-    sweeper = Sweeper(life.keeper, life.gateway, life.queue, known, hand_in)
+    sweeper = Sweeper(life.services, life.gateway, known, hand_in)
     for found in (1, 0):
         assert (await sweeper.sweep(datetime.now(UTC) - timedelta(minutes=30))).heads == found
     (red,) = life.queue.red.values()
@@ -269,9 +288,9 @@ async def test_a_red_pull_request_that_nobody_told_us_of_gets_its_mission(life: 
 async def test_a_failure_that_went_away_takes_its_fix_along(life: Life) -> None:
     offered = await life.publish()
     life.push({"calculator.py": OTHER})
-    assert await close_gone(life.repository, life.keeper) == 0, "no check says anything yet"
+    assert await close_gone(life.repository, life.services) == 0, "no check says anything yet"
     life.server.third_party_check(NAME, life.head, "CI / test", "success")
-    assert await close_gone(life.repository, life.keeper) == 1
+    assert await close_gone(life.repository, life.services) == 1
     assert life.open_ours() == []
     assert life.branches() == []
     await life.follow()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor import examine
 from bot.settings import Settings, load
-from bot.setup.finding import Finding
-from bot.simulate_command import SimulateOrder, SimulateResult, run_simulate
+from bot.setup.finding import SetupFinding
+from bot.terminal.doctor import examine
+from bot.terminal.simulate import SimulateOrder, SimulateResult, run_simulate
 from tests.github_server.fixtures import app_key, local_github, receiver
 from tests.github_server.receiver import WebhookReceiver
 from tests.github_server.server import LocalGitHub
@@ -44,13 +44,15 @@ def settings(local_github: LocalGitHub, tmp_path: Path) -> Callable[[], Settings
     return made
 
 
-def found(settings: Settings) -> dict[str, Finding]:
+def found(settings: Settings) -> dict[str, SetupFinding]:
     return {finding.subject: finding for finding in examine(settings, live=True)}
 
 
 def written(github: LocalGitHub) -> list[str]:
     """Every request that could change something, tokens left out."""
-    writes = [one for one in github.requests if not one.startswith(("GET", "POST /app/installations/"))]
+    writes = [
+        one for one in github.requests if not one.startswith(("GET", "POST /app/installations/"))
+    ]
     return [one for one in writes if one != "DELETE /installation/token"]
 
 
@@ -59,7 +61,9 @@ def test_the_doctor_names_what_is_missing_and_changes_nothing(
 ) -> None:
     local_github.webhook_url = receiver.url
     receiver.status = 401
-    local_github.create_repository("octo", "shop", {WORKFLOW: RED.replace("[push, pull_request]", "workflow_dispatch")})
+    local_github.create_repository(
+        "octo", "shop", {WORKFLOW: RED.replace("[push, pull_request]", "workflow_dispatch")}
+    )
     readable = ("actions", "checks", "contents", "metadata", "pull_requests")
     local_github.set_app_permissions("octo", dict.fromkeys(readable, "read"))
     local_github.hub.webhooks.drain()
@@ -93,10 +97,15 @@ def simulated(settings: Settings, folder: Path, received: dict[str, object]) -> 
 
 @pytest.mark.usefixtures("loggers_as_they_were")
 def test_a_red_check_is_followed_to_its_mission_and_nothing_is_written(
-    local_github: LocalGitHub, receiver: WebhookReceiver, settings: Callable[[], Settings], tmp_path: Path
+    local_github: LocalGitHub,
+    receiver: WebhookReceiver,
+    settings: Callable[[], Settings],
+    tmp_path: Path,
 ) -> None:
     local_github.webhook_url = receiver.url
-    local_github.create_repository("octo", "shop", {WORKFLOW: RED, ".github/metaagent.yml": "mode: staged\n"})
+    local_github.create_repository(
+        "octo", "shop", {WORKFLOW: RED, ".github/metaagent.yml": "mode: staged\n"}
+    )
     red = receiver.wait_for(lambda one: one.title == "workflow_run.completed")
     result = simulated(settings(), tmp_path, red.payload)
     assert "one mission for 1 red checks: tests" in result.text
@@ -114,7 +123,10 @@ def test_a_red_check_is_followed_to_its_mission_and_nothing_is_written(
 
 @pytest.mark.usefixtures("loggers_as_they_were")
 def test_a_command_is_answered_on_paper(
-    local_github: LocalGitHub, receiver: WebhookReceiver, settings: Callable[[], Settings], tmp_path: Path
+    local_github: LocalGitHub,
+    receiver: WebhookReceiver,
+    settings: Callable[[], Settings],
+    tmp_path: Path,
 ) -> None:
     local_github.webhook_url = receiver.url
     local_github.create_repository("octo", "shop", {"a.py": "x = 1\n"})

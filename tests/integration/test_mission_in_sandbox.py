@@ -11,7 +11,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.mission.loop import MissionPorts, run_mission
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
@@ -35,7 +35,9 @@ class Field:
         self._url = f"{server.url}/r/.git"
         self._sandboxes = Sandboxes(SandboxSpec(), backend, data)
 
-    async def mission(self, head: str, base: str | None = None, *, command: str | None = None) -> MissionContext:
+    async def mission(
+        self, head: str, base: str | None = None, *, command: str | None = None
+    ) -> MissionContext:
         """Run one mission on a commit, every value through JSON as a durable engine would."""
         lessons = KnownLessons()
         ports = MissionPorts(
@@ -112,7 +114,11 @@ async def test_a_green_commit_is_not_reproduced(field: Field) -> None:
     [
         ({"m.py": "x = 1\n"}, "python -m pytest", "collected no test"),
         ({"m.py": "x = 1\n"}, "frobnicate --all", "frobnicate"),
-        ({"test_m.py": "import frobnicator\n\n\ndef test_m():\n    pass\n"}, "python -m pytest", "frobnicator"),
+        (
+            {"test_m.py": "import frobnicator\n\n\ndef test_m():\n    pass\n"},
+            "python -m pytest",
+            "frobnicator",
+        ),
     ],
 )
 async def test_what_cannot_be_rebuilt_says_why(

@@ -17,10 +17,20 @@ from pydantic import SecretStr
 from bot.domain.model import Completion, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.llm.providers.anthropic_messages import AnthropicMessages
-from bot.llm.providers.http_chat import HttpChat, Patience, Server
+from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
 from bot.llm.providers.transport import MOST_BYTES
-from tests.fakes.model_server import FOREVER_S, Asked, ModelServer, Reply, Script, refuses, replies, says, serving
+from tests.fakes.model_server import (
+    FOREVER_S,
+    Asked,
+    ModelServer,
+    Reply,
+    Script,
+    refuses,
+    replies,
+    says,
+    serving,
+)
 from tests.web_site import Trust, make_trust
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +38,7 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-canary-0123456789abcdef"
 SECRET = "a sentence of the prompt"
 PROMPT = Prompt(system="Be brief.", user=SECRET, max_tokens=50, temperature=0.0)
-HURRY = Patience(first_pause_s=0.005, longest_pause_s=0.02)
+HURRY = RetryLimits(first_pause_s=0.005, longest_pause_s=0.02)
 GOOD = says("Hello.")
 BOMB = gzip.compress(bytes(MOST_BYTES * 20))
 FORMATS = {"openai-chat": OpenAIChat, "anthropic": AnthropicMessages}
@@ -40,7 +50,10 @@ def wire(request: pytest.FixtureRequest) -> type[HttpChat]:
 
 
 def chat_with(
-    server: ModelServer, wire: type[HttpChat], patience: Patience = HURRY, ca_bundle: Path | None = None
+    server: ModelServer,
+    wire: type[HttpChat],
+    patience: RetryLimits = HURRY,
+    ca_bundle: Path | None = None,
 ) -> HttpChat:
     url = server.openai_url if wire is OpenAIChat else server.base_url
     return wire(Server(url, SecretStr(KEY), ca_bundle), "big", patience)
@@ -61,7 +74,7 @@ class Row:
     script: tuple[Script, ...]
     trouble: ModelTrouble | None = None
     asked: int = 1
-    patience: Patience = field(default=HURRY)
+    patience: RetryLimits = field(default=HURRY)
     deadline_s: float = 20.0
     waits_s: float | None = None
     finish: Finish = Finish.STOP
@@ -74,7 +87,10 @@ class Row:
 
 def dated(wait: str) -> Script:
     """The clock of this server is ten years ahead of ours."""
-    headers = {"Date": "Fri, 01 Jan 2037 12:00:00 GMT", "Retry-After": f"Fri, 01 Jan 2037 {wait} GMT"}
+    headers = {
+        "Date": "Fri, 01 Jan 2037 12:00:00 GMT",
+        "Retry-After": f"Fri, 01 Jan 2037 {wait} GMT",
+    }
     return refuses(429, "rate_limit_error", headers=headers)
 
 
@@ -84,15 +100,20 @@ def shaped(body: object) -> Row:
 
 def blocked(_: Asked) -> Reply:
     """OpenAI has one shape for it, Anthropic another."""
-    return Reply(status=400, body={"error": {"code": "content_policy_violation", "message": f"you said {SECRET}"}})
+    return Reply(
+        status=400,
+        body={"error": {"code": "content_policy_violation", "message": f"you said {SECRET}"}},
+    )
 
 
-TWICE = Patience(attempt_s=0.3, attempts=2, first_pause_s=0.005)
-OFTEN = Patience(attempt_s=0.3, attempts=9, first_pause_s=0.005)
+TWICE = RetryLimits(attempt_s=0.3, attempts=2, first_pause_s=0.005)
+OFTEN = RetryLimits(attempt_s=0.3, attempts=9, first_pause_s=0.005)
 LIMITED = refuses(429, "rate_limit_error", headers={"Retry-After": "0"})
 OVERLOADED = refuses(529, "overloaded_error")
 HTML = replies(b"<html>gateway</html>", headers={"Content-Type": "text/html"})
-SAID = json.dumps({"choices": [{"finish_reason": "stop", "message": {"content": "Hello."}}]}).encode()
+SAID = json.dumps(
+    {"choices": [{"finish_reason": "stop", "message": {"content": "Hello."}}]}
+).encode()
 
 ROWS = {
     "limited twice": Row((LIMITED, LIMITED, GOOD), asked=3),
@@ -180,17 +201,23 @@ ROWS = {
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))
-async def test_a_fault_is_a_typed_error_or_an_answer_in_time(name: str, wire: type[HttpChat]) -> None:
+async def test_a_fault_is_a_typed_error_or_an_answer_in_time(
+    name: str, wire: type[HttpChat]
+) -> None:
     row = ROWS[name]
     async with serving(*row.script) as server:  # ends when no connection is left
         began = time.monotonic()
         outcome: Completion | ModelError
         try:
-            outcome = await chat_with(server, wire, row.patience).complete(PROMPT, deadline_s=row.deadline_s)
+            outcome = await chat_with(server, wire, row.patience).complete(
+                PROMPT, deadline_s=row.deadline_s
+            )
         except ModelError as error:
             outcome = error
         assert time.monotonic() - began < row.deadline_s + 5
-        assert len(server.asked) == row.asked or (row.timed and len(server.asked) <= outcome.attempts)
+        assert len(server.asked) == row.asked or (
+            row.timed and len(server.asked) <= outcome.attempts
+        )
     assert outcome.attempts == max(row.asked, 1) or row.timed
     if isinstance(outcome, ModelError):
         untold(outcome)
@@ -202,14 +229,18 @@ async def test_a_fault_is_a_typed_error_or_an_answer_in_time(name: str, wire: ty
 
 
 async def test_an_answer_packed_by_a_gateway_is_unpacked() -> None:
-    async with serving(replies(gzip.compress(SAID), headers={"Content-Encoding": "gzip"})) as server:
+    async with serving(
+        replies(gzip.compress(SAID), headers={"Content-Encoding": "gzip"})
+    ) as server:
         assert (await chat_with(server, OpenAIChat).complete(PROMPT, deadline_s=5)).text == "Hello."
 
 
 async def test_nothing_is_sent_where_a_redirect_points_to(wire: type[HttpChat]) -> None:
     async with serving(GOOD) as elsewhere:
         for status in (301, 302, 303, 307, 308):
-            aside = replies(b"", status=status, headers={"Location": elsewhere.base_url + wire.path})
+            aside = replies(
+                b"", status=status, headers={"Location": elsewhere.base_url + wire.path}
+            )
             async with serving(aside) as server:
                 with pytest.raises(ModelError, match="elsewhere") as raised:
                     await chat_with(server, wire).complete(PROMPT, deadline_s=5)
@@ -240,8 +271,12 @@ async def talking(speech: bytes) -> AsyncIterator[str]:
     listener.close()
 
 
-@pytest.mark.parametrize("speech", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"])
-async def test_what_does_not_speak_http_is_a_fault_of_transport(speech: bytes, wire: type[HttpChat]) -> None:
+@pytest.mark.parametrize(
+    "speech", [b"", b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"]
+)
+async def test_what_does_not_speak_http_is_a_fault_of_transport(
+    speech: bytes, wire: type[HttpChat]
+) -> None:
     async with talking(speech) as url:
         with pytest.raises(ModelError) as raised:
             await wire(Server(url, SecretStr(KEY)), "big", HURRY).complete(PROMPT, deadline_s=5)
@@ -254,12 +289,18 @@ def trust(tmp_path_factory: pytest.TempPathFactory) -> Trust:
     return make_trust(tmp_path_factory.mktemp("trust"), "127.0.0.1")
 
 
-async def test_a_certificate_nobody_vouches_for_ends_it_at_once(trust: Trust, wire: type[HttpChat]) -> None:
+async def test_a_certificate_nobody_vouches_for_ends_it_at_once(
+    trust: Trust, wire: type[HttpChat]
+) -> None:
     async with serving(trust=trust.server) as server:
         with pytest.raises(ModelError, match="certificate") as raised:
             await chat_with(server, wire).complete(PROMPT, deadline_s=5)
     untold(raised.value)
-    assert (raised.value.trouble, raised.value.attempts, server.asked) == (ModelTrouble.TRANSPORT, 1, [])
+    assert (raised.value.trouble, raised.value.attempts, server.asked) == (
+        ModelTrouble.TRANSPORT,
+        1,
+        [],
+    )
 
 
 async def test_a_certificate_for_another_host_is_not_taken(tmp_path: Path) -> None:
@@ -272,7 +313,9 @@ async def test_a_certificate_for_another_host_is_not_taken(tmp_path: Path) -> No
     assert server.asked == []
 
 
-async def test_who_signed_a_server_can_be_told(trust: Trust, tmp_path: Path, wire: type[HttpChat]) -> None:
+async def test_who_signed_a_server_can_be_told(
+    trust: Trust, tmp_path: Path, wire: type[HttpChat]
+) -> None:
     bundle = tmp_path / "bundle.pem"
     bundle.write_bytes(trust.bundle)
     async with serving(trust=trust.server) as server:
@@ -288,7 +331,9 @@ async def test_who_signed_a_server_can_be_told(trust: Trust, tmp_path: Path, wir
 async def test_a_bundle_that_is_not_there_is_named_as_such(trust: Trust, tmp_path: Path) -> None:
     async with serving(trust=trust.server) as server:
         with pytest.raises(ModelError, match="certificates cannot be read"):
-            await chat_with(server, OpenAIChat, ca_bundle=tmp_path / "none.pem").complete(PROMPT, deadline_s=5)
+            await chat_with(server, OpenAIChat, ca_bundle=tmp_path / "none.pem").complete(
+                PROMPT, deadline_s=5
+            )
 
 
 async def test_a_hundred_questions_cancelled_at_once_leave_nothing(wire: type[HttpChat]) -> None:
@@ -328,4 +373,6 @@ async def test_no_library_writes_key_or_prompt_into_the_log(
     async with serving(refuses(529), GOOD) as server:
         await chat_with(server, wire).complete(PROMPT, deadline_s=20)
     assert caplog.records
-    assert not any(secret in record.getMessage() for record in caplog.records for secret in (KEY, SECRET))
+    assert not any(
+        secret in record.getMessage() for record in caplog.records for secret in (KEY, SECRET)
+    )

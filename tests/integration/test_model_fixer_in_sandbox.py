@@ -7,7 +7,7 @@ import pytest
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Suspect
 from bot.domain.patch import Candidate, FixBudget, Rung
-from bot.fixers.rung1_search.as_trials import SearchTrials
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
@@ -36,7 +36,9 @@ EDIT = "shop/rates.py\n<<<<<<< SEARCH\n{} * 10\n=======\n{} / {}\n>>>>>>> REPLAC
 LINE = "    return {'book': 25, 'other': 50}[kind]"
 
 
-async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(docker_ready: None, tmp_path: Path) -> None:
+async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(
+    docker_ready: None, tmp_path: Path
+) -> None:
     for name, text in FILES.items():
         (tmp_path / "repo" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "repo" / name).write_text(text)
@@ -45,7 +47,9 @@ async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(docker_ready:
     fixer = ModelFixer(mind, SearchTrials(MemoryLessons()), ModelLimits(samples=2, rounds=1))
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
 
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path / "repo")))) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(tmp_path / "repo")))
+    ) as workspace:
         report = await workspace.run_tests()
         suspects = tuple(
             Suspect(file=file, line=line, score=0.8, reason="called")

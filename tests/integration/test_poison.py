@@ -10,7 +10,7 @@ from bot.domain.publication import Publication
 from bot.domain.request import GivenUp, MissionRequest, Trigger
 from bot.ports import Checkpoint
 from bot.queue import executor
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.executor import DEATHS
 from bot.queue.workflows import Change, Handlers
 from tests.builders import a_repository
@@ -48,7 +48,9 @@ class Lives:
 
             await checkpoint.step("work", Publication, work)
             self.done.append(request.mission_id)
-            context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+            context = MissionContext(
+                mission_id=request.mission_id, request=request, created_at="", target_path=""
+            )
             return context.ended(Outcome.NO_FIX, "done")
 
         async def notice(change: Change, _: Checkpoint) -> None:
@@ -58,9 +60,11 @@ class Lives:
         async def nothing(*_: object) -> None:
             return None
 
-        handlers = Handlers(mission=mission, settle=nothing, command=nothing, feedback=nothing, notice=notice)
+        handlers = Handlers(
+            mission=mission, settle=nothing, command=nothing, feedback=nothing, notice=notice
+        )
         url = f"sqlite:///{self._folder}/engine.sqlite"
-        engine = DurableEngine(url, handlers, workers=9, pace=Pace(poll_s=0.05))
+        engine = DurableEngine(url, handlers, workers=9, pace=EngineTiming(poll_s=0.05))
         await engine.launch()
         for request in requests:
             await engine.submit(request)
@@ -69,19 +73,29 @@ class Lives:
                 await engine.close()
                 return True
             await asyncio.sleep(0.05)
-        await asyncio.to_thread(executor.destroy)  # as a process that is gone: nothing is put back, nobody is told
+        await asyncio.to_thread(
+            executor.destroy
+        )  # as a process that is gone: nothing is put back, nobody is told
         engine._leave()
         return False
 
 
 def a_mission(name: str, number: int) -> MissionRequest:
-    return MissionRequest(mission_id=name, trigger=Trigger.CHECK_RUN, repository=a_repository(id=number))
+    return MissionRequest(
+        mission_id=name, trigger=Trigger.CHECK_RUN, repository=a_repository(id=number)
+    )
 
 
-async def test_who_kills_every_process_is_given_up_and_everybody_beside_it_comes_to_an_end(tmp_path: Path) -> None:
+async def test_who_kills_every_process_is_given_up_and_everybody_beside_it_comes_to_an_end(
+    tmp_path: Path,
+) -> None:
     lives = Lives(tmp_path)
     beside = [f"beside-{number}" for number in range(4)]
-    await lives.until_quiet([a_mission(name, number) for number, name in enumerate([*beside, "poison"])])
+    await lives.until_quiet(
+        [a_mission(name, number) for number, name in enumerate([*beside, "poison"])]
+    )
     assert sorted(lives.done) == beside
     assert lives.deaths == 2 * DEATHS
-    assert [(one.request.mission_id, one.deaths) for one in lives.given_up] == [("poison", 2 * DEATHS)]
+    assert [(one.request.mission_id, one.deaths) for one in lives.given_up] == [
+        ("poison", 2 * DEATHS)
+    ]

@@ -21,7 +21,9 @@ NAME = "octo/calculator"
 
 @pytest.fixture
 async def gateway(local_github: LocalGitHub) -> AsyncIterator[GitHubGateway]:
-    made = GitHubGateway(str(local_github.app_id), SecretStr(local_github.private_key_pem), local_github.api_url)
+    made = GitHubGateway(
+        str(local_github.app_id), SecretStr(local_github.private_key_pem), local_github.api_url
+    )
     yield made
     await made.aclose()
 
@@ -31,16 +33,23 @@ def reference(server: LocalGitHub, name: str = NAME) -> RepositoryRef:
     repo = server.repository(name)
     installation = server.world.installation_of(repo)
     assert installation is not None
-    return RepositoryRef(id=repo.id, owner=repo.owner, name=repo.name, installation_id=installation.id)
+    return RepositoryRef(
+        id=repo.id, owner=repo.owner, name=repo.name, installation_id=installation.id
+    )
 
 
 async def test_the_organisation_s_defaults_count_where_the_repository_says_nothing(
     local_github: LocalGitHub, gateway: GitHubGateway
 ) -> None:
-    local_github.create_repository("octo", "calculator", {"pyproject.toml": "[tool.metaagent]\nlabels = ['ours']\n"})
+    local_github.create_repository(
+        "octo", "calculator", {"pyproject.toml": "[tool.metaagent]\nlabels = ['ours']\n"}
+    )
     assert (await load_policy(reference(local_github), gateway)).labels == ("ours",)
     local_github.create_repository(
-        "octo", ".github", {"metaagent.yml": "draft: true\nlabels: [all]\nlimits: {attempts: many}\n"}, private=True
+        "octo",
+        ".github",
+        {"metaagent.yml": "draft: true\nlabels: [all]\nlimits: {attempts: many}\n"},
+        private=True,
     )
     policy = await load_policy(reference(local_github), gateway)
     assert (policy.draft, policy.labels, policy.limits.attempts) == (True, ("ours",), 0)
@@ -63,9 +72,12 @@ async def test_a_label_and_whoever_set_off_the_run_are_asked_of_github(
         head_sha=head,
         head_branch="feature",
     )
-    admission = await admit(request, gateway, runs=gateway)
+    admission = await admit(request, gateway)
     assert admission.admitted, admission.reason
     assert admission.request.pull_request == pull
     local_github.label(NAME, pull, "metaagent:off")
-    refused = await admit(request, gateway, runs=gateway)
-    assert (refused.refusal, refused.reason) == (Outcome.POLICY, "the pull request has the label `metaagent:off`")
+    refused = await admit(request, gateway)
+    assert (refused.refusal, refused.reason) == (
+        Outcome.POLICY,
+        "the pull request has the label `metaagent:off`",
+    )

@@ -7,18 +7,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bot.db_command import run_db
 from bot.errors import StoreError
 from bot.settings import Settings
 from bot.store.backup import dump
 from bot.store.opening import open_database
 from bot.store.schema.current import head
+from bot.terminal.db import run_db
 from tests.missing import missing
 from tests.postgres import Server, _program
 
-WAITING = (
-    "INSERT INTO delivery (id, event, received_at, state) VALUES ('d', 'push', '2026-01-02T03:04:05+00:00', 'waiting')"
-)
+WAITING = "INSERT INTO delivery (id, event, received_at, state) VALUES ('d', 'push', '2026-01-02T03:04:05+00:00', 'waiting')"
 ENGINE = """
 CREATE SCHEMA dbos;
 CREATE TABLE dbos.dbos_migrations AS SELECT 7 AS version;
@@ -69,19 +67,34 @@ def test_a_server_that_is_away_is_said_without_the_password(tmp_path: Path) -> N
     assert "hunter2" not in result.text
 
 
-def test_a_dump_is_restored_in_another_database(settings: Settings, postgres: Server, tmp_path: Path) -> None:
+def test_a_dump_is_restored_in_another_database(
+    settings: Settings, postgres: Server, tmp_path: Path
+) -> None:
     found = Path(program("pg_dump"))
     asyncio.run(dump(settings.engine_url, tmp_path / "kept.dump", {"PATH": str(found.parent)}))
     other = postgres.new_database()
-    subprocess.run([program("pg_restore"), f"--dbname={other}", str(tmp_path / "kept.dump")], check=True)
-    assert "1 wait to be handed on" in run_db("check", None, settings.model_copy(update={"database_url": other})).text
-    assert [(one.name, one.stat().st_mode & 0o777) for one in tmp_path.iterdir()] == [("kept.dump", 0o600)]
+    subprocess.run(
+        [program("pg_restore"), f"--dbname={other}", str(tmp_path / "kept.dump")], check=True
+    )
+    assert (
+        "1 wait to be handed on"
+        in run_db("check", None, settings.model_copy(update={"database_url": other})).text
+    )
+    assert [(one.name, one.stat().st_mode & 0o777) for one in tmp_path.iterdir()] == [
+        ("kept.dump", 0o600)
+    ]
 
 
 @pytest.mark.parametrize("place", ["netloc", "query"])
-def test_a_dump_that_fails_leaves_no_file_and_shows_no_password(postgres: Server, tmp_path: Path, place: str) -> None:
+def test_a_dump_that_fails_leaves_no_file_and_shows_no_password(
+    postgres: Server, tmp_path: Path, place: str
+) -> None:
     nowhere = postgres.url("not_there")
-    nowhere = nowhere.replace("tests@", "tests:hunter2@") if place == "netloc" else f"{nowhere}?password=hunter2"
+    nowhere = (
+        nowhere.replace("tests@", "tests:hunter2@")
+        if place == "netloc"
+        else f"{nowhere}?password=hunter2"
+    )
     found = Path(program("pg_dump"))
     with pytest.raises(StoreError, match="not_there") as failed:
         asyncio.run(dump(nowhere, tmp_path / "kept.dump", {"PATH": str(found.parent)}))
@@ -94,6 +107,6 @@ def test_without_the_program_it_is_said_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="pg_dump is not installed here") as told:
         asyncio.run(dump(url, tmp_path / "kept.dump", {"PATH": ""}))
     assert told.value.advice == (
-        "run where it is: pg_dump --format=custom "
+        "run this where it is installed: pg_dump --format=custom "
         f"'--dbname=postgresql://u@db/metaagent?sslmode=require' --file={tmp_path}/kept.dump"
     )

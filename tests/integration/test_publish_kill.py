@@ -104,7 +104,12 @@ def a_job(server: LocalGitHub, number: int) -> Job:
         comment=a_comment(id=comment.id, author="octo", number=pull),
         check=a_check(),
     )
-    return Job(request=request, api_url=server.api_url, app_id=server.app_id, app_key=server.private_key_pem)
+    return Job(
+        request=request,
+        api_url=server.api_url,
+        app_id=server.app_id,
+        app_key=server.private_key_pem,
+    )
 
 
 def traces(server: LocalGitHub, job: Job) -> dict[str, int]:
@@ -118,8 +123,12 @@ def traces(server: LocalGitHub, job: Job) -> dict[str, int]:
         "pull requests": sum(head.startswith("metaagent/") for head in heads),
         "branches": len(branches),
         "commits": len(server.store(name).history(f"{head}..{branches[0]}")) if branches else 0,
-        "comments": sum("metaagent" in one.user for one in server.comments(name, job.request.pull_request or 0)),
-        "checks": len([run for run in server.world.check_runs.values() if run.repository == repository.id]),
+        "comments": sum(
+            "metaagent" in one.user for one in server.comments(name, job.request.pull_request or 0)
+        ),
+        "checks": len(
+            [run for run in server.world.check_runs.values() if run.repository == repository.id]
+        ),
     }
 
 
@@ -129,7 +138,9 @@ ONCE = {"pull requests": 1, "branches": 1, "commits": 1, "comments": 1, "checks"
 def test_publishing_that_is_killed_again_and_again_leaves_everything_once(
     server: LocalGitHub, publisher: Publisher
 ) -> None:
-    assert killed_at(server, publisher, missions=1) >= KILLS_EACH // 2, "the later ones find most of it done"
+    assert killed_at(server, publisher, missions=1) >= KILLS_EACH // 2, (
+        "the later ones find most of it done"
+    )
 
 
 def killed_at(server: LocalGitHub, publisher: Publisher, missions: int) -> int:

@@ -10,9 +10,17 @@ from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.changes import apply_changes, read_file_context
 from sandbox.judge import run_tests
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import ChangeAction, FileChange, Recipe, RunVerdict, TestStatus, TrustTier
+from sandbox.types import (
+    ChangeAction,
+    FileChange,
+    PythonPart,
+    Recipe,
+    RunVerdict,
+    TestStatus,
+    TrustTier,
+)
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
@@ -42,8 +50,8 @@ def packed(files: dict[str, str]) -> bytes:
 @pytest.fixture(scope="module")
 async def machine(docker_ready: None) -> AsyncIterator[Guest]:
     backend = DockerBackend(SandboxSpec(pool=0))
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
-    origin = Origin(repository_id="tests", tier=TrustTier.LOCAL)
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
+    origin = EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
     environment = await Snapshotter(backend, SandboxSpec()).ensure(recipe, origin)
     async with backend.open(environment.image) as opened:
         yield opened
@@ -62,7 +70,12 @@ async def test_failures_come_with_their_place_and_their_frames(guest: Guest) -> 
     assert report.summary.startswith("2 failed, 2 passed in ")
     assert report.failing == {"test_math.py::test_add", "test_math.py::test_even"}
     first = report.failures[0]
-    assert (first.file, first.line, first.test, first.error) == ("test_math.py", 5, "test_add", "AssertionError")
+    assert (first.file, first.line, first.test, first.error) == (
+        "test_math.py",
+        5,
+        "test_add",
+        "AssertionError",
+    )
     assert first.traceback is not None
     assert "assert -1 == 3" in first.traceback
 
@@ -89,12 +102,17 @@ async def test_a_command_that_does_not_exist_gives_no_verdict(guest: Guest) -> N
 
 async def test_an_endless_loop_is_told_with_the_line_it_spins_in(guest: Guest) -> None:
     await guest.unpack(
-        packed({"slow/test_slow.py": "def test_slow():\n    while True:\n        pass\n"}), guest.workdir
+        packed({"slow/test_slow.py": "def test_slow():\n    while True:\n        pass\n"}),
+        guest.workdir,
     )
     report = await run_tests(guest, "pytest -q slow", limits=RunLimits(wall_s=6.0))
     assert report.verdict is RunVerdict.TIMEOUT
     (failure,) = report.failures
-    assert (failure.status, failure.error, failure.file) == (TestStatus.ERROR, "Timeout", "slow/test_slow.py")
+    assert (failure.status, failure.error, failure.file) == (
+        TestStatus.ERROR,
+        "Timeout",
+        "slow/test_slow.py",
+    )
     assert failure.line in {2, 3}
     await guest.run(("/bin/rm", "-r", "slow"), limits=LIMITS)
 
@@ -103,10 +121,15 @@ async def test_changes_are_applied_and_keep_the_executable_bit(guest: Guest) -> 
     await guest.snap()
     changes = [
         FileChange(action=ChangeAction.REPLACE, path="run.sh", search_for="one", content="two"),
-        FileChange(action=ChangeAction.REPLACE, path="broken_math.py", search_for="a - b", content="a + b"),
+        FileChange(
+            action=ChangeAction.REPLACE, path="broken_math.py", search_for="a - b", content="a + b"
+        ),
     ]
     assert await apply_changes(guest, changes) == ("run.sh", "broken_math.py")
-    assert {edit.path: edit.mode for edit in await guest.export()} == {"broken_math.py": "100644", "run.sh": "100755"}
+    assert {edit.path: edit.mode for edit in await guest.export()} == {
+        "broken_math.py": "100644",
+        "run.sh": "100755",
+    }
     context = await read_file_context(guest, "broken_math.py", 2, around=1)
     assert context.snippet == "   1 | def add(a, b):\n-> 2 |     return a + b\n   3 | "
     report = await run_tests(guest, "pytest -q", limits=LIMITS, targets=["test_math.py::test_add"])

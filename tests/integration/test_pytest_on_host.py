@@ -59,7 +59,11 @@ KINDS = """
 async def run(folder: Path, command: str = "python -m pytest -q", **options: Any) -> TestReport:
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return await run_tests(
-        ProcessGuest(folder, sys.executable), command, limits=LIMITS, environment=environment, **options
+        ProcessGuest(folder, sys.executable),
+        command,
+        limits=LIMITS,
+        environment=environment,
+        **options,
     )
 
 
@@ -74,7 +78,10 @@ def write(folder: Path, **files: str) -> Path:
 async def test_every_kind_of_item_gets_its_outcome(tmp_path: Path) -> None:
     report = await run(write(tmp_path, test_kinds=KINDS))
     assert report.verdict is RunVerdict.FAIL
-    short = {name.removeprefix("test_kinds.py::"): status.name for name, status in report.outcomes.items()}
+    short = {
+        name.removeprefix("test_kinds.py::"): status.name
+        for name, status in report.outcomes.items()
+    }
     assert short == {
         "test_pass": "PASS",
         "test_fail": "FAIL",
@@ -100,9 +107,17 @@ async def test_every_kind_of_item_gets_its_outcome(tmp_path: Path) -> None:
 
 
 async def test_errors_of_collection_name_the_file_and_line_at_fault(tmp_path: Path) -> None:
-    write(tmp_path, lib="x = 1\ndef f(:\n", test_s="import lib\n", test_i="import os\nimport nowhere\n")
+    write(
+        tmp_path,
+        lib="x = 1\ndef f(:\n",
+        test_s="import lib\n",
+        test_i="import os\nimport nowhere\n",
+    )
     report = await run(tmp_path)
-    places = {result.name: (result.status, result.error, result.file, result.line) for result in report.failures}
+    places = {
+        result.name: (result.status, result.error, result.file, result.line)
+        for result in report.failures
+    }
     assert places == {
         "test_i.py": (TestStatus.ERROR, "ModuleNotFoundError", "test_i.py", 2),
         "test_s.py": (TestStatus.ERROR, "SyntaxError", "lib.py", 2),
@@ -126,7 +141,9 @@ async def test_names_are_relative_to_the_checkout_wherever_pytest_runs(tmp_path:
     write(tmp_path, sub__test_a="def test_a(): pass\n", test_b="def test_b(): assert 0\n")
     (tmp_path / "sub" / "pytest.ini").write_text("[pytest]\n")
     for command, folder in (("pytest -q", "sub"), ("cd sub && pytest -q", ".")):
-        report = await run(tmp_path, command, working_directory=folder, targets=["sub/test_a.py::test_a"])
+        report = await run(
+            tmp_path, command, working_directory=folder, targets=["sub/test_a.py::test_a"]
+        )
         assert report.success
         assert set(report.outcomes) == {"sub/test_a.py::test_a"}
 
@@ -134,7 +151,9 @@ async def test_names_are_relative_to_the_checkout_wherever_pytest_runs(tmp_path:
 async def test_the_path_is_that_of_the_command(tmp_path: Path) -> None:
     write(tmp_path, mod="X = 1\n", src__other="Y = 2\n")
     write(
-        tmp_path, tests__test_m="import mod\ndef test_m(): pass\n", tests__test_o="import other\ndef test_o(): pass\n"
+        tmp_path,
+        tests__test_m="import mod\ndef test_m(): pass\n",
+        tests__test_o="import other\ndef test_o(): pass\n",
     )
     assert (await run(tmp_path, "python -m pytest -q tests/test_m.py")).success
     assert not (await run(tmp_path, "pytest -q tests/test_m.py")).success
@@ -150,16 +169,23 @@ async def test_a_repository_without_tests_gives_no_verdict(tmp_path: Path) -> No
 
 
 async def test_the_failure_limit_stops_the_run(tmp_path: Path) -> None:
-    write(tmp_path, test_many="import pytest\n@pytest.mark.parametrize('i', range(9))\ndef test_i(i): assert 0\n")
+    write(
+        tmp_path,
+        test_many="import pytest\n@pytest.mark.parametrize('i', range(9))\ndef test_i(i): assert 0\n",
+    )
     report = await run(tmp_path, maxfail=2)
     assert report.failure_count == 2
     assert report.verdict is RunVerdict.FAIL
     own = {"pytest -x": 1, "pytest --maxfail=3": 2, "pytest --maxfail 0": 2}
-    assert {command: (await run(tmp_path, command, maxfail=2)).failure_count for command in own} == own
+    assert {
+        command: (await run(tmp_path, command, maxfail=2)).failure_count for command in own
+    } == own
 
 
 async def test_a_crash_names_the_test_it_happened_in(tmp_path: Path) -> None:
-    report = await run(write(tmp_path, test_c="import os\ndef test_a(): pass\ndef test_b(): os.abort()\n"))
+    report = await run(
+        write(tmp_path, test_c="import os\ndef test_a(): pass\ndef test_b(): os.abort()\n")
+    )
     (failure,) = report.failures
     assert (failure.name, failure.error) == ("test_c.py::test_b", "Crash")
     assert report.verdict is RunVerdict.FAIL
@@ -201,14 +227,20 @@ async def test_a_random_order_is_the_seed_s_and_sets_every_module_up_once(tmp_pa
 async def test_a_random_order_of_chosen_tests_runs_these_only(tmp_path: Path) -> None:
     write(tmp_path, a__test_x=ORDERED, b__test_z=ORDERED)
     report = await run(
-        tmp_path, targets=["a/test_x.py::TestGroup", "b/test_z.py::test_numbered"], order="random", seed=3
+        tmp_path,
+        targets=["a/test_x.py::TestGroup", "b/test_z.py::test_numbered"],
+        order="random",
+        seed=3,
     )
     assert report.verdict is RunVerdict.PASS
     assert len(report.outcomes) == 7
 
 
 async def test_the_seed_is_the_hash_seed_unless_the_job_has_its_own(tmp_path: Path) -> None:
-    write(tmp_path, test_seed="import os\ndef test_it(): assert os.environ['PYTHONHASHSEED'] == '77'\n")
+    write(
+        tmp_path,
+        test_seed="import os\ndef test_it(): assert os.environ['PYTHONHASHSEED'] == '77'\n",
+    )
     assert (await run(tmp_path, seed=77)).success
     assert (await run(tmp_path, seed=77 + 2**32)).success
     assert not (await run(tmp_path, seed=5)).success

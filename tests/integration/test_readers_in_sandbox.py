@@ -9,9 +9,9 @@ import pytest
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.judge import run_tests
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Recipe, RunVerdict, TestStatus, TrustTier
+from sandbox.types import PythonPart, Recipe, RunVerdict, TestStatus, TrustTier
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 LIMITS = RunLimits(wall_s=60.0)
@@ -28,8 +28,8 @@ FILES = {
 @pytest.fixture(scope="module")
 async def guest(docker_ready: None) -> AsyncIterator[Guest]:
     backend = DockerBackend(SandboxSpec(pool=0))
-    recipe = Recipe(command="python -m pytest", requirements=("pytest",))
-    origin = Origin(repository_id="tests", tier=TrustTier.LOCAL)
+    recipe = Recipe(command="python -m pytest", parts=(PythonPart(requirements=("pytest",)),))
+    origin = EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL)
     environment = await Snapshotter(backend, SandboxSpec()).ensure(recipe, origin)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -42,7 +42,10 @@ async def guest(docker_ready: None) -> AsyncIterator[Guest]:
         yield opened
 
 
-OUTCOMES = {"tests/test_m.py::Case::test_half": TestStatus.FAIL, "tests/test_m.py::Case::test_fine": TestStatus.PASS}
+OUTCOMES = {
+    "tests/test_m.py::Case::test_half": TestStatus.FAIL,
+    "tests/test_m.py::Case::test_fine": TestStatus.PASS,
+}
 
 
 async def test_unittest_keeps_its_records_in_the_sandbox(guest: Guest) -> None:
@@ -52,13 +55,17 @@ async def test_unittest_keeps_its_records_in_the_sandbox(guest: Guest) -> None:
     (failure,) = report.failures
     assert (failure.file, failure.line, failure.error) == ("calc.py", 2, "ZeroDivisionError")
     target = "tests/test_m.py::Case::test_fine"
-    alone = await run_tests(guest, "python -m unittest", limits=LIMITS, targets=[target], order="random", seed=9)
+    alone = await run_tests(
+        guest, "python -m unittest", limits=LIMITS, targets=[target], order="random", seed=9
+    )
     assert alone.verdict is RunVerdict.PASS
     assert alone.passing == {target}
 
 
 async def test_a_script_s_report_is_read_out_of_the_sandbox(guest: Guest) -> None:
-    command = 'OUT=$(echo q); [[ -n "$OUT" ]]; pytest -"$OUT" --junitxml=out/r.xml -p no:cacheprovider'
+    command = (
+        'OUT=$(echo q); [[ -n "$OUT" ]]; pytest -"$OUT" --junitxml=out/r.xml -p no:cacheprovider'
+    )
     report = await run_tests(guest, command, limits=LIMITS)
     assert (report.runner, report.verdict) == ("junit", RunVerdict.FAIL), report.raw_output
     assert report.outcomes == OUTCOMES

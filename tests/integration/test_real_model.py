@@ -52,11 +52,26 @@ def mission(folder: Path, setting: str, model: RealModel) -> dict[str, Any]:
         "limits-reruns": "3",
         "data-dir": str(folder.parent / "data"),
     }
-    words = ["fix", str(folder), "--test", "python -m pytest -q", "--rungs", "2", "--json", "--time-limit", "600"]
+    words = [
+        "fix",
+        str(folder),
+        "--test",
+        "python -m pytest -q",
+        "--rungs",
+        "2",
+        "--json",
+        "--time-limit",
+        "600",
+    ]
     words += [word for name, value in options.items() for word in (f"--{name}", value)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **model.environment}
     done = subprocess.run(
-        [sys.executable, "-m", "bot", *words], capture_output=True, text=True, timeout=900, check=False, env=environment
+        [sys.executable, "-m", "bot", *words],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        env=environment,
     )
     told: dict[str, Any] = json.loads(done.stdout)
     return told
@@ -67,7 +82,9 @@ KINDS = pytest.mark.parametrize("kind", ["openai-chat", "anthropic"])
 
 @KINDS
 @pytest.mark.docker
-def test_a_real_model_mends_two_functions(docker_ready: None, broken_math: Path, model: RealModel, kind: str) -> None:
+def test_a_real_model_mends_two_functions(
+    docker_ready: None, broken_math: Path, model: RealModel, kind: str
+) -> None:
     told = mission(broken_math, f"{kind}:{model.name}@{model.address}", model)
     assert (told["outcome"], told["rung"]) == ("FIXED", 2), told["report"]
     assert {"-    return a - b", "-    return n % 2 == 1"} <= set(told["diff"].splitlines())
@@ -77,14 +94,24 @@ def test_a_real_model_mends_two_functions(docker_ready: None, broken_math: Path,
 
 
 def chat(model: RealModel, kind: str, key: str) -> Chat:
-    return build(f"{kind}:{model.name}@{model.address}", ChatOptions(keys={ANY_HOST: SecretStr(key)}))
+    return build(
+        f"{kind}:{model.name}@{model.address}", ChatOptions(keys={ANY_HOST: SecretStr(key)})
+    )
 
 
 @KINDS
-async def test_a_real_server_counts_tokens_and_says_when_it_cut_an_answer(model: RealModel, kind: str) -> None:
-    prompt = Prompt(system="You count.", user="Count from one to twenty.", max_tokens=8, temperature=0.0)
+async def test_a_real_server_counts_tokens_and_says_when_it_cut_an_answer(
+    model: RealModel, kind: str
+) -> None:
+    prompt = Prompt(
+        system="You count.", user="Count from one to twenty.", max_tokens=8, temperature=0.0
+    )
     answer = await chat(model, kind, model.key).complete(prompt, deadline_s=120.0)
-    assert (answer.finish, answer.usage.output_tokens, bool(answer.text)) == (Finish.LENGTH, 8, True)
+    assert (answer.finish, answer.usage.output_tokens, bool(answer.text)) == (
+        Finish.LENGTH,
+        8,
+        True,
+    )
     assert 10 < answer.usage.input_tokens < 60
     assert not answer.model.startswith("/")
 
@@ -92,7 +119,10 @@ async def test_a_real_server_counts_tokens_and_says_when_it_cut_an_answer(model:
 @KINDS
 @pytest.mark.parametrize(
     ("key", "user", "trouble"),
-    [("not-the-key", "Hello", ModelTrouble.AUTH), (KEY, "many words " * 5000, ModelTrouble.TOO_LARGE)],
+    [
+        ("not-the-key", "Hello", ModelTrouble.AUTH),
+        (KEY, "many words " * 5000, ModelTrouble.TOO_LARGE),
+    ],
     ids=["key", "length"],
 )
 async def test_a_real_servers_refusals_are_understood(
@@ -110,14 +140,25 @@ async def test_a_real_server_holds_a_model_to_a_schema(model: RealModel) -> None
         "required": ["n"],
         "additionalProperties": False,
     }
-    prompt = Prompt(system="Answer in JSON.", user="Name a number.", max_tokens=40, temperature=0.0, json_schema=number)
+    prompt = Prompt(
+        system="Answer in JSON.",
+        user="Name a number.",
+        max_tokens=40,
+        temperature=0.0,
+        json_schema=number,
+    )
     answer = await chat(model, "openai-chat", model.key).complete(prompt, deadline_s=120.0)
     assert isinstance(json.loads(answer.text)["n"], int)
 
 
 @KINDS
-async def test_a_real_server_is_free_again_after_a_deadline_and_after_a_cancel(model: RealModel, kind: str) -> None:
-    asked, story = chat(model, kind, model.key), Prompt(system="", user="Tell a long story.", max_tokens=900)
+async def test_a_real_server_is_free_again_after_a_deadline_and_after_a_cancel(
+    model: RealModel, kind: str
+) -> None:
+    asked, story = (
+        chat(model, kind, model.key),
+        Prompt(system="", user="Tell a long story.", max_tokens=900),
+    )
     with pytest.raises(ModelError) as late:
         await asked.complete(story, deadline_s=0.5)
     assert late.value.trouble is ModelTrouble.DEADLINE

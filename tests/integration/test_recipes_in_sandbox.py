@@ -17,7 +17,9 @@ FEASIBLE = tuple(example for example in examples() if example.feasible)
 
 
 @pytest.fixture(scope="module")
-async def sandboxes(docker_ready: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sandboxes]:
+async def sandboxes(
+    docker_ready: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Sandboxes]:
     """One door for all; one repository identity, so that equal environments are shared."""
     backend = DockerBackend(SandboxSpec(pool=0))
     yield Sandboxes(SandboxSpec(), backend, tmp_path_factory.mktemp("data"))
@@ -26,7 +28,9 @@ async def sandboxes(docker_ready: None, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("example", FEASIBLE, ids=lambda example: example.name)
-async def test_the_failing_step_fails_alike(example: Example, sandboxes: Sandboxes, tmp_path: Path) -> None:
+async def test_the_failing_step_fails_alike(
+    example: Example, sandboxes: Sandboxes, tmp_path: Path
+) -> None:
     for name, content in example.files().items():
         path = tmp_path / "repository" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,6 +43,8 @@ async def test_the_failing_step_fails_alike(example: Example, sandboxes: Sandbox
     assert facts.recipe.obstacles == ()
     assert report.verdict is RunVerdict.FAIL, report.summary + report.raw_output[-2000:]
     if example.expected.get("failing"):
-        assert sorted(report.failing) == sorted(example.expected["failing"]), report.raw_output[-2000:]
+        assert sorted(report.failing) == sorted(example.expected["failing"]), report.raw_output[
+            -2000:
+        ]
     if example.expected.get("python"):
         assert facts.interpreter.startswith(f"Python {example.expected['python']}.")

@@ -18,9 +18,13 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def fixes(backend: Backend, folder: Path, files: Mapping[str, str], *failing: str) -> list[str]:
+async def fixes(
+    backend: Backend, folder: Path, files: Mapping[str, str], *failing: str
+) -> list[str]:
     """The whole new texts of what the search proposes, in the order of proposal."""
-    events = await searched(backend, folder, files, failing=failing, time_limit_s=40.0, max_survivors=1)
+    events = await searched(
+        backend, folder, files, failing=failing, time_limit_s=40.0, max_survivors=1
+    )
     return [new_text(survivor, files) for survivor in survivors(events)]
 
 

@@ -27,10 +27,24 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
 
 def repaired(folder: Path, *options: str) -> dict[str, Any]:
     """What the command prints."""
-    words = ["repair", str(folder), "--test", "python -m pytest -q", "--seconds", "150", "--json", *options]
+    words = [
+        "repair",
+        str(folder),
+        "--test",
+        "python -m pytest -q",
+        "--time-limit",
+        "150",
+        "--json",
+        *options,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-m", "bot", *words], capture_output=True, text=True, timeout=400, check=False, env=environment
+        [sys.executable, "-m", "bot", *words],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env=environment,
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -50,7 +64,9 @@ def test_tests_without_an_end_are_all_named_and_mended(docker_ready: None, tmp_p
     assert any("n &= n - 1" in candidate["diff"] for candidate in found["candidates"])
 
 
-def test_what_a_conftest_imports_is_mended_though_no_test_was_collected(docker_ready: None, tmp_path: Path) -> None:
+def test_what_a_conftest_imports_is_mended_though_no_test_was_collected(
+    docker_ready: None, tmp_path: Path
+) -> None:
     files = {
         "shop/__init__.py": "",
         "shop/prices.py": "from shop.rates import RATE\n\n\ndef gross(net):\n    return net * RATE\n",

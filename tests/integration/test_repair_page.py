@@ -28,15 +28,23 @@ def squeezed(text: str) -> str:
 @pytest.mark.slow
 def test_the_page_of_repair_says_what_the_command_does(docker_ready: None, tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
-    for name, text in zip(re.findall(r"`(shop/\w+\.py)`$", PAGE, re.MULTILINE), blocks("python"), strict=True):
+    for name, text in zip(
+        re.findall(r"`(shop/\w+\.py)`$", PAGE, re.MULTILINE), blocks("python"), strict=True
+    ):
         (tmp_path / name).write_text(text)
     before = {path: path.read_bytes() for path in (tmp_path / "shop").iterdir()}
     words = shlex.split(blocks("sh")[0])
     assert words[0] == "metaagent"
-    command = [sys.executable, "-m", "bot", *words[1:], "--seconds", "30"]
+    command = [sys.executable, "-m", "bot", *words[1:], "--time-limit", "30"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False, env=environment
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     shown = squeezed(done.stdout)
@@ -46,4 +54,6 @@ def test_the_page_of_repair_says_what_the_command_does(docker_ready: None, tmp_p
     assert f"{failing}\n{test}\n" in shown
     assert f"{title}\n{header}\n{first}\n" in shown
     assert "metaagent fix shop --test 'python -m pytest -q' --time-limit 30 --apply" in done.stdout
-    assert {path: path.read_bytes() for path in (tmp_path / "shop").iterdir() if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "shop").iterdir() if path.is_file()
+    } == before

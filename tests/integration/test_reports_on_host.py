@@ -19,7 +19,11 @@ TESTS = "def test_good(): pass\ndef test_bad(): assert 1 == 2\n"
 async def run(folder: Path, command: str, **options: Any) -> TestReport:
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return await run_tests(
-        ProcessGuest(folder, sys.executable), command, limits=LIMITS, environment=environment, **options
+        ProcessGuest(folder, sys.executable),
+        command,
+        limits=LIMITS,
+        environment=environment,
+        **options,
     )
 
 
@@ -27,7 +31,10 @@ async def test_a_report_of_this_run_names_every_test(tmp_path: Path) -> None:
     (tmp_path / "test_m.py").write_text(TESTS)
     report = await run(tmp_path, "A=$(echo 1); pytest -q --junitxml=out/r.xml")
     assert (report.runner, report.verdict) == ("junit", RunVerdict.FAIL)
-    assert report.outcomes == {"test_m.py::test_good": TestStatus.PASS, "test_m.py::test_bad": TestStatus.FAIL}
+    assert report.outcomes == {
+        "test_m.py::test_good": TestStatus.PASS,
+        "test_m.py::test_bad": TestStatus.FAIL,
+    }
 
 
 async def test_a_report_that_stood_there_before_says_nothing(tmp_path: Path) -> None:

@@ -52,16 +52,23 @@ class RuffWorkspace(FakeWorkspace):
             if path.is_file() and ".ruff_cache" not in path.parts
         }
         return CommandResult(
-            argv=("/bin/sh", "-c", command), exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr
+            argv=("/bin/sh", "-c", command),
+            exit_code=done.returncode,
+            stdout=done.stdout,
+            stderr=done.stderr,
         )
 
     async def red(self) -> TestReport:
         """The failing command, read as a mission reads it."""
         result = await self.run(f"{self.command} --no-cache")
         await self.revert()
-        places = GuestPlaces(python="python", guest_dir="/", checkout=str(self._folder), cwd=str(self._folder))
+        places = GuestPlaces(
+            python="python", guest_dir="/", checkout=str(self._folder), cwd=str(self._folder)
+        )
         request, reader = RunRequest(command=self.command), Diagnostics()
-        found: tuple[TestResult, ...] = reader.read(request, reader.prepare(request, places), result).results
+        found: tuple[TestResult, ...] = reader.read(
+            request, reader.prepare(request, places), result
+        ).results
         return a_lint_report(*found)
 
 
@@ -69,7 +76,9 @@ async def repaired(workspace: RuffWorkspace) -> Candidate | RungNote:
     report = await workspace.red()
     context = a_running_mission(test_results=report)
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=report.failures)
-    (proposal,) = [one async for one in tool_fixers()[0].propose(context, diagnosis, workspace, FixBudget())]
+    (proposal,) = [
+        one async for one in tool_fixers()[0].propose(context, diagnosis, workspace, FixBudget())
+    ]
     assert await workspace.changes() == ()
     return proposal
 
@@ -85,16 +94,22 @@ async def repaired(workspace: RuffWorkspace) -> Candidate | RungNote:
 async def test_a_failing_step_is_green_after_the_candidate(
     tmp_path: Path, command: str, kind: StepKind, source: str, expected: str
 ) -> None:
-    workspace = RuffWorkspace(tmp_path, {"src/double.py": source, "src/fine.py": "X = 1\n"}, command, kind)
+    workspace = RuffWorkspace(
+        tmp_path, {"src/double.py": source, "src/fine.py": "X = 1\n"}, command, kind
+    )
     candidate = await repaired(workspace)
     assert isinstance(candidate, Candidate)
-    assert [(change.path, change.content) for change in candidate.changes] == [("src/double.py", expected)]
+    assert [(change.path, change.content) for change in candidate.changes] == [
+        ("src/double.py", expected)
+    ]
     assert candidate.explanation.startswith("ruff 0.")
     await workspace.apply_changes(candidate.changes)
     assert (await workspace.run(f"{command} --no-cache")).ok
 
 
-async def test_an_unsafe_fix_is_not_applied_even_where_the_repository_asks_for_it(tmp_path: Path) -> None:
+async def test_an_unsafe_fix_is_not_applied_even_where_the_repository_asks_for_it(
+    tmp_path: Path,
+) -> None:
     source = "def same(a):\n    return a == None\n"
     files = {"a.py": source, "ruff.toml": 'unsafe-fixes = true\n[lint]\nselect = ["E711"]\n'}
     note = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
@@ -117,11 +132,15 @@ async def test_a_file_whose_looks_were_wrong_keeps_them(tmp_path: Path) -> None:
 
 
 async def test_a_test_file_is_formatted_too(tmp_path: Path) -> None:
-    workspace = RuffWorkspace(tmp_path, {"tests/test_a.py": UGLY}, "ruff format --check .", StepKind.FORMAT)
+    workspace = RuffWorkspace(
+        tmp_path, {"tests/test_a.py": UGLY}, "ruff format --check .", StepKind.FORMAT
+    )
     candidate = await repaired(workspace)
     assert isinstance(candidate, Candidate)
 
 
 async def test_a_broken_file_is_no_business_of_a_formatter(tmp_path: Path) -> None:
-    workspace = RuffWorkspace(tmp_path, {"a.py": "def (:\n"}, "ruff format --check .", StepKind.FORMAT)
+    workspace = RuffWorkspace(
+        tmp_path, {"a.py": "def (:\n"}, "ruff format --check .", StepKind.FORMAT
+    )
     assert isinstance(await repaired(workspace), RungNote)

@@ -16,7 +16,14 @@ from sandbox.workspace import Sandboxes
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "screened_repo"
-RED = ("test_high", "test_cached", "test_output", "TestBox::test_size", "TestUnit::test_high", "TestUnit::test_parts")
+RED = (
+    "test_high",
+    "test_cached",
+    "test_output",
+    "TestBox::test_size",
+    "TestUnit::test_high",
+    "TestUnit::test_parts",
+)
 
 
 def thing_folder(folder: Path) -> Path:

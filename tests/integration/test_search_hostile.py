@@ -12,11 +12,11 @@ from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.types import (
     Checkout,
-    Compared,
     FolderSource,
     JobHints,
     SearchRequest,
     Survivor,
+    SurvivorComparison,
     TrialDone,
     TrialEvent,
     TrialStarted,
@@ -61,7 +61,11 @@ HARM = {
 
 def program(names: Iterable[str] = HARM) -> str:
     """One function that does harm on numbers the tests never use, unless a candidate changes a condition."""
-    lines = ["import os, resource, shutil, signal, sys, time", "", "ROOT = os.path.dirname(os.path.abspath(__file__))"]
+    lines = [
+        "import os, resource, shutil, signal, sys, time",
+        "",
+        "ROOT = os.path.dirname(os.path.abspath(__file__))",
+    ]
     for name in names:
         lines += ["", "", f"def {name}():", textwrap.indent(HARM[name], "    ")]
     lines += ["", "", "def answer(n):"]
@@ -103,7 +107,9 @@ async def searched(
         "template_shifts": {"negate_condition": -3.3},
     }
     sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(folder / "repo")))
+    ) as workspace:
         request = SearchRequest.model_validate({**given, **changes})
         events = [event async for event in workspace.search(request)]
         assert await workspace.changes() == ()
@@ -120,7 +126,9 @@ def mended(events: list[TrialEvent]) -> list[str]:
     return [event.description for event in events if isinstance(event, Survivor)]
 
 
-@pytest.mark.parametrize("lanes", [("swap", "fresh"), ("fresh",)], ids=["swapped in", "imported afresh"])
+@pytest.mark.parametrize(
+    "lanes", [("swap", "fresh"), ("fresh",)], ids=["swapped in", "imported afresh"]
+)
 async def test_harmful_candidates_neither_stop_the_search_nor_leave_anything(
     lanes: tuple[str, ...], backend: Backend, tmp_path: Path
 ) -> None:
@@ -129,7 +137,7 @@ async def test_harmful_candidates_neither_stop_the_search_nor_leave_anything(
     assert isinstance(done, TrialDone)
     assert done.reason in {"exhausted", "enough", "candidates"}, done.detail
     started = next(event for event in events if isinstance(event, TrialStarted))
-    assert any("believed" in note for note in started.lane_notes)
+    assert any("enabled" in note for note in started.lane_notes)
     assert RIGHT & set(mended(events))
     assert done.tried > len(HARM)
 
@@ -145,7 +153,13 @@ async def test_with_files_on_disk_they_do_not_either(backend: Backend, tmp_path:
     )
     files = {**FILES, "answers.py": program(harms)}
     events = await searched(
-        backend, tmp_path, files, lanes=("cold",), max_candidates=40, max_survivors=1, time_limit_s=240.0
+        backend,
+        tmp_path,
+        files,
+        lanes=("cold",),
+        max_candidates=40,
+        max_survivors=1,
+        time_limit_s=240.0,
     )
     done = events[-1]
     assert isinstance(done, TrialDone)
@@ -165,15 +179,21 @@ async def test_a_sandbox_full_of_processes_does_not_disturb_a_search_in_another(
     }
     both = ("test_answers.py::test_answer", "test_answers.py::test_even")
     (tmp_path / "busy").mkdir()
-    crowded = Checkout(source=FolderSource(path=str(tmp_path / "busy")), hints=JobHints(command="true"))
+    crowded = Checkout(
+        source=FolderSource(path=str(tmp_path / "busy")), hints=JobHints(command="true")
+    )
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
     async with sandboxes.open_workspace(crowded) as busy:
-        crowd = asyncio.create_task(busy.run("for n in $(seq 150); do sleep 60 & done; wait", timeout_s=60.0))
+        crowd = asyncio.create_task(
+            busy.run("for n in $(seq 150); do sleep 60 & done; wait", timeout_s=60.0)
+        )
         await asyncio.sleep(1.0)
-        events = await searched(backend, tmp_path, files, failing=both, passing=(), template_shifts={})
+        events = await searched(
+            backend, tmp_path, files, failing=both, passing=(), template_shifts={}
+        )
         assert not crowd.done()
         crowd.cancel()
         await asyncio.gather(crowd, return_exceptions=True)
-    compared = next(event for event in events if isinstance(event, Compared))
+    compared = next(event for event in events if isinstance(event, SurvivorComparison))
     assert compared.inputs > 0
     assert len(set(compared.clusters)) < len(compared.clusters)

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from bot.fixers.rung1_search.attempt import attempt
-from bot.fixers.rung1_search.plain_run import keep_what_holds
+from bot.fixers.rung1_search.attempt import run_search
+from bot.fixers.rung1_search.plain_run import drop_refuted
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.types import (
     Checkout,
     FolderSource,
-    NearMiss,
+    SearchNearMiss,
     SearchRequest,
     Survivor,
     TrialDone,
@@ -51,12 +51,19 @@ async def test_two_independent_bugs_are_mended_together(backend: Backend, tmp_pa
     events = await searched(backend, tmp_path, files)
     best = survivors(events)[0]
     assert "+" in best.template
+    assert best.origin in {"joined", "second_edit"}
     assert "return a + b  # here\n" in new_text(best, files)
-    assert any(isinstance(event, NearMiss) for event in events)
+    done = events[-1]
+    assert isinstance(done, TrialDone)
+    assert sum(spent.tried for spent in done.spending) == done.tried
+    assert sum(spent.seconds for spent in done.spending) <= done.seconds
+    assert any(isinstance(event, SearchNearMiss) for event in events)
     assert best.seconds < 40
 
 
-async def test_the_bug_may_stand_in_another_module_than_the_one_tested(backend: Backend, tmp_path: Path) -> None:
+async def test_the_bug_may_stand_in_another_module_than_the_one_tested(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "shop/__init__.py": "",
         "shop/rates.py": 'def rate(kind):\n    return {"book": 7, "other": 19}[kind]\n\n\ndef share(kind):\n    return rate(kind) * 100\n',
@@ -66,7 +73,9 @@ async def test_the_bug_may_stand_in_another_module_than_the_one_tested(backend: 
     assert "shop/rates.py" in {s.path for s in survivors(await searched(backend, tmp_path, files))}
 
 
-async def test_unittest_classes_fixtures_and_project_options_are_understood(backend: Backend, tmp_path: Path) -> None:
+async def test_unittest_classes_fixtures_and_project_options_are_understood(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "pytest.ini": "[pytest]\naddopts = --cov=pricing --cov-report term -n 2 --timeout 5\n",
         "conftest.py": "import pytest\n\n\n@pytest.fixture(scope='module')\ndef prices():\n    return [5, 3]\n",
@@ -88,16 +97,22 @@ async def test_unittest_classes_fixtures_and_project_options_are_understood(back
     assert "sum(prices) - discount" in new_text(survivors(events)[0], files)
 
 
-async def test_endless_loops_and_greedy_candidates_do_not_stop_the_search(backend: Backend, tmp_path: Path) -> None:
+async def test_endless_loops_and_greedy_candidates_do_not_stop_the_search(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "loops.py": "def count(n):\n    found = 0\n    while n:\n        n ^= n - 1\n        found += 1\n    return found\n",
         "test_loops.py": "from loops import count\n\n\ndef test_count():\n    assert count(7) == 3\n    assert count(8) == 1\n",
     }
-    events = await searched(backend, tmp_path, files, failing=("test_loops.py::test_count",), passing=())
+    events = await searched(
+        backend, tmp_path, files, failing=("test_loops.py::test_count",), passing=()
+    )
     assert any("n &= n - 1" in new_text(s, files) for s in survivors(events))
 
 
-async def test_tests_that_share_state_are_tried_one_by_one(backend: Backend, tmp_path: Path) -> None:
+async def test_tests_that_share_state_are_tried_one_by_one(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "pricing.py": ONE_BUG["pricing.py"],
         "test_pricing.py": (
@@ -118,7 +133,12 @@ async def test_the_time_limit_holds_within_a_second(backend: Backend, tmp_path: 
     }
     started = time.perf_counter()
     events = await searched(
-        backend, tmp_path, files, failing=("test_hopeless.py::test_answer",), passing=(), time_limit_s=5.0
+        backend,
+        tmp_path,
+        files,
+        failing=("test_hopeless.py::test_answer",),
+        passing=(),
+        time_limit_s=5.0,
     )
     assert survivors(events) == []
     done = events[-1]
@@ -138,45 +158,61 @@ async def test_the_time_limit_holds_within_a_second(backend: Backend, tmp_path: 
 async def test_what_cannot_be_searched_is_refused_with_a_reason(
     changes: dict[str, object], word: str, backend: Backend, tmp_path: Path
 ) -> None:
-    files = {**ONE_BUG, "test_pricing.py": ONE_BUG["test_pricing.py"] + "\n\ndef test_green():\n    assert True\n"}
+    files = {
+        **ONE_BUG,
+        "test_pricing.py": ONE_BUG["test_pricing.py"] + "\n\ndef test_green():\n    assert True\n",
+    }
     done = (await searched(backend, tmp_path, files, **changes))[-1]
     assert isinstance(done, TrialDone)
     assert done.reason == "refused"
     assert word in done.detail
 
 
-@pytest.mark.parametrize("end", [ONE_BUG["pricing.py"].index("\n", 40), 9999], ids=["fits the file", "fits no file"])
-async def test_code_that_writes_its_own_verdict_gains_nothing(backend: Backend, tmp_path: Path, end: int) -> None:
+@pytest.mark.parametrize(
+    "end", [ONE_BUG["pricing.py"].index("\n", 40), 9999], ids=["fits the file", "fits no file"]
+)
+async def test_code_that_writes_its_own_verdict_gains_nothing(
+    backend: Backend, tmp_path: Path, end: int
+) -> None:
     """The repository may lie on our channel; what it says is validated, and a plain run refutes it."""
     lie = json.dumps({
         "kind": "survivor", "template": "lie", "path": "pricing.py", "line": 1, "cost": 0, "suspicion": 1, "description": "",
         "edits": [{"path": "pricing.py", "start": 31, "end": end, "text": "    return 8"}],
     })  # fmt: skip
     sound: TypeAdapter[TrialEvent] = TypeAdapter(TrialEvent)
-    assert isinstance(sound.validate_json(lie), Survivor), "a lie in all but its form would be refused for its form"
+    assert isinstance(sound.validate_json(lie), Survivor), (
+        "a lie in all but its form would be refused for its form"
+    )
     writes = f"import os\n\ntry:\n    os.write(3, {lie!r}.encode() + b'\\n')\nexcept OSError:\n    pass\n"
     folder = tmp_path / "repo"
     folder.mkdir()
     for name, text in {**ONE_BUG, "conftest.py": writes}.items():
         (folder / name).write_text(text)
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder)))) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(folder)))
+    ) as workspace:
         request = SearchRequest(
             command="python -m pytest -q",
             failing=("test_pricing.py::test_total",),
             protected=PROTECTED,
             time_limit_s=60.0,
         )
-        found = await attempt(workspace, request)
+        found = await run_search(workspace, request)
         assert any(survivor.template == "lie" for survivor in found.survivors) is (end < 9999)
-        await keep_what_holds(workspace, found)
+        await drop_refuted(workspace, found)
     assert "sum(prices) - discount" in (found.shown[0].changes[0].content or "")
     assert found.plain_run.startswith("1 passed")
 
 
-async def test_one_request_finds_the_same_fixes_in_the_same_order(backend: Backend, tmp_path: Path) -> None:
+async def test_one_request_finds_the_same_fixes_in_the_same_order(
+    backend: Backend, tmp_path: Path
+) -> None:
     one, other = [
-        [(s.template, s.edits) for s in survivors(await searched(backend, tmp_path / turn, ONE_BUG))]
+        [
+            (s.template, s.edits)
+            for s in survivors(await searched(backend, tmp_path / turn, ONE_BUG))
+        ]
         for turn in ("one", "other")
     ]
     sure = min(len(one), len(other))

@@ -38,24 +38,29 @@ async def test_a_table_outside_functions_is_mended(backend: Backend, tmp_path: P
     events = await searched(backend, tmp_path, files)
     assert files["shop/rates.py"].replace("8", "7") in fixes(events, files)["fresh"]
     started = next(event for event in events if isinstance(event, TrialStarted))
-    assert {"swap: believed", "fresh: believed"} <= set(started.lane_notes)
+    assert {"swap: enabled", "fresh: enabled"} <= set(started.lane_notes)
 
 
-async def test_the_fresh_lane_is_believed_where_tests_import_as_they_run(backend: Backend, tmp_path: Path) -> None:
+async def test_the_fresh_lane_is_believed_where_tests_import_as_they_run(
+    backend: Backend, tmp_path: Path
+) -> None:
     """The process that trials are forked from begins anew then; that it has, `test_link.py` waits for."""
     files = {
         "shop/__init__.py": "",
         "shop/rates.py": 'RATES = {"book": 8, "other": 19}\n\n\ndef rate(kind):\n    return RATES[kind]\n',
-        "test_rates.py": TEST_RATE + "\n\ndef test_other():\n    import wsgiref.simple_server, xml.sax\n"
+        "test_rates.py": TEST_RATE
+        + "\n\ndef test_other():\n    import wsgiref.simple_server, xml.sax\n"
         "    assert wsgiref and xml.sax and rate('other') == 19\n",
     }
     events = await searched(backend, tmp_path, files)
     (started,) = (event for event in events if isinstance(event, TrialStarted))
-    assert {"swap: believed", "fresh: believed"} <= set(started.lane_notes)
+    assert {"swap: enabled", "fresh: enabled"} <= set(started.lane_notes)
     assert files["shop/rates.py"].replace("8", "7") in fixes(events, files)["fresh"]
 
 
-async def test_a_project_that_cannot_be_imported_is_mended(backend: Backend, tmp_path: Path) -> None:
+async def test_a_project_that_cannot_be_imported_is_mended(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "shop/__init__.py": "",
         "shop/rates.py": "from colections import OrderedDict\n\n\ndef rate(kind):\n    return OrderedDict(book=7)[kind]\n",
@@ -63,7 +68,9 @@ async def test_a_project_that_cannot_be_imported_is_mended(backend: Backend, tmp
         "test_others.py": "def test_fine():\n    assert True\n",
     }
     events = await searched(backend, tmp_path, files)
-    assert any("from collections import OrderedDict" in text for text in fixes(events, files)["fresh"])
+    assert any(
+        "from collections import OrderedDict" in text for text in fixes(events, files)["fresh"]
+    )
 
 
 async def test_a_project_that_does_not_parse_is_mended(backend: Backend, tmp_path: Path) -> None:
@@ -72,10 +79,15 @@ async def test_a_project_that_does_not_parse_is_mended(backend: Backend, tmp_pat
         "shop/rates.py": 'def rate(kind:\n    return {"book": 7}[kind]\n',
         "test_rates.py": TEST_RATE,
     }
-    assert any("def rate(kind):" in text for text in fixes(await searched(backend, tmp_path, files), files)["fresh"])
+    assert any(
+        "def rate(kind):" in text
+        for text in fixes(await searched(backend, tmp_path, files), files)["fresh"]
+    )
 
 
-async def test_a_conftest_that_cannot_be_imported_is_no_obstacle(backend: Backend, tmp_path: Path) -> None:
+async def test_a_conftest_that_cannot_be_imported_is_no_obstacle(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "shop/__init__.py": "",
         "shop/rates.py": 'def rate(kind):\n    return {"book": 7}[kind]\n\n\nDEFAULT = raet("book")\n',
@@ -86,7 +98,9 @@ async def test_a_conftest_that_cannot_be_imported_is_no_obstacle(backend: Backen
     assert any('DEFAULT = rate("book")' in text for text in fixes(events, files)["fresh"])
 
 
-async def test_programs_run_by_the_tests_are_mended_on_disk(backend: Backend, tmp_path: Path) -> None:
+async def test_programs_run_by_the_tests_are_mended_on_disk(
+    backend: Backend, tmp_path: Path
+) -> None:
     run = "subprocess.check_output([sys.executable, 'tool.py', *words], text=True).strip()"
     files = {
         "tool.py": "import sys\n\n\ndef main():\n    print(max(int(n) for n in sys.argv[1:]))\n\n\nmain()\n",
@@ -95,11 +109,15 @@ async def test_programs_run_by_the_tests_are_mended_on_disk(backend: Backend, tm
             "def test_least():\n    assert run('3', '5') == '3'\n\n\ndef test_one():\n    assert run('4') == '4'\n"
         ),
     }
-    events = await searched(backend, tmp_path, files, time_limit_s=150.0, template_shifts={"rename_attribute": -1.1})
+    events = await searched(
+        backend, tmp_path, files, time_limit_s=150.0, template_shifts={"rename_attribute": -1.1}
+    )
     assert any("print(min(" in text for text in fixes(events, files)["cold"])
 
 
-async def test_unittest_commands_are_searched_without_pytest(backend: Backend, tmp_path: Path) -> None:
+async def test_unittest_commands_are_searched_without_pytest(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "shop/__init__.py": "LIMIT = 3\n",
         "shop/cart.py": "from shop import LIMIT\n\n\ndef fits(items):\n    return len(items) < LIMIT\n",
@@ -119,7 +137,9 @@ async def test_unittest_commands_are_searched_without_pytest(backend: Backend, t
     assert files["shop/cart.py"].replace("<", "<=") in fixes(events, files)["swap"]
 
 
-async def test_two_edits_are_found_when_the_first_lets_the_test_come_farther(backend: Backend, tmp_path: Path) -> None:
+async def test_two_edits_are_found_when_the_first_lets_the_test_come_farther(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         "words.py": "def words(text):\n    return [word.strip().lower() for word in text.split(';')][1:]\n",
         "test_words.py": (
@@ -135,13 +155,17 @@ async def test_two_edits_are_found_when_the_first_lets_the_test_come_farther(bac
     assert "[1:]" not in text
 
 
-async def test_failing_tests_that_pass_now_and_then_are_refused(backend: Backend, tmp_path: Path) -> None:
+async def test_failing_tests_that_pass_now_and_then_are_refused(
+    backend: Backend, tmp_path: Path
+) -> None:
     files = {
         # Three draws of five pass: that nine in a row fail, and nobody notices, happens once in four thousand runs.
         "draw.py": "import os\n\n\ndef draw():\n    return int.from_bytes(os.urandom(4), 'big') % 5\n",
         "test_draw.py": "from draw import draw\n\n\ndef test_draw():\n    assert draw() >= 2\n",
     }
-    events = await searched(backend, tmp_path, files, failing=("test_draw.py::test_draw",), passing=())
+    events = await searched(
+        backend, tmp_path, files, failing=("test_draw.py::test_draw",), passing=()
+    )
     done = events[-1]
     assert isinstance(done, TrialDone)
     assert done.reason == "refused" or not survivors(events)

@@ -46,7 +46,13 @@ except ImportError:
 @pytest.mark.parametrize(
     ("text", "test", "old", "new", "lane"),
     [
-        (DECORATOR, "assert (m.double(5), m.double(6)) == (13, 15)", "f(x) + default", "f(x) + bonus", "fresh"),
+        (
+            DECORATOR,
+            "assert (m.double(5), m.double(6)) == (13, 15)",
+            "f(x) + default",
+            "f(x) + bonus",
+            "fresh",
+        ),
         (FACTORY, "assert m.KEY('abc') == 'b'", "item[0]", "item[1]", "swap"),
         (FALLBACK, "assert m.area(3, 4) == 12", "width + height", "width * height", "swap"),
     ],

@@ -51,7 +51,12 @@ RED = {
     "src/acme/shop.py::acme.shop.fits",
     *(
         f"tests/test_kinds.py::{name}"
-        for name in ("AwaitedCart::test_three", "Cart::test_sizes", "Cart::test_three", "test_awaited")
+        for name in (
+            "AwaitedCart::test_three",
+            "Cart::test_sizes",
+            "Cart::test_three",
+            "test_awaited",
+        )
     ),
     *(f"tests/test_kinds.py::{name}" for name in ("test_invented", "test_on_a_day")),
     "tests/test_kinds.py::test_with_the_fixtures_of_pytest",
@@ -74,12 +79,16 @@ async def test_one_edit_mends_every_kind_of_test_at_once(backend: Backend, tmp_p
     events = await searched(backend, tmp_path, files, time_limit_s=120.0)
     started = next(event for event in events if isinstance(event, TrialStarted))
     assert started.baseline_failing == len(RED) + 4  # and the parameter sets of one test
-    assert "swap: believed" in started.lane_notes
-    assert files["src/acme/shop.py"].replace("<", "<=") in [new_text(s, files) for s in survivors(events)]
+    assert "swap: enabled" in started.lane_notes
+    assert files["src/acme/shop.py"].replace("<", "<=") in [
+        new_text(s, files) for s in survivors(events)
+    ]
 
 
 @pytest.mark.parametrize("lane", ["swap", "fresh"])
-async def test_a_fixture_that_the_edited_code_made_is_made_anew(backend: Backend, tmp_path: Path, lane: str) -> None:
+async def test_a_fixture_that_the_edited_code_made_is_made_anew(
+    backend: Backend, tmp_path: Path, lane: str
+) -> None:
     files = {
         "table.py": "def table(n):\n    made = []\n    for i in range(n):\n        made.append(i * 2)\n    return made[: n - 1]\n",
         "test_table.py": (
@@ -89,10 +98,14 @@ async def test_a_fixture_that_the_edited_code_made_is_made_anew(backend: Backend
         ),
     }
     events = await searched(backend, tmp_path, files, lanes=(lane,))
-    assert files["table.py"].replace("n - 1", "n - 0") in [new_text(s, files) for s in survivors(events)]
+    assert files["table.py"].replace("n - 1", "n - 0") in [
+        new_text(s, files) for s in survivors(events)
+    ]
 
 
-async def test_a_dear_fixture_is_set_up_once_for_many_candidates(backend: Backend, tmp_path: Path) -> None:
+async def test_a_dear_fixture_is_set_up_once_for_many_candidates(
+    backend: Backend, tmp_path: Path
+) -> None:
     folder = tmp_path / "repo"
     folder.mkdir()
     dear = SUITE["test_cart.py"].replace("    return {", "    sum(range(2_000_000))\n    return {")
@@ -107,4 +120,6 @@ async def test_a_dear_fixture_is_set_up_once_for_many_candidates(backend: Backen
     assert told["screens differ"] == []
     assert told["disagreements"] == []
     ways = told["ways"]
-    assert ways["e: chunks"]["cpu_ms_each"] < 0.5 * ways["d: fork for each candidate"]["cpu_ms_each"]
+    assert (
+        ways["e: chunks"]["cpu_ms_each"] < 0.5 * ways["d: fork for each candidate"]["cpu_ms_each"]
+    )

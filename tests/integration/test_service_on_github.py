@@ -20,7 +20,9 @@ NAME = "octo/calculator"
 
 
 @pytest.fixture(params=["one process", "two processes"])
-def service(request: pytest.FixtureRequest, local_github: LocalGitHub, tmp_path: Path) -> Iterator[Mapping[str, str]]:
+def service(
+    request: pytest.FixtureRequest, local_github: LocalGitHub, tmp_path: Path
+) -> Iterator[Mapping[str, str]]:
     if request.param == "one process":
         with BotProcess(local_github, tmp_path / "data") as alone:
             yield alone.environment()

@@ -16,7 +16,7 @@ from sandbox.backends.docker_egress import WayOut, require_way_out
 from sandbox.backends.docker_hardening import connect
 from sandbox.backends.owners import MARK, owner
 from sandbox.egress.allowed import AllowList, Endpoint
-from sandbox.egress.index import Site
+from sandbox.egress.index import IndexAccess
 from sandbox.egress.outward import Outward
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.errors import SandboxUnavailable
@@ -80,13 +80,17 @@ async def python(guest: Guest, script: str) -> Any:
 
 async def install(guest: Guest, requirement: str) -> CommandResult:
     env = {"UV_NO_CONFIG": "1", "UV_HTTP_RETRIES": "0"}
-    made = await guest.run(("uv", "venv", "--allow-existing", "/opt/env"), limits=QUICK, cwd="/", env=env)
+    made = await guest.run(
+        ("uv", "venv", "--allow-existing", "/opt/env"), limits=QUICK, cwd="/", env=env
+    )
     assert made.ok, made.stderr
     command = ("uv", "pip", "install", "--no-deps", "--python", "/opt/env/bin/python", requirement)
     return await guest.run(command, limits=QUICK, cwd="/", env=env)
 
 
-async def test_the_installer_works_and_what_it_reached_is_known(backend: DockerBackend, image: str) -> None:
+async def test_the_installer_works_and_what_it_reached_is_known(
+    backend: DockerBackend, image: str
+) -> None:
     async with backend.open_setup(image) as guest:
         installed = await install(guest, "iniconfig")
         assert installed.ok, installed.stderr
@@ -105,15 +109,23 @@ async def test_the_installer_works_and_what_it_reached_is_known(backend: DockerB
     try:
         config = client.images.get(kept).attrs["Config"]
         assert not {entry.partition("=")[0] for entry in config["Env"] or ()} - {"PATH"}
-        assert not any(config.get(name) for name in ("Volumes", "Entrypoint", "OnBuild", "ExposedPorts"))
+        assert not any(
+            config.get(name) for name in ("Volumes", "Entrypoint", "OnBuild", "ExposedPorts")
+        )
         async with backend.open(kept) as opened:
             seen = await opened.run(
-                ("/bin/sh", "-c", "env | grep -ci proxy; find / -name '*metaagent-ca*' 2>/dev/null; ls -A /run/egress"),
+                (
+                    "/bin/sh",
+                    "-c",
+                    "env | grep -ci proxy; find / -name '*metaagent-ca*' 2>/dev/null; ls -A /run/egress",
+                ),
                 limits=QUICK,
                 cwd="/",
             )
             assert seen.stdout == "0\n"
-            assert (await opened.run((opened.python, "-c", "import iniconfig"), limits=QUICK, cwd="/")).ok
+            assert (
+                await opened.run((opened.python, "-c", "import iniconfig"), limits=QUICK, cwd="/")
+            ).ok
     finally:
         client.images.remove(kept, force=True)
         client.close()
@@ -194,7 +206,13 @@ async def test_inside_there_is_no_interface_but_its_own_and_no_address_answers(
             }))
             """,
         )
-    assert found == {"interfaces": ["lo"], "routes": 0, "direct": ["OSError"], "names": ["unknown"], "score": "900"}
+    assert found == {
+        "interfaces": ["lo"],
+        "routes": 0,
+        "direct": ["OSError"],
+        "names": ["unknown"],
+        "score": "900",
+    }
 
 
 async def test_the_proxy_is_the_only_way_and_takes_listed_hosts_only(
@@ -227,20 +245,29 @@ async def test_the_proxy_is_the_only_way_and_takes_listed_hosts_only(
         assert found.pop("other name") == "cut"
         assert set(found.values()) == {no}
         assert egress.hosts == (f"localhost:{site.port}",)
-        assert {"169.254.169.254:443", "169.254.169.254:80", "canary.invalid:443"} <= set(egress.refused)
+        assert {"169.254.169.254:443", "169.254.169.254:80", "canary.invalid:443"} <= set(
+            egress.refused
+        )
         assert (site.connections, other.connections) == (1, 0)
 
 
-async def test_the_folder_of_the_socket_shows_nothing_and_takes_nothing(backend: DockerBackend, image: str) -> None:
+async def test_the_folder_of_the_socket_shows_nothing_and_takes_nothing(
+    backend: DockerBackend, image: str
+) -> None:
     async with backend.open_setup(image) as guest:
         script = "ls /run/egress; touch /run/egress/x; rm -f /run/egress/proxy.sock; mv /run/egress /tmp; cat /run/egress/../*/owner"
         tried = await guest.run(("/bin/sh", "-c", script), limits=QUICK, cwd="/")
         assert tried.stdout == ""
         assert len(tried.stderr.splitlines()) == 5
-        assert await python(guest, 'print(json.dumps(connect("canary.invalid:443")))') == "HTTP/1.1 403 Refused"
+        assert (
+            await python(guest, 'print(json.dumps(connect("canary.invalid:443")))')
+            == "HTTP/1.1 403 Refused"
+        )
 
 
-async def test_a_connection_under_way_is_cut_by_the_end(backend: DockerBackend, image: str, trust: Trust) -> None:
+async def test_a_connection_under_way_is_cut_by_the_end(
+    backend: DockerBackend, image: str, trust: Trust
+) -> None:
     site = WebSite({"/": ("text/plain", b"x" * (64 << 20))})
     site.pause_s = 0.1
     async with serving(site, trust):
@@ -287,22 +314,26 @@ async def test_a_daemon_that_does_not_see_the_folder_is_told_with_advice(
     async def nothing() -> AllowList:
         return AllowList()
 
-    async def ways_site(endpoint: Endpoint) -> Site:
-        return Site()
+    async def ways_site(endpoint: Endpoint) -> IndexAccess:
+        return IndexAccess()
 
     proxy = EgressProxy(tmp_path / "s", nothing, Outward(), EgressLimits())
-    with pytest.raises(SandboxUnavailable, match="does not see") as refused:
-        await backend._started_for_setup(image, WayOut(tmp_path / "not-there", proxy, ways_site))
+    with pytest.raises(SandboxUnavailable, match="cannot mount the folder") as refused:
+        await backend._start_for_setup(image, WayOut(tmp_path / "not-there", proxy, ways_site))
     assert "sandbox.egress_folder" in refused.value.advice
     async with backend.open(image) as guest:
         with pytest.raises(SandboxUnavailable, match="cannot reach its proxy"):
             await require_way_out(guest, PYTHON)
     with pytest.raises(SandboxUnavailable, match=r"proxy cannot listen|No folder"):
-        async with DockerBackend(SandboxSpec(egress_folder=str(tmp_path / ("long" * 30)))).open_setup(image):
+        async with DockerBackend(
+            SandboxSpec(egress_folder=str(tmp_path / ("long" * 30)))
+        ).open_setup(image):
             pass
 
 
-async def test_folders_of_proxies_go_with_their_sandboxes_and_with_dead_makers(image: str, tmp_path: Path) -> None:
+async def test_folders_of_proxies_go_with_their_sandboxes_and_with_dead_makers(
+    image: str, tmp_path: Path
+) -> None:
     spec = SandboxSpec(pool=0, egress_folder=str(tmp_path / "e"))
     backend = DockerBackend(spec)
     async with backend.open_setup(image):

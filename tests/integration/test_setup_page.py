@@ -54,7 +54,9 @@ class Console:
 def started(github: LocalGitHub, folder: Path) -> Iterator[Console]:
     """`metaagent serve` on a machine where nothing is set up."""
     folder.mkdir()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")} | {
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")
+    } | {
         "METAAGENT_GITHUB_API_URL": github.api_url,
         "METAAGENT_DATA_DIR": str(folder / "data"),
         "METAAGENT_SANDBOX__BACKEND": "local",
@@ -95,7 +97,9 @@ def healthy(address: str) -> bool:
 def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
     local_github: LocalGitHub, tmp_path: Path, browser: Any
 ) -> None:
-    local_github.create_repository("octo", "shop", {".github/workflows/ci.yml": "on: {push: {branches: [main]}}\n"})
+    local_github.create_repository(
+        "octo", "shop", {".github/workflows/ci.yml": "on: {push: {branches: [main]}}\n"}
+    )
     with started(local_github, tmp_path / "serve") as console:
         link = console.waits_for(r"(http://localhost:\d+)/setup#(\S+)")
         home, code = link[1], link[2]
@@ -106,7 +110,7 @@ def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
         stranger.goto(f"{home}/setup")
         stranger.fill("#code", "a guess")
         stranger.click("button")
-        assert "not the code" in stranger.text_content("p.wrong")
+        assert "wrong or was used already" in stranger.text_content("p.wrong")
         person.click("button")
         person.fill("#name", "Shop Fixer")
         assert person.input_value("#address") == home
@@ -116,15 +120,21 @@ def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
         stranger.click("button")
         assert "used already" in stranger.text_content("p.wrong")
         stranger.goto(f"{home}/setup/created?code=evil&state=evil")
-        assert "not begun here" in stranger.text_content("p.wrong")
+        assert "not started here" in stranger.text_content("p.wrong")
         person.click("button")
         person.wait_for_url(re.compile(r"/apps/shop-fixer/installations/new$"))
         assert local_github.app_slug == "shop-fixer"
         assert healthy(home), console.text
-        assert httpx.get(f"{home}/setup", trust_env=False).status_code == 404, "the pages are closed"
+        assert httpx.get(f"{home}/setup", trust_env=False).status_code == 404, (
+            "the pages are closed"
+        )
         stored = json.loads((tmp_path / "serve" / "data" / "app.json").read_text())
         assert stat.S_IMODE((tmp_path / "serve" / "data" / "app.json").stat().st_mode) == 0o600
-        for secret in (stored["webhook_secret"], stored["client_secret"], stored["private_key"].splitlines()[1]):
+        for secret in (
+            stored["webhook_secret"],
+            stored["client_secret"],
+            stored["private_key"].splitlines()[1],
+        ):
             assert secret not in console.text
         local_github.install("octo")
         local_github.push("octo/shop", "main", {"a.py": "x = 2\n"})

@@ -15,4 +15,6 @@ def test_missions_and_a_killed_process_leave_nothing_behind(docker_ready: None) 
     left, swept = found["left"], found["left_after_the_next_start"]
     assert left["containers"] == left["processes"] == left["volumes"] == []
     # Somebody else on this daemon may be building an image right now: what has no name is for `make soak` to judge.
-    assert {what: items for what, items in swept.items() if items and what != "nameless_images"} == {}
+    assert {
+        what: items for what, items in swept.items() if items and what != "nameless_images"
+    } == {}

@@ -54,9 +54,16 @@ class World:
         self.images: list[str] = []
 
     @asynccontextmanager
-    async def open(self, sha: str, fork: str | None = None, **more: Any) -> AsyncIterator[SandboxWorkspace]:
+    async def open(
+        self, sha: str, fork: str | None = None, **more: Any
+    ) -> AsyncIterator[SandboxWorkspace]:
         """A workspace on a commit of the repository, or of one of its forks: GitHub serves both from one place."""
-        source = GitSource(url=self._url, sha=sha, base_sha=more.pop("base_sha", None), repository_id=str(self.folder))
+        source = GitSource(
+            url=self._url,
+            sha=sha,
+            base_sha=more.pop("base_sha", None),
+            repository_id=str(self.folder),
+        )
         tier = TrustTier.BRANCH if fork is None else TrustTier.FORK
         checkout = Checkout(source=source, tier=tier, head_repository_id=fork, hints=HINTS, **more)
         async with self.on(checkout) as workspace:
@@ -68,7 +75,9 @@ class World:
             self.images.append((await workspace.facts()).image)
             yield workspace
 
-    async def ask(self, sha: str, fork: str | None = None, **more: Any) -> tuple[str, WorkspaceFacts]:
+    async def ask(
+        self, sha: str, fork: str | None = None, **more: Any
+    ) -> tuple[str, WorkspaceFacts]:
         """Say what the environment of a commit holds."""
         async with self.open(sha, fork, **more) as workspace:
             said = await workspace.run(f'python -c "{ASK}"')
@@ -130,7 +139,9 @@ async def test_a_fix_is_verified_in_the_environment_of_the_failing_commit(world:
         assert (await fresh.run(f'python -c "{ASK}"')).stdout.strip() == "1 False"
 
 
-async def test_local_changes_of_a_folder_are_set_up_by_themselves(world: World, tmp_path: Path) -> None:
+async def test_local_changes_of_a_folder_are_set_up_by_themselves(
+    world: World, tmp_path: Path
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     source = FolderSource(path=str(folder), repository_id=str(folder))
@@ -138,7 +149,9 @@ async def test_local_changes_of_a_folder_are_set_up_by_themselves(world: World, 
     for rate in (1, 2, 2):
         for name, text in {**PROJECT, "deps.sh": deps(rate)}.items():
             (folder / name).write_text(text)
-        async with world.on(Checkout(source=source, tier=TrustTier.LOCAL, hints=HINTS)) as workspace:
+        async with world.on(
+            Checkout(source=source, tier=TrustTier.LOCAL, hints=HINTS)
+        ) as workspace:
             said = await workspace.run(f'python -c "{ASK}"')
             seen.append((said.stdout.strip(), (await workspace.facts()).warm))
     assert seen == [("1 False", False), ("2 False", False), ("2 False", True)]
@@ -150,7 +163,9 @@ async def test_without_set_up_commands_all_trees_share_one_environment(world: Wo
     for sha, fork in zip(commits, ("mallory", "bob"), strict=True):
         source = GitSource(url=world._url, sha=sha, repository_id=str(world.folder))
         hints = JobHints(command=HINTS.command)
-        checkout = Checkout(source=source, tier=TrustTier.FORK, head_repository_id=fork, hints=hints)
+        checkout = Checkout(
+            source=source, tier=TrustTier.FORK, head_repository_id=fork, hints=hints
+        )
         async with world.sandboxes.open_workspace(checkout) as workspace:
             keys.add((await workspace.facts()).environment_key)
     assert len(keys) == 1

@@ -32,7 +32,9 @@ def ground(docker_ready: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.mktemp("worlds")
     spec = a_spec(pool=0)
     with serve_git(folder) as server:
-        yield Playground(server, Sandboxes(spec, DockerBackend(spec), tmp_path_factory.mktemp("data")))
+        yield Playground(
+            server, Sandboxes(spec, DockerBackend(spec), tmp_path_factory.mktemp("data"))
+        )
 
 
 @pytest.mark.anyio

@@ -9,8 +9,8 @@ import pytest
 from bot.clock import SystemClock
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Rung, Verification
-from bot.mission.plan import plan_fix
-from bot.mission.verify import verify_fix
+from bot.mission.judging.plan import plan_fix
+from bot.mission.verifying.verify import verify_fix
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource, JobHints
@@ -68,7 +68,9 @@ def planted(folder: Path, test: str) -> Path:
 
 
 async def a_shop(sandboxes: Sandboxes, folder: Path) -> Shop:
-    checkout = Checkout(source=FolderSource(path=str(folder)), hints=JobHints(command="python -m pytest -q"))
+    checkout = Checkout(
+        source=FolderSource(path=str(folder)), hints=JobHints(command="python -m pytest -q")
+    )
     async with sandboxes.open_workspace(checkout) as workspace:
         facts, red = await workspace.facts(), await workspace.run_tests()
     plan = plan_fix(a_diagnosis(), red, facts, tuple(Rung))
@@ -79,7 +81,9 @@ async def a_shop(sandboxes: Sandboxes, folder: Path) -> Shop:
 
 
 @pytest.fixture(scope="module")
-async def sandboxes(docker_ready: None, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sandboxes]:
+async def sandboxes(
+    docker_ready: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Sandboxes]:
     opened = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec()), tmp_path_factory.mktemp("data"))
     yield opened
     await opened.close()
@@ -103,7 +107,9 @@ async def test_what_works_in_one_place_is_refused_with_that_reason(shop: Shop, n
 
 
 @pytest.mark.parametrize("name", [name for name in LOCAL if "order of a folder" in name])
-async def test_the_order_of_a_folder_is_refused_with_a_reason_of_its_runs(shop: Shop, name: str) -> None:
+async def test_the_order_of_a_folder_is_refused_with_a_reason_of_its_runs(
+    shop: Shop, name: str
+) -> None:
     """The kernel chooses which of two orders a folder has, and a file that is written again may move in it."""
     found = await shop.verify(LOCAL[name])
     assert not found.green
@@ -112,7 +118,9 @@ async def test_the_order_of_a_folder_is_refused_with_a_reason_of_its_runs(shop: 
     assert found.reason.startswith(reasons), found.reason
 
 
-async def test_a_suite_that_asks_where_it_runs_loses_no_fix(sandboxes: Sandboxes, tmp_path: Path) -> None:
+async def test_a_suite_that_asks_where_it_runs_loses_no_fix(
+    sandboxes: Sandboxes, tmp_path: Path
+) -> None:
     asking = await a_shop(sandboxes, planted(tmp_path / "repo", ASKING))
     found = await asking.verify(FIX)
     assert found.green, found.reason

@@ -7,7 +7,15 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, RedHunk, SearchRequest, Survivor, TrialStarted, spliced
+from sandbox.types import (
+    Checkout,
+    FolderSource,
+    RedHunk,
+    SearchRequest,
+    Survivor,
+    TrialStarted,
+    apply_spans,
+)
 from sandbox.workspace import Sandboxes
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -33,7 +41,9 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def searched(backend: Backend, folder: Path, *hunks: RedHunk) -> tuple[TrialStarted, list[Survivor]]:
+async def searched(
+    backend: Backend, folder: Path, *hunks: RedHunk
+) -> tuple[TrialStarted, list[Survivor]]:
     (folder / "repo").mkdir()
     (folder / "repo/shop.py").write_text(SHOP)
     (folder / "repo/test_shop.py").write_text(TESTS)
@@ -46,7 +56,9 @@ async def searched(backend: Backend, folder: Path, *hunks: RedHunk) -> tuple[Tri
         red_hunks=hunks,
         time_limit_s=40.0,
     )
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(folder / "repo")))
+    ) as workspace:
         events = [event async for event in workspace.search(request)]
     return (
         next(event for event in events if isinstance(event, TrialStarted)),
@@ -59,12 +71,14 @@ async def test_the_smallest_part_that_helps_is_undone(backend: Backend, tmp_path
     assert started.suspect_lines[0].line in {5, 6}
     assert started.suspect_lines[0].reason == "changed since the check was green"
     undone = next(s for s in found if s.template.startswith("undo_"))
-    assert spliced(SHOP, undone.edits) == SHOP.replace("+ off", "- off")
+    assert apply_spans(SHOP, undone.edits) == SHOP.replace("+ off", "- off")
     assert undone.template == "undo_part"
     assert undone.description == "undoes a part of the change of line 6"
 
 
-async def test_what_the_failing_test_came_with_is_not_undone_first(backend: Backend, tmp_path: Path) -> None:
+async def test_what_the_failing_test_came_with_is_not_undone_first(
+    backend: Backend, tmp_path: Path
+) -> None:
     test = RedHunk(path="test_shop.py", line=4, lines=3, before="")
     _, found = await searched(backend, tmp_path, *HUNKS, test)
     assert not found[0].template.startswith("undo_")

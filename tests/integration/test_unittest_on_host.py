@@ -80,11 +80,19 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-async def test_every_kind_of_test_gets_the_outcome_and_the_name_pytest_gives(tmp_path: Path) -> None:
-    report = await run(write(tmp_path, tests____init="", tests__test_kinds=KINDS), "python -m unittest discover tests")
+async def test_every_kind_of_test_gets_the_outcome_and_the_name_pytest_gives(
+    tmp_path: Path,
+) -> None:
+    report = await run(
+        write(tmp_path, tests____init="", tests__test_kinds=KINDS),
+        "python -m unittest discover tests",
+    )
     assert report.runner == "unittest"
     assert report.verdict is RunVerdict.FAIL, report.summary
-    short = {name.removeprefix("tests/test_kinds.py::"): status.name for name, status in report.outcomes.items()}
+    short = {
+        name.removeprefix("tests/test_kinds.py::"): status.name
+        for name, status in report.outcomes.items()
+    }
     assert short == {
         "Case::test_fine": "PASS",
         "Case::test_fails": "FAIL",
@@ -165,7 +173,9 @@ async def test_a_command_runs_the_tests_it_names(tmp_path: Path, command: str) -
         ("test_m.py", None),
     ],
 )
-async def test_targets_narrow_what_the_command_finds(tmp_path: Path, target: str, expected: set[str] | None) -> None:
+async def test_targets_narrow_what_the_command_finds(
+    tmp_path: Path, target: str, expected: set[str] | None
+) -> None:
     report = await run(write(tmp_path, test_m=FINE), targets=[target])
     assert report.verdict is RunVerdict.PASS, report.summary
     assert expected is None or report.passing == expected
@@ -174,10 +184,18 @@ async def test_targets_narrow_what_the_command_finds(tmp_path: Path, target: str
 async def test_targets_run_in_their_own_order(tmp_path: Path) -> None:
     write(tmp_path, test_m=FINE)
     report = await run(
-        tmp_path, confirm=False, targets=["test_m.py::B::test_two", "test_m.py::A", "test_m.py::B::test_one"]
+        tmp_path,
+        confirm=False,
+        targets=["test_m.py::B::test_two", "test_m.py::A", "test_m.py::B::test_one"],
     )
     assert report.verdict is RunVerdict.PASS, report.summary
-    assert (tmp_path / "order.txt").read_text().split() == ["B.two", "A.one", "A.three", "A.two", "B.one"]
+    assert (tmp_path / "order.txt").read_text().split() == [
+        "B.two",
+        "A.one",
+        "A.three",
+        "A.two",
+        "B.one",
+    ]
 
 
 async def test_a_target_that_is_not_there_proves_nothing(tmp_path: Path) -> None:
@@ -199,7 +217,9 @@ async def test_orders_keep_classes_together(tmp_path: Path) -> None:
     assert await order(order="reversed") == given[::-1]
     shuffled = await order(order="random", seed=3)
     assert shuffled == await order(order="random", seed=3)
-    assert {tuple(await order(order="random", seed=seed)) for seed in (4, 5)} | {tuple(shuffled)} != {tuple(shuffled)}
+    assert {tuple(await order(order="random", seed=seed)) for seed in (4, 5)} | {
+        tuple(shuffled)
+    } != {tuple(shuffled)}
 
 
 async def test_a_module_that_cannot_be_loaded_is_an_error_by_its_file(tmp_path: Path) -> None:
@@ -208,14 +228,18 @@ async def test_a_module_that_cannot_be_loaded_is_an_error_by_its_file(tmp_path: 
     assert report.verdict is RunVerdict.FAIL
     assert report.outcomes["test_broken.py"] is TestStatus.ERROR
     (failure,) = report.failures
-    assert (failure.error, failure.error_message) == ("ModuleNotFoundError", "No module named 'nothing_like_it'")
+    assert (failure.error, failure.error_message) == (
+        "ModuleNotFoundError",
+        "No module named 'nothing_like_it'",
+    )
     assert (failure.file, failure.line) == ("test_broken.py", 1)
 
 
 async def test_load_tests_has_its_say(tmp_path: Path) -> None:
     write(
         tmp_path,
-        test_m=FINE + "    def load_tests(loader, tests, pattern):\n        return loader.loadTestsFromTestCase(B)\n",
+        test_m=FINE
+        + "    def load_tests(loader, tests, pattern):\n        return loader.loadTestsFromTestCase(B)\n",
     )
     assert (await run(tmp_path)).passing == {"test_m.py::B::test_one", "test_m.py::B::test_two"}
 
@@ -238,10 +262,16 @@ async def test_maxfail_stops_and_no_tests_prove_nothing(tmp_path: Path) -> None:
 async def test_a_test_that_does_not_end_is_named_with_its_place(tmp_path: Path) -> None:
     spin = "    def test_spins(self):\n        while True:\n            pass\n"
     write(tmp_path, test_m=f"import unittest\nclass T(unittest.TestCase):\n{spin}")
-    report = await run_tests(ProcessGuest(tmp_path, sys.executable), "python -m unittest", limits=RunLimits(wall_s=4.0))
+    report = await run_tests(
+        ProcessGuest(tmp_path, sys.executable), "python -m unittest", limits=RunLimits(wall_s=4.0)
+    )
     assert report.verdict is RunVerdict.TIMEOUT
     (failure,) = report.failures
-    assert (failure.name, failure.error, failure.file) == ("test_m.py::T::test_spins", "Timeout", "test_m.py")
+    assert (failure.name, failure.error, failure.file) == (
+        "test_m.py::T::test_spins",
+        "Timeout",
+        "test_m.py",
+    )
     assert failure.line in {4, 5}
 
 
@@ -279,6 +309,8 @@ ATTACKS = {
 async def test_no_test_decides_its_own_verdict(tmp_path: Path, name: str) -> None:
     first, rest = ATTACKS[name].split("\n", 1)
     write(tmp_path, test_m="")
-    (tmp_path / "test_m.py").write_text(f"import unittest\n{first}\nclass T(unittest.TestCase):\n{rest}")
+    (tmp_path / "test_m.py").write_text(
+        f"import unittest\n{first}\nclass T(unittest.TestCase):\n{rest}"
+    )
     report = await run(tmp_path)
     assert report.verdict is not RunVerdict.PASS, report.summary

@@ -38,7 +38,9 @@ class Ground:
     async def open(self, sha: str, **more: Any) -> AsyncIterator[SandboxWorkspace]:
         """A workspace on a commit; `hints`, `tier`, `revision` and `base_sha` as wanted."""
         base = more.pop("base_sha", None)
-        source = GitSource(url=f"{self.server.url}/r/.git", sha=sha, base_sha=base, repository_id="r")
+        source = GitSource(
+            url=f"{self.server.url}/r/.git", sha=sha, base_sha=base, repository_id="r"
+        )
         async with self._sandboxes.open_workspace(Checkout(source=source, **more)) as workspace:
             yield workspace
 
@@ -102,10 +104,18 @@ async def test_what_a_command_does_and_sees(ground: Ground) -> None:
         },
     )
     async with ground.open(sha) as workspace:
-        said = await workspace.run("pwd; echo $COLOUR; which python pytest ruff; echo oops >&2; exit 3")
+        said = await workspace.run(
+            "pwd; echo $COLOUR; which python pytest ruff; echo oops >&2; exit 3"
+        )
         assert said.exit_code == 3
         assert said.stdout.split() == [
-            *("/work/repo/pkg", "red", "/opt/env/bin/python", "/opt/env/bin/pytest", "/opt/env/bin/ruff"),
+            *(
+                "/work/repo/pkg",
+                "red",
+                "/opt/env/bin/python",
+                "/opt/env/bin/pytest",
+                "/opt/env/bin/ruff",
+            ),
         ]
         assert said.stderr == "oops\n"
         started = time.perf_counter()
@@ -125,7 +135,9 @@ async def test_git_inside_knows_the_commit_and_has_no_hooks(ground: Ground) -> N
     commit(ground.folder, {"a": "1"})
     sha = commit(ground.folder, {"b": "1"})
     async with ground.open(sha) as workspace:
-        said = await workspace.run("git rev-parse HEAD; git status --short; git log --oneline | wc -l; ls .git/hooks")
+        said = await workspace.run(
+            "git rev-parse HEAD; git status --short; git log --oneline | wc -l; ls .git/hooks"
+        )
     assert said.stdout.split() == [sha, "2"]
 
 
@@ -141,8 +153,13 @@ async def test_the_work_tree_holds_the_very_bytes_of_the_commit(ground: Ground) 
         "y.f": "x\n",
     }
     attributes = files[".gitattributes"]
-    commit(ground.folder, {name: content for name, content in files.items() if name != ".gitattributes"})
-    (ground.folder / "attributes").write_text(attributes)  # beside git's own conversions, which would act here too
+    commit(
+        ground.folder,
+        {name: content for name, content in files.items() if name != ".gitattributes"},
+    )
+    (ground.folder / "attributes").write_text(
+        attributes
+    )  # beside git's own conversions, which would act here too
     oid = git(ground.folder, "hash-object", "-w", "attributes")
     git(ground.folder, "update-index", "--add", "--cacheinfo", f"100644,{oid},.gitattributes")
     git(ground.folder, "commit", "-q", "-m", "attributes")
@@ -207,13 +224,17 @@ def test_it():
         report = await workspace.run_tests()
         facts = await workspace.facts()
     assert report.verdict is RunVerdict.PASS, report.raw_output
-    assert [entry.treatment for entry in facts.recipe.fidelity if entry.step == "install the project"] == ["replaced"]
+    assert [
+        entry.treatment for entry in facts.recipe.fidelity if entry.step == "install the project"
+    ] == ["replaced"]
 
 
 @pytest.mark.anyio
 async def test_set_up_commands_run_with_the_checkout(ground: Ground) -> None:
     test = "def test_made():\n    import made_by_set_up\n"
-    setup = 'echo "x = $(cat value)" > "$VIRTUAL_ENV/lib/python3.11/site-packages/made_by_set_up.py"'
+    setup = (
+        'echo "x = $(cat value)" > "$VIRTUAL_ENV/lib/python3.11/site-packages/made_by_set_up.py"'
+    )
     sha = commit(ground.folder, {"test_m.py": test, "value": "42"})
     async with ground.open(sha, hints=JobHints(setup=(setup,)), tier=TrustTier.FORK) as workspace:
         report = await workspace.run_tests()
@@ -237,7 +258,9 @@ async def test_set_up_commands_run_with_the_checkout(ground: Ground) -> None:
 async def test_an_environment_that_cannot_be_made_is_said(
     ground: Ground, files: dict[str, str], hints: dict[str, Any], error: type[Exception], said: str
 ) -> None:
-    async with ground.open(commit(ground.folder, dict(files)), hints=JobHints(**hints)) as workspace:
+    async with ground.open(
+        commit(ground.folder, dict(files)), hints=JobHints(**hints)
+    ) as workspace:
         with pytest.raises(error, match=said):
             await workspace.facts()
         with pytest.raises(error, match=said):  # asked again it fails again, and does not hang
@@ -258,7 +281,9 @@ async def test_a_python_the_image_does_not_have_is_replaced_and_told(ground: Gro
     sha = commit(ground.folder, dict(GOOD))
     async with ground.open(sha, hints=JobHints(python="3.7")) as workspace:
         facts = await workspace.facts()
-    assert ("Python 3.7", "replaced") in [(entry.step, entry.treatment) for entry in facts.recipe.fidelity]
+    assert ("Python 3.7", "replaced") in [
+        (entry.step, entry.treatment) for entry in facts.recipe.fidelity
+    ]
 
 
 @pytest.mark.anyio
@@ -280,7 +305,9 @@ async def test_two_missions_of_one_repository_fetch_and_set_up_once(ground: Grou
 
 
 @pytest.mark.anyio
-async def test_nothing_is_opened_before_the_first_use_and_everything_closed_after(tmp_path: Path) -> None:
+async def test_nothing_is_opened_before_the_first_use_and_everything_closed_after(
+    tmp_path: Path,
+) -> None:
     backend = ScriptedBackend()
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
     source = GitSource(url="https://example.org/r", sha="1" * 40, repository_id="r")
@@ -295,6 +322,8 @@ async def test_without_a_daemon_it_says_so(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     (tmp_path / "test_m.py").write_text("def test_x(): pass\n")
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path)))) as workspace:
-        with pytest.raises(SandboxUnavailable, match="Docker does not answer"):
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(tmp_path)))
+    ) as workspace:
+        with pytest.raises(SandboxUnavailable, match="Docker does not respond"):
             await workspace.facts()

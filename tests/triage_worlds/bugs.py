@@ -46,7 +46,9 @@ def worlds() -> list[World]:
         expected=BUG,
         base=_files(name, right, checks),
         head={f"{name}.py": right.replace(good, bad)},
-        ci_log=LogReading(signals=(LogSignal.NETWORK,), signs={LogSignal.NETWORK: "Retrying: connection broken"}),
+        ci_log=LogReading(
+            signals=(LogSignal.NETWORK,), signs={LogSignal.NETWORK: "Retrying: connection broken"}
+        ),
     )
     refused = World(
         name="bug_refuses_connections",
@@ -106,12 +108,19 @@ def test_other():
 
 def _files(name: str, source: str, checks: str) -> dict[str, str]:
     test = f"from {name} import {name}\n\n\ndef test_{name}():\n    {checks}\n"
-    return {f"{name}.py": source, f"test_{name}.py": test, "test_other.py": "def test_other():\n    assert True\n"}
+    return {
+        f"{name}.py": source,
+        f"test_{name}.py": test,
+        "test_other.py": "def test_other():\n    assert True\n",
+    }
 
 
 def _ends() -> list[World]:
     """The other ends of a bug: partly mended, not mended, out of budget."""
-    add, hard = "def add(a, b):\n    return a + b\n", "def spell(n):\n    return {1: 'one', 2: 'two'}[n]\n"
+    add, hard = (
+        "def add(a, b):\n    return a + b\n",
+        "def spell(n):\n    return {1: 'one', 2: 'two'}[n]\n",
+    )
     tests = {
         "test_add.py": "from m import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(1, 1) == 2\n",
         "test_spell.py": "from s import spell\n\n\ndef test_spell():\n    assert [spell(n) for n in (1, 2)] == ['one', 'two']\n",

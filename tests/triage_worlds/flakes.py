@@ -119,7 +119,9 @@ def _by_clock() -> list[World]:
         expected=FLAKY,
         rate=0.5,
         base={"test_other.py": _OTHERS},
-        head={"test_hang.py": "import os, time\n\n\ndef test_hang():\n    time.sleep(600 * (os.urandom(1)[0] % 2))\n"},
+        head={
+            "test_hang.py": "import os, time\n\n\ndef test_hang():\n    time.sleep(600 * (os.urandom(1)[0] % 2))\n"
+        },
     )
     return [*races, *clocks, hang]
 
@@ -131,7 +133,10 @@ def _by_hash() -> list[World]:
             name=f"flake_hash_{one}",
             kind="flake by hash",
             expected=FLAKY,
-            base={"words.py": "def first(words):\n    return sorted(words)[0]\n", "test_other.py": _OTHERS},
+            base={
+                "words.py": "def first(words):\n    return sorted(words)[0]\n",
+                "test_other.py": _OTHERS,
+            },
             head={
                 "words.py": "def first(words):\n    return next(iter(words))\n",
                 "test_words.py": _HASH.format(one=one, two=two, three=three),
@@ -184,5 +189,7 @@ def _by_order() -> list[World]:
 
 def _named(*names: str) -> LogReading:
     """What CI's log says of failing tests."""
-    failures = tuple(TestResult(name=name, status=TestStatus.FAIL, error="AssertionError") for name in names)
+    failures = tuple(
+        TestResult(name=name, status=TestStatus.FAIL, error="AssertionError") for name in names
+    )
     return LogReading(failures=failures, failure_count=len(failures), exit_code=1)

@@ -12,7 +12,7 @@ from bot.domain.policy import Limits, RepositoryPolicy
 from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.mission.loop import MissionPorts, run_mission
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, GitSource, JobHints
@@ -106,11 +106,13 @@ class Playground:
             checkpoint=MemoryCheckpoint(through_json=True),
             progress=SilentProgress(),
             clock=SystemClock(),
-            limits=Limits.model_validate({"search_s": 20.0, **world.limits}),
+            limits=Limits.model_validate({"time_limit": 20.0, **world.limits}),
         )
         started = time.perf_counter()
         request = a_request(mission_id=f"m-{world.name}", head_sha=_sha(checkout))
-        context = await run_mission(request, RepositoryPolicy(), checkout, ports, ci_log=world.ci_log)
+        context = await run_mission(
+            request, RepositoryPolicy(), checkout, ports, ci_log=world.ci_log
+        )
         return Played(world=world, context=context, seconds=time.perf_counter() - started)
 
     def _made(self, world: World) -> Checkout:

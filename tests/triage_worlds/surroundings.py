@@ -18,14 +18,25 @@ _RAISES = "import pytest\n\n\n@pytest.mark.parametrize('n', range(6))\ndef test_
 
 def worlds() -> list[World]:
     """Every one."""
-    return [*_base_red(), *_outages(), *_missing(), *_pythons(), *_hangs(), *_green(), *_obstacles()]
+    return [
+        *_base_red(),
+        *_outages(),
+        *_missing(),
+        *_pythons(),
+        *_hangs(),
+        *_green(),
+        *_obstacles(),
+    ]
 
 
 def _base_red() -> list[World]:
     broken = {**_GREEN, "m.py": "def one():\n    return 2\n"}
     unparsable = {**_GREEN, "m.py": "def one(:\n"}
     hang = {**_GREEN, "m.py": "def one():\n    while True:\n        pass\n"}
-    two = {**broken, "test_n.py": "from m import one\n\n\ndef test_two():\n    assert one() + one() == 2\n"}
+    two = {
+        **broken,
+        "test_n.py": "from m import one\n\n\ndef test_two():\n    assert one() + one() == 2\n",
+    }
     untouched = [
         World(name=f"base_red_{name}", kind="base red", expected=BASE_RED, base=files, head=_WORD)
         for name, files in (("value", broken), ("syntax", unparsable), ("two", two))
@@ -41,7 +52,10 @@ def _base_red() -> list[World]:
         name="base_red_import",
         kind="base red",
         expected=BASE_RED,
-        base={**_GREEN, "test_m.py": "from m import two\n\n\ndef test_two():\n    assert two() == 2\n"},
+        base={
+            **_GREEN,
+            "test_m.py": "from m import two\n\n\ndef test_two():\n    assert two() == 2\n",
+        },
         head={"m.py": "def one():\n    return 0 + 1\n"},
     )
     hanging = World(name="base_red_hang", kind="time-out", expected=BASE_RED, base=hang, head=_WORD)
@@ -84,7 +98,12 @@ def _outages() -> list[World]:
     ]
     fetch = "import urllib.request\n\n\ndef test_fetch():\n    assert urllib.request.urlopen('http://data.example/x', timeout=3)\n"
     name = "test_fetch.py::test_fetch"
-    down = TestResult(name=name, status=TestStatus.FAIL, error="URLError", error_message="Name or service not known")
+    down = TestResult(
+        name=name,
+        status=TestStatus.FAIL,
+        error="URLError",
+        error_message="Name or service not known",
+    )
     needs = World(
         name="needs_network",
         kind="needs network",
@@ -170,7 +189,9 @@ def _missing() -> list[World]:
 
 def _pythons() -> list[World]:
     lazy = {"m.py": "lazy import json\n\n\ndef one():\n    return json.loads('1')\n"}
-    form = {"m.py": "from typing import TypeFormOfTheFuture\n\n\ndef one():\n    return TypeFormOfTheFuture\n"}
+    form = {
+        "m.py": "from typing import TypeFormOfTheFuture\n\n\ndef one():\n    return TypeFormOfTheFuture\n"
+    }
     return [
         World(
             name=f"python_{name}",
@@ -181,13 +202,20 @@ def _pythons() -> list[World]:
             head={**(_WORD if both else files)},
             python="3.15",
         )
-        for name, files, both in (("syntax", lazy, True), ("syntax_new", lazy, False), ("stdlib", form, True))
+        for name, files, both in (
+            ("syntax", lazy, True),
+            ("syntax_new", lazy, False),
+            ("stdlib", form, True),
+        )
     ]
 
 
 def _hangs() -> list[World]:
     loop = {"m.py": "def one():\n    n = 2\n    while n != 1:\n        n = n + 1\n    return n\n"}
-    right = {**_GREEN, "m.py": "def one():\n    n = 2\n    while n != 1:\n        n = n - 1\n    return n\n"}
+    right = {
+        **_GREEN,
+        "m.py": "def one():\n    n = 2\n    while n != 1:\n        n = n - 1\n    return n\n",
+    }
     slow = (
         "import time\n\nimport pytest\n\n\n@pytest.mark.parametrize('n', range(400))\n"
         "def test_slow(n):\n    time.sleep(0.1 + (n % 7) / 100)\n"
@@ -211,7 +239,13 @@ def _green() -> list[World]:
     merged = {"m.py": "def one():\n    return 3\n"}
     return [
         World(name="green", kind="green", expected=NOT_REPRODUCED, base=_GREEN, head=_WORD),
-        World(name="green_first_commit", kind="green", expected=NOT_REPRODUCED, base=None, head={**_GREEN}),
+        World(
+            name="green_first_commit",
+            kind="green",
+            expected=NOT_REPRODUCED,
+            base=None,
+            head={**_GREEN},
+        ),
         World(
             name="green_named",
             kind="green",

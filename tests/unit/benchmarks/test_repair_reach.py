@@ -24,7 +24,12 @@ def planted(old: str, new: str) -> Planted:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("value < low", "value <= low"), ("return low\n", "return value\n"), ('"high": 10', '"high": 11')]
+    ("old", "new"),
+    [
+        ("value < low", "value <= low"),
+        ("return low\n", "return value\n"),
+        ('"high": 10', '"high": 11'),
+    ],
 )
 def test_the_original_of_a_small_bug_is_among_the_candidates(old: str, new: str) -> None:
     found = reach(planted(old, new), RIGHT, 20_000)
@@ -33,7 +38,9 @@ def test_the_original_of_a_small_bug_is_among_the_candidates(old: str, new: str)
 
 
 def test_what_no_edit_brings_back_has_no_rank() -> None:
-    found = reach(planted('    return min(value, LIMITS["high"])\n', "    return None\n"), RIGHT, 2_000)
+    found = reach(
+        planted('    return min(value, LIMITS["high"])\n', "    return None\n"), RIGHT, 2_000
+    )
     assert (found["rank"], found["line"]) == (None, [9])
 
 

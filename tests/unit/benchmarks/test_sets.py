@@ -42,7 +42,11 @@ class TestOther:
 def a_bug(count: int = 9, red: tuple[int, ...] = (3, 4), name: str = "sample") -> Bug:
     tests = tuple(f"test_it.py::test_{number}" for number in range(count))
     return Bug(
-        name=name, right={}, tests=tests, failing=frozenset(tests[n] for n in red), plant=lambda folder, hidden: None
+        name=name,
+        right={},
+        tests=tests,
+        failing=frozenset(tests[n] for n in red),
+        plant=lambda folder, hidden: None,
     )
 
 
@@ -69,7 +73,13 @@ def test_every_failing_test_can_be_given() -> None:
 
 def test_parameters_of_a_test_are_hidden_together_unless_they_are_cases() -> None:
     tests = tuple(f"test_it.py::test_{name}[{number}]" for name in "ab" for number in range(4))
-    bug = Bug(name="x", right={}, tests=tests, failing=frozenset(tests[:1]), plant=lambda folder, hidden: None)
+    bug = Bug(
+        name="x",
+        right={},
+        tests=tests,
+        failing=frozenset(tests[:1]),
+        plant=lambda folder, hidden: None,
+    )
     assert {unit_of(test) for test in hidden_tests(bug, "half", 0)} == {"test_it.py::test_b"}
     assert len(hidden_tests(bug, "half", 0, case_of)) == 4
 
@@ -112,7 +122,13 @@ def test_a_mutation_is_one_small_change(source: str, mutated: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ['"""Said."""\n', "__all__ = ['a']\n", "def f(a: int) -> str: ...\n", "if TYPE_CHECKING:\n    a = 1\n"]
+    "source",
+    [
+        '"""Said."""\n',
+        "__all__ = ['a']\n",
+        "def f(a: int) -> str: ...\n",
+        "if TYPE_CHECKING:\n    a = 1\n",
+    ],
 )
 def test_what_no_test_can_notice_is_not_mutated(source: str) -> None:
     assert list(mutations(source, {1, 2})) == []
@@ -124,7 +140,9 @@ def test_only_lines_that_were_named_are_mutated() -> None:
 
 def test_tests_and_configuration_are_not_mutated() -> None:
     assert may_be_mutated("src/thing/core.py")
-    assert not any(map(may_be_mutated, ("tests/test_a.py", "conftest.py", "setup.py", "a/tests/b.py", "a.txt")))
+    assert not any(
+        map(may_be_mutated, ("tests/test_a.py", "conftest.py", "setup.py", "a/tests/b.py", "a.txt"))
+    )
 
 
 def test_the_manifest_pins_every_package_and_bugs_made_by_hand_belong_to_one() -> None:
@@ -140,7 +158,9 @@ def test_the_manifest_pins_every_package_and_bugs_made_by_hand_belong_to_one() -
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["quixbugs", "humanevalfix"])
-def test_a_planted_program_holds_no_reference_and_no_hidden_test(shared: Path, tmp_path: Path, name: str) -> None:
+def test_a_planted_program_holds_no_reference_and_no_hidden_test(
+    shared: Path, tmp_path: Path, name: str
+) -> None:
     bugs = list(programs_of(shared / name))
     assert len(bugs) == len((shared / name / "programs.jsonl").read_text().splitlines()) > 0
     mode: Mode = "half"
@@ -153,13 +173,17 @@ def test_a_planted_program_holds_no_reference_and_no_hidden_test(shared: Path, t
         assert not (folder / "meta.json").exists()
         text = "".join(path.read_text() for path in folder.glob("test_*.py"))
         if bug.about["cases"]:
-            assert len((folder / "cases.json").read_text().splitlines()) == len(bug.tests) - len(hidden)
+            assert len((folder / "cases.json").read_text().splitlines()) == len(bug.tests) - len(
+                hidden
+            )
         else:
             assert not [test for test in hidden if f"def {relative(test)[1]}(" in text]
 
 
 def test_programs_are_the_same_whatever_their_comments_and_layout() -> None:
-    assert same_program("def f(a):\n    '''Said.'''\n    return (a)  # so\n", "def f( a ):\n    return a\n")
+    assert same_program(
+        "def f(a):\n    '''Said.'''\n    return (a)  # so\n", "def f( a ):\n    return a\n"
+    )
     assert not same_program("a = 1", "a = 2")
     assert not same_program("a = (", "a = (")
 
@@ -167,7 +191,9 @@ def test_programs_are_the_same_whatever_their_comments_and_layout() -> None:
 def test_functions_that_differ_are_compared_and_what_stands_outside_cannot_be() -> None:
     right = {"src/m/a.py": "X = 1\ndef f(): return 1\nclass C:\n    def g(self): return 1\n"}
     broken = {path: text.replace("return 1\nc", "return 2\nc") for path, text in right.items()}
-    new = {path: text.replace("self): return 1", "self): return 3") for path, text in broken.items()}
+    new = {
+        path: text.replace("self): return 1", "self): return 3") for path, text in broken.items()
+    }
     assert changed_functions(right, new, broken) == ("m.a:C.g", "m.a:f")
     assert changed_functions({"a.py": "X = 1\n"}, {"a.py": "X = 2\n"}, {"a.py": "X = 3\n"}) == ()
 
@@ -207,8 +233,22 @@ def test_what_counts_as_right(name: str, mode: Mode, judgement: Judgement, *, ri
 
 def test_a_set_is_summed_up() -> None:
     rows = [
-        {"bug": "a", "seconds": 1.0, "tried": 100, "plausible": True, "correct_first": True, "correct_shown": True},
-        {"bug": "b", "seconds": 3.0, "tried": 100, "plausible": True, "correct_shown": True, "abstained": True},
+        {
+            "bug": "a",
+            "seconds": 1.0,
+            "tried": 100,
+            "plausible": True,
+            "correct_first": True,
+            "correct_shown": True,
+        },
+        {
+            "bug": "b",
+            "seconds": 3.0,
+            "tried": 100,
+            "plausible": True,
+            "correct_shown": True,
+            "abstained": True,
+        },
         {"bug": "c", "seconds": 4.0, "tried": 200, "plausible": True},
         {"bug": "d", "seconds": 8.0, "tried": 400, "shown": []},
         {
@@ -219,8 +259,15 @@ def test_a_set_is_summed_up() -> None:
             "shown": [],
         },
     ]
-    found = summarised([{"end": "", "shown": [{}], **row} for row in rows], Terms("mutants", "half", 0, 60.0, 2))
-    assert (found["bugs"], found["correct_first"], found["correct_shown"], found["plausible"]) == (5, 1, 2, 4)
+    found = summarised(
+        [{"end": "", "shown": [{}], **row} for row in rows], Terms("mutants", "half", 0, 60.0, 2)
+    )
+    assert (found["bugs"], found["correct_first"], found["correct_shown"], found["plausible"]) == (
+        5,
+        1,
+        2,
+        4,
+    )
     assert (found["abstained"], found["not_abstained"], found["precision"]) == (1, 2, 0.5)
     assert found["seconds"] == {"median": 3.5, "p90": 8.0, "max": 8.0, "sum": 19.5}
     assert found["candidates_per_s"] == 41.0

@@ -24,9 +24,15 @@ def test_what_came_in_the_hour_that_fills_the_slots_does_not_count() -> None:
 
 
 def test_the_plan_grows_with_the_repositories_and_says_what_breaks_first() -> None:
-    small, large = (plan(World(repositories=count), Measured(), Design(), 1) for count in (10_000, 1_000_000))
+    small, large = (
+        plan(World(repositories=count), Measured(), Design(), 1) for count in (10_000, 1_000_000)
+    )
     assert small["shards"] == 1 < large["shards"]
     assert large["one_shard_at_peak"]["wait_for_a_slot_p99_s"] <= Design().wait_p99_s
-    assert list(large["breaks_at_repositories"].values()) == sorted(large["breaks_at_repositories"].values())
+    assert list(large["breaks_at_repositories"].values()) == sorted(
+        large["breaks_at_repositories"].values()
+    )
     dear = replace(Measured(), database_cpu_ms=1_000)
-    assert plan(World(), dear, Design(), 1)["shards"] > large["shards"], "a dearer mission takes more databases"
+    assert plan(World(), dear, Design(), 1)["shards"] > large["shards"], (
+        "a dearer mission takes more databases"
+    )

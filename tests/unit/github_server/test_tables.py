@@ -14,10 +14,14 @@ def test_without_githubs_table_the_same_permissions_are_needed(shared: Path) -> 
     differ = {
         f"{route.method} {route.template}": (own.needed(route.method, route.template), needed)
         for route in ALL_ROUTES
-        if (needed := theirs.needed(route.method, route.template)) != own.needed(route.method, route.template)
+        if (needed := theirs.needed(route.method, route.template))
+        != own.needed(route.method, route.template)
     }
     # GitHub lets a token read one pull request with either permission; the short table asks for the stricter one.
-    assert set(differ) <= {"GET /repos/{owner}/{repo}/pulls/{pull_number}", "POST /repos/{owner}/{repo}/issues"}
+    assert set(differ) <= {
+        "GET /repos/{owner}/{repo}/pulls/{pull_number}",
+        "POST /repos/{owner}/{repo}/issues",
+    }
 
 
 def test_no_two_routes_answer_the_same_request() -> None:

@@ -32,12 +32,22 @@ jobs:
 def test_a_jobs_commands_are_its_steps() -> None:
     ci = read_workflow(WORKFLOW, "ci.yml")
     assert ci is not None
-    assert (ci.workflow, ci.job, ci.path, ci.timeout) == ("CI", "test", ".github/workflows/ci.yml", 60)
+    assert (ci.workflow, ci.job, ci.path, ci.timeout) == (
+        "CI",
+        "test",
+        ".github/workflows/ci.yml",
+        60,
+    )
     assert ci.events == ("push", "pull_request")
-    assert ci.steps == (Step("Run pip install .", "pip install .\npytest\n"), Step("Lint", "ruff check ."))
+    assert ci.steps == (
+        Step("Run pip install .", "pip install .\npytest\n"),
+        Step("Lint", "ruff check ."),
+    )
 
 
-@pytest.mark.parametrize("text", ["", "[]", "a: [", "jobs: {}", "on: push\njobs: {a: {steps: [{uses: x}]}}"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "a: [", "jobs: {}", "on: push\njobs: {a: {steps: [{uses: x}]}}"]
+)
 def test_a_file_without_a_command_runs_nothing(text: str) -> None:
     assert read_workflow(text, "ci.yml") is None
 
@@ -50,9 +60,13 @@ def test_a_file_without_a_command_runs_nothing(text: str) -> None:
         ("::warning file=C:/x.py,line=2::win", "C:/x.py", 2, "win"),
     ],
 )
-def test_workflow_commands_become_annotations(line: str, path: str, number: int, message: str) -> None:
+def test_workflow_commands_become_annotations(
+    line: str, path: str, number: int, message: str
+) -> None:
     found = annotations([line, "not ::error:: this"], [Outcome("Test", "success")])
-    assert [(one["path"], one["start_line"], one["message"]) for one in found] == [(path, number, message)]
+    assert [(one["path"], one["start_line"], one["message"]) for one in found] == [
+        (path, number, message)
+    ]
 
 
 def test_a_failed_step_always_leaves_its_exit_status() -> None:
@@ -68,7 +82,11 @@ def test_a_failed_step_always_leaves_its_exit_status() -> None:
         ("POST", "/repos/{owner}/{repo}/check-runs", "checks:write"),
         ("GET", "/repos/{owner}/{repo}/commits/{ref}/check-runs", "checks:read"),
         ("GET", "/repos/{owner}/{repo}/commits/{ref}", "contents:read"),
-        ("POST", "/repos/{owner}/{repo}/issues/{issue_number}/comments", "issues:write or pull_requests:write"),
+        (
+            "POST",
+            "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+            "issues:write or pull_requests:write",
+        ),
         ("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", "metadata:read"),
         ("GET", "/meta", "none"),
     ],
@@ -82,5 +100,11 @@ def test_a_matrix_is_spread_out() -> None:
     text = f"on: push\njobs: {{one: {{{axes}, steps: [{{run: 'tox ${{{{ matrix.python }}}}'}}]}}, lint: {{steps: [{{run: ruff}}]}}}}"
     ci = read_workflow(text, "ci.yml")
     assert ci is not None
-    assert [one.job for one in ci.jobs] == ["one (3.10, a)", "one (3.10, b)", "one (3.11, a)", "one (3.11, b)", "lint"]
+    assert [one.job for one in ci.jobs] == [
+        "one (3.10, a)",
+        "one (3.10, b)",
+        "one (3.11, a)",
+        "one (3.11, b)",
+        "lint",
+    ]
     assert ci.jobs[2].steps[0].run == "tox 3.11"
