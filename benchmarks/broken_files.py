@@ -39,7 +39,11 @@ def without(*words: str) -> Break:
     """Drop one token of these."""
 
     def break_it(text: str, chance: random.Random) -> str | None:
-        places = [(t, at) for t, at in _tokens(text) if t.string in words and t.type in {tokenize.OP, tokenize.NAME}]
+        places = [
+            (t, at)
+            for t, at in _tokens(text)
+            if t.string in words and t.type in {tokenize.OP, tokenize.NAME}
+        ]
         if not places:
             return None
         token, at = chance.choice(places)
@@ -98,7 +102,9 @@ def extra(*words: str) -> Break:
 
 def other_closer(text: str, chance: random.Random) -> str | None:
     """A closing bracket of another kind."""
-    places = [(t, at) for t, at in _tokens(text) if t.string in {")", "]", "}"} and t.type == tokenize.OP]
+    places = [
+        (t, at) for t, at in _tokens(text) if t.string in {")", "]", "}"} and t.type == tokenize.OP
+    ]
     if not places:
         return None
     token, at = chance.choice(places)
@@ -110,7 +116,11 @@ def reindented(change: int) -> Break:
 
     def break_it(text: str, chance: random.Random) -> str | None:
         lines = text.split("\n")
-        places = [n for n, line in enumerate(lines) if line.strip() and (change > 0 or line.startswith(" " * -change))]
+        places = [
+            n
+            for n, line in enumerate(lines)
+            if line.strip() and (change > 0 or line.startswith(" " * -change))
+        ]
         if not places:
             return None
         at = chance.choice(places)
@@ -123,7 +133,11 @@ def reindented(change: int) -> Break:
 def block_dedented(text: str, chance: random.Random) -> str | None:
     """The body of a block at the depth of its head."""
     lines = text.split("\n")
-    heads = [n for n, line in enumerate(lines[:-1]) if re.match(r"\s*(?:if|for|while|def|with|else|try)\b.*:$", line)]
+    heads = [
+        n
+        for n, line in enumerate(lines[:-1])
+        if re.match(r"\s*(?:if|for|while|def|with|else|try)\b.*:$", line)
+    ]
     if not heads:
         return None
     head = chance.choice(heads)
@@ -310,10 +324,14 @@ def main() -> None:
         if arguments.show and rank != 1:
             one, other = original.split("\n"), broken.split("\n")
             at = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-            print(f"--- {kind}: rank {rank}, {seconds[-1]:.1f} s, {error.msg} at {error.lineno}:{error.offset}")
+            print(
+                f"--- {kind}: rank {rank}, {seconds[-1]:.1f} s, {error.msg} at {error.lineno}:{error.offset}"
+            )
             print(f"  {at + 1} wanted {one[at]!r}\n  {at + 1} broken {other[at]!r}")
             print("\n".join(f"    {line}" for line in shown[:4]))
-    total = {name: sum(row[name] for row in kinds.values()) for name in ("n", "first", "of_5", "of_20")}
+    total = {
+        name: sum(row[name] for row in kinds.values()) for name in ("n", "first", "of_5", "of_20")
+    }
     seconds.sort()
     figures = {
         "median_cpu_s": round(seconds[len(seconds) // 2], 2),

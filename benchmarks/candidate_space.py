@@ -16,10 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
 from sandbox.guest.search.candidates.templates import load_templates
-from sandbox.guest.search.source.functions import Unit, units_of
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.functions import Unit, list_units
+from sandbox.guest.search.source.render import SourceFile
 from sandbox.guest.search.source.scope import SeenLiterals
 
 LAYOUT = re.compile(r"[\s()\"',]|#.*")
@@ -30,7 +30,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="+", type=Path, help="folders that hold programs.jsonl")
     parser.add_argument("--most", type=int, default=30_000, help="candidates looked at per program")
-    parser.add_argument("--list", action="store_true", help="one line per program on standard error")
+    parser.add_argument(
+        "--list", action="store_true", help="one line per program on standard error"
+    )
     arguments = parser.parse_args()
     for folder in arguments.sets:
         found = []
@@ -60,11 +62,13 @@ def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
 def look_for(files: dict[str, str], most: int) -> dict[str, Any]:
     """The position of the reference among a program's candidates; 0 when it is none of them."""
     name = next(n.removeprefix("correct/") for n in files if n.startswith("correct/"))
-    source = Source(name, files[name].encode())
-    units = units_of(source, "/" + name)
+    source = SourceFile(name, files[name].encode())
+    units = list_units(source, "/" + name)
     wanted = functions(files[f"correct/{name}"])
     lines = dict.fromkeys(range(1, files[name].count("\n") + 2), 1.0)
-    order = Generator(load_templates(), {}).best_first(units, Suspicion({name: lines}), seen_literals(files))
+    order = Generator(load_templates(), {}).best_first(
+        units, Suspicion({name: lines}), seen_literals(files)
+    )
     started = time.process_time()
     candidates = list(islice(order, 1000))
     first = time.process_time() - started
@@ -80,7 +84,9 @@ def look_for(files: dict[str, str], most: int) -> dict[str, Any]:
     }
 
 
-def position(candidates: list[Candidate], wanted: dict[str, str], units: list[Unit]) -> tuple[int, str]:
+def position(
+    candidates: list[CandidatePatch], wanted: dict[str, str], units: list[Unit]
+) -> tuple[int, str]:
     """Where the first candidate stands that makes every function what the reference has."""
     now = {unit.qualified_name: tidy(unit.source.text(unit.node)) for unit in units}
     open_units = {n for n, (tree, _) in now.items() if n in wanted and tree != wanted[n]}
@@ -104,14 +110,14 @@ REFERENCE: dict[str, str] = {}
 def functions(text: str) -> dict[str, str]:
     """Functions of a reference by name, as trees."""
     found = {}
-    for unit in units_of(Source("reference.py", text.encode()), "/reference.py"):
+    for unit in list_units(SourceFile("reference.py", text.encode()), "/reference.py"):
         tree, plain = tidy(unit.source.text(unit.node))
         REFERENCE[tree] = plain
         found[unit.qualified_name] = tree
     return found
 
 
-def text_of(unit: Unit, candidate: Candidate) -> str:
+def text_of(unit: Unit, candidate: CandidatePatch) -> str:
     """The edited function without its docstring."""
     start, end = unit.source.span(unit.node)
     growth = sum(len(e.text.encode()) - (e.end - e.start) for e in candidate.edits)
@@ -150,7 +156,11 @@ def docstrings(tree: ast.AST) -> Iterator[ast.Expr]:
 
 def is_text(node: ast.stmt) -> bool:
     """Whether a statement is nothing but text."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def seen_literals(files: dict[str, str]) -> SeenLiterals:
@@ -162,7 +172,9 @@ def seen_literals(files: dict[str, str]) -> SeenLiterals:
             for node in ast.walk(ast.parse(text)):
                 if isinstance(node, ast.FunctionDef) and node.name in failing:
                     found += [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
-    numbers = [v for v in found if isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 1e9]
+    numbers = [
+        v for v in found if isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 1e9
+    ]
     strings = [v for v in found if isinstance(v, str) and len(v) <= 40]
     return SeenLiterals(tuple(dict.fromkeys(numbers))[:20], tuple(dict.fromkeys(strings))[:20])
 

@@ -24,7 +24,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, RedHead, Trigger
 from bot.ports import Checkpoint
 from bot.queue.dispatch import Dispatcher
-from bot.queue.engine import DurableEngine, Pace
+from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.inbox import Inbox
 from bot.queue.workflows import Handlers
 from bot.store.opening import open_database
@@ -32,7 +32,12 @@ from sandbox.types import Frozen
 from tests.builders import a_repository
 from tests.postgres import a_server
 
-DEMANDED = {"inbox_to_engine_ms_p50": 15.0, "step_ms_p50": 20.0, "worker_rss_mb": 200.0, "connections_per_worker": 5}
+DEMANDED = {
+    "inbox_to_engine_ms_p50": 15.0,
+    "step_ms_p50": 20.0,
+    "worker_rss_mb": 200.0,
+    "connections_per_worker": 5,
+}
 STEPS = 5
 """Of a mission whose missions a second are counted."""
 LONG = 100
@@ -100,7 +105,9 @@ class Empty:
             await checkpoint.step(f"step {number}", Frozen, self.step)
             self.spans.append((time.perf_counter() - begun) * 1_000)
             self.cpu.append((time.process_time() - cpu) * 1_000)
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, "done")
 
     async def step(self) -> Frozen:
@@ -116,19 +123,26 @@ class Empty:
     def handlers(self) -> Handlers:
         """What the engine is given."""
         return Handlers(
-            mission=self.mission, settle=self.settle, command=self.nothing, feedback=self.nothing, notice=self.nothing
+            mission=self.mission,
+            settle=self.settle,
+            command=self.nothing,
+            feedback=self.nothing,
+            notice=self.nothing,
         )
 
 
 def _request(number: int, steps: int = STEPS) -> MissionRequest:
     return MissionRequest(
-        mission_id=f"m-{number}", trigger=Trigger.CHECK_RUN, repository=a_repository(id=number + 1), seed=steps
+        mission_id=f"m-{number}",
+        trigger=Trigger.CHECK_RUN,
+        repository=a_repository(id=number + 1),
+        seed=steps,
     )
 
 
 async def _alone(url: str) -> dict[str, Any]:
     empty = Empty()
-    engine = DurableEngine(url, empty.handlers(), pace=Pace(poll_s=0.1))
+    engine = DurableEngine(url, empty.handlers(), pace=EngineTiming(poll_s=0.1))
     begun = time.process_time()
     await engine.launch()
     launch_cpu = time.process_time() - begun
@@ -174,7 +188,7 @@ async def _handed_over(url: str) -> tuple[list[float], list[float]]:
 async def _work(url: str) -> None:
     """A worker until told to stop; it uses our own tables now and then, as a real one does."""
     empty = Empty()
-    engine = DurableEngine(url, empty.handlers(), workers=AT_ONCE, pace=Pace(poll_s=0.1))
+    engine = DurableEngine(url, empty.handlers(), workers=AT_ONCE, pace=EngineTiming(poll_s=0.1))
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     database = open_database(url)

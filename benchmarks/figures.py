@@ -38,7 +38,9 @@ def _met(value: Any, demand: Any) -> bool | None:
     return bool(value <= demand)
 
 
-async def measured(call: Callable[[], Awaitable[Mapping[str, Figure]]], *names: str) -> dict[str, Figure]:
+async def measured(
+    call: Callable[[], Awaitable[Mapping[str, Figure]]], *names: str
+) -> dict[str, Figure]:
     """What a measurement gives; one that breaks costs its own figures only.
 
     Args:

@@ -43,7 +43,9 @@ def main() -> int:
         "median_s": round(statistics.median(seconds), 2) if seconds else None,
         "total_s": round(sum(seconds), 1),
         "not_fixed": {
-            n: [r["outcome"], r.get("reason", "")[:120]] for n, r in results.items() if r["outcome"] != "FIXED"
+            n: [r["outcome"], r.get("reason", "")[:120]]
+            for n, r in results.items()
+            if r["outcome"] != "FIXED"
         },
     }
     print(json.dumps(summary))
@@ -55,7 +57,12 @@ def fix(program: Path, scratch: Path, arguments: argparse.Namespace) -> dict[str
     tree = scratch / program.name
     shutil.copytree(program, tree, ignore=HIDDEN)
     command = [sys.executable, "-m", "bot", "fix", str(tree), "--test", arguments.test, "--json"]
-    command += ["--time-limit", str(arguments.limit), "--sandbox-test-wall-s", str(TESTS_HANG_AFTER_S)]
+    command += [
+        "--time-limit",
+        str(arguments.limit),
+        "--sandbox-test-wall-s",
+        str(TESTS_HANG_AFTER_S),
+    ]
     environment = {**os.environ, "METAAGENT_DATA_DIR": str(scratch / "data")}
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -63,7 +70,9 @@ def fix(program: Path, scratch: Path, arguments: argparse.Namespace) -> dict[str
         result: dict[str, Any] = json.loads(done.stdout)
     except json.JSONDecodeError:
         result = {"outcome": "ERROR", "reason": done.stderr[-200:]}
-    print(f"{program.name}: {result['outcome']} {result.get('template')}", file=sys.stderr, flush=True)
+    print(
+        f"{program.name}: {result['outcome']} {result.get('template')}", file=sys.stderr, flush=True
+    )
     return {**result, "wall_s": time.monotonic() - start}
 
 

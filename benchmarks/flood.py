@@ -28,7 +28,10 @@ def main() -> None:
     was_off = as_users_have_it()
     floods: dict[str, Any] = {}
     for kind in [arguments.kind] if arguments.kind else [*UPLOADS, *HALVES]:
-        with tempfile.TemporaryDirectory() as folder, service(Path(folder), open_files=OPEN_FILES) as target:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            service(Path(folder), open_files=OPEN_FILES) as target,
+        ):
             seen = flood(target, kind, 200 if kind in UPLOADS else 2_000, arguments.seconds)
         unanswered = sum(count for status, count in seen.health.items() if status != 200)
         floods[kind] = {
@@ -38,7 +41,9 @@ def main() -> None:
             "healthz_unanswered": unanswered,
             "most_files": seen.most_files,
             "answers": seen.answers,
-            "holds": seen.grown <= MOST_GROWN_MIB * MIB and seen.slowest_s <= SLOWEST_S and not unanswered,
+            "holds": seen.grown <= MOST_GROWN_MIB * MIB
+            and seen.slowest_s <= SLOWEST_S
+            and not unanswered,
         }
     report("flood", {"floods": floods}, bytecode_was_off=was_off)
 

@@ -29,11 +29,11 @@ from bot.domain.patch import FixAttempt, FixBudget
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
 from bot.fixers.ladder import climb, with_suspects
-from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Failure, Proposed, Tried
-from bot.mission.analyze import analyze_failures
+from bot.mission.judging.analyze import analyze_failures
 from bot.ports import Fixer, Workspace
 from sandbox.backends import open_backend
 from sandbox.spec import SandboxSpec
@@ -85,7 +85,9 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
             rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
             together = await climbed(failure, rung, limit_s, below=search)
             seconds = time.monotonic() - begun
-            verdicts = [await right_ones(workspace, bug, found) for found in (search, half, together)]
+            verdicts = [
+                await right_ones(workspace, bug, found) for found in (search, half, together)
+            ]
     return {
         "bug": bug.name,
         "search_alone": any(verdicts[0]),
@@ -104,7 +106,9 @@ async def failure_of(workspace: Workspace, bug: Halved) -> Failure:
     """The red run, read as a mission reads it."""
     red = await workspace.run_tests()
     facts = await workspace.facts()
-    diagnosis = await analyze_failures(red, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
+    diagnosis = await analyze_failures(
+        red, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff
+    )
     context = MissionContext(
         mission_id=bug.name,
         request=MissionRequest(mission_id=bug.name, trigger=Trigger.COMMAND_LINE, folder=bug.name),
@@ -117,9 +121,13 @@ async def failure_of(workspace: Workspace, bug: Halved) -> Failure:
     return Failure(context, diagnosis, workspace)
 
 
-async def climbed(failure: Failure, rung: Fixer, limit_s: float, below: FixAttempt | None = None) -> FixAttempt:
+async def climbed(
+    failure: Failure, rung: Fixer, limit_s: float, below: FixAttempt | None = None
+) -> FixAttempt:
     """One rung of the ladder, climbed; what a climb below it came close to is known."""
-    budget = FixBudget(time_limit_s=limit_s, model_time_limit_s=max(MODEL_S, 2 * limit_s), money_usd=1.0)
+    budget = FixBudget(
+        time_limit_s=limit_s, model_time_limit_s=max(MODEL_S, 2 * limit_s), money_usd=1.0
+    )
     context = failure.context.with_(near_misses=below.near if below else ())
     diagnosis = with_suspects(failure.diagnosis, below.suspects if below else ())
     return await climb(context, diagnosis, failure.workspace, [rung], budget, SystemClock())
@@ -148,7 +156,8 @@ def summarised(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "together_first": sum(row["together_first"] for row in rows),
         "together_shown": sum(row["together_shown"] for row in rows),
         "only_together": sum(
-            row["together_first"] and not row["search_alone"] and not row["half_alone"] for row in rows
+            row["together_first"] and not row["search_alone"] and not row["half_alone"]
+            for row in rows
         ),
         "confident": sum(row["confident"] for row in rows),
         "not_together": [row["bug"] for row in rows if not row["together_first"]],
@@ -156,7 +165,9 @@ def summarised(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-async def run_set(sandboxes: Sandboxes, bugs: Sequence[Halved], limit_s: float, *, jobs: int) -> list[dict[str, Any]]:
+async def run_set(
+    sandboxes: Sandboxes, bugs: Sequence[Halved], limit_s: float, *, jobs: int
+) -> list[dict[str, Any]]:
     """All of them, some at a time."""
     limit = asyncio.Semaphore(jobs)
 
@@ -173,7 +184,9 @@ async def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
-    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of each search")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, metavar="SECONDS", help="of each search"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="bugs at the same time")
     arguments = parser.parse_args()
     was_off = as_users_have_it()

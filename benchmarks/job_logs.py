@@ -29,8 +29,12 @@ _QUOTES = str.maketrans("", "", "\u2039\u203a")
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "github" / "logs")
-    parser.add_argument("--missed", action="store_true", help="name the logs whose cause is not shown")
+    parser.add_argument(
+        "--data", type=Path, default=ROOT.parent / "shared" / "data" / "github" / "logs"
+    )
+    parser.add_argument(
+        "--missed", action="store_true", help="name the logs whose cause is not shown"
+    )
     arguments = parser.parse_args()
     was_off = as_users_have_it()
     learned = [*recorded(arguments.data), *_in_every_scene("learned")]
@@ -50,7 +54,11 @@ def recorded(folder: Path) -> Iterator[JobLog]:
         if marked is None:
             continue
         cause = _STAMP.sub("", _ANSI.sub("", marked.removeprefix(MARK))).translate(_QUOTES)
-        plain = [line.removeprefix(MARK).translate(_QUOTES) for line in lines if not line.startswith("#=SOURCE=#")]
+        plain = [
+            line.removeprefix(MARK).translate(_QUOTES)
+            for line in lines
+            if not line.startswith("#=SOURCE=#")
+        ]
         yield JobLog(path.stem, "recorded", "\n".join(plain), cause, None)
 
 

@@ -24,7 +24,9 @@ from sandbox.types import RunVerdict, TestReport
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 
 
-async def observed(workspace: SandboxWorkspace, functions: int, seed: int) -> tuple[Counter[str], list[float]]:
+async def observed(
+    workspace: SandboxWorkspace, functions: int, seed: int
+) -> tuple[Counter[str], list[float]]:
     """Observe a sample of a package's test functions; findings by name, and the seconds each took."""
     whole = await workspace.run_tests()
     names = sorted({name.partition("[")[0] for name in whole.passing if "::" in name})
@@ -78,7 +80,11 @@ async def main() -> None:
             findings += found
             seconds += took
         await sandboxes.close()
-    result = {"functions": findings.total(), **findings, "median_s": round(statistics.median(seconds), 3)}
+    result = {
+        "functions": findings.total(),
+        **findings,
+        "median_s": round(statistics.median(seconds), 3),
+    }
     report("known_answers", result, bytecode_was_off=bytecode_was_off)
 
 

@@ -15,7 +15,16 @@ MARKER = "METAAGENT_SOAK"
 def containers(pids: Iterable[int]) -> list[str]:
     """Containers made by these processes, running or not."""
     made_by = {str(pid) for pid in pids}
-    found = run("docker", "ps", "--all", "--no-trunc", "--filter", f"label={LABEL}", "--format", "{{json .}}")
+    found = run(
+        "docker",
+        "ps",
+        "--all",
+        "--no-trunc",
+        "--filter",
+        f"label={LABEL}",
+        "--format",
+        "{{json .}}",
+    )
     lines = [json.loads(line) for line in found.splitlines()]
     return [
         f"{line['ID'][:12]} {line['Status']}"
@@ -37,7 +46,9 @@ def volumes() -> set[str]:
 
 def nameless_images() -> set[str]:
     """Images without a name, which nobody will ever ask for."""
-    return set(run("docker", "images", "--filter", "dangling=true", "--quiet", "--no-trunc").split())
+    return set(
+        run("docker", "images", "--filter", "dangling=true", "--quiet", "--no-trunc").split()
+    )
 
 
 def processes(marker: str) -> list[str]:
@@ -49,7 +60,9 @@ def processes(marker: str) -> list[str]:
             continue
         try:
             if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                command = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                )
                 found.append(f"{entry.name} {command[:120]}")
         except OSError:
             continue
@@ -61,7 +74,9 @@ def files(*folders: Path) -> list[str]:
     found = []
     for folder in folders:
         found += [str(path.relative_to(folder.parent)) for path in sorted(folder.glob("*"))]
-        found += [str(path.relative_to(folder.parent)) for path in folder.rglob("*") if path.is_socket()]
+        found += [
+            str(path.relative_to(folder.parent)) for path in folder.rglob("*") if path.is_socket()
+        ]
     return sorted(set(found))
 
 

@@ -66,20 +66,28 @@ class Sent:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--missions", type=int, help="200 by default, 12 with sandboxes")
     parser.add_argument("--rate", type=float, default=20.0, help="deliveries a second")
-    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2, 4], help="worker processes, turn by turn")
+    parser.add_argument(
+        "--workers", type=int, nargs="*", default=[1, 2, 4], help="worker processes, turn by turn"
+    )
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="postgresql")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--step-ms", type=float, default=0.0)
-    parser.add_argument("--sandboxes", action="store_true", help="the demo's repositories, with real sandboxes")
+    parser.add_argument(
+        "--sandboxes", action="store_true", help="the demo's repositories, with real sandboxes"
+    )
     arguments = parser.parse_args()
     was_off = as_users_have_it()
     if arguments.sandboxes:
         from benchmarks.load_sandboxes import missions_through
 
-        report("load_sandboxes", missions_through(arguments.missions or 12), bytecode_was_off=was_off)
+        report(
+            "load_sandboxes", missions_through(arguments.missions or 12), bytecode_was_off=was_off
+        )
         return
     load = Load(arguments.missions or 200, arguments.rate, arguments.steps, arguments.step_ms)
     workers = [1] if arguments.database == "sqlite" else arguments.workers
@@ -110,9 +118,14 @@ def _round(database: str, workers: int, load: Load) -> dict[str, Any]:
         sizes = [round(one.memory_info().rss / 2**20) for one in crew]
         server = urlsplit(url).port
         connections = [
-            sum(bool(c.raddr) and c.raddr.port == server for c in one.net_connections("tcp")) for one in crew
+            sum(bool(c.raddr) and c.raddr.port == server for c in one.net_connections("tcp"))
+            for one in crew
         ]
-        web_cpu = {} if len(crew) == 1 else {"web_cpu_ms_a_delivery": round(1000 * spent[-1] / load.missions, 1)}
+        web_cpu = (
+            {}
+            if len(crew) == 1
+            else {"web_cpu_ms_a_delivery": round(1000 * spent[-1] / load.missions, 1)}
+        )
         return {
             "workers": workers,
             **_figures(lines, sent, begun, load),
@@ -120,7 +133,9 @@ def _round(database: str, workers: int, load: Load) -> dict[str, Any]:
             **web_cpu,
             **{
                 name: round((now - was) / load.missions, 1)
-                for (name, now), was in zip(_of_database(url).items(), database_before.values(), strict=True)
+                for (name, now), was in zip(
+                    _of_database(url).items(), database_before.values(), strict=True
+                )
             },
             "worker_rss_mib": sizes[:workers],
             "connections_of_a_worker": max(connections[:workers]) if server else None,
@@ -128,7 +143,9 @@ def _round(database: str, workers: int, load: Load) -> dict[str, Any]:
         }
 
 
-def _figures(lines: Sequence[tuple[float, str, str]], sent: Sent, begun: float, load: Load) -> dict[str, Any]:
+def _figures(
+    lines: Sequence[tuple[float, str, str]], sent: Sent, begun: float, load: Load
+) -> dict[str, Any]:
     """What the lines of the steps say."""
     first: dict[str, float] = {}
     for at, mission, _ in lines:
@@ -156,7 +173,9 @@ async def _send(port: int, load: Load) -> Sent:
 
     sent = Sent()
     begun = time.perf_counter()
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=20) as client:
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=20
+    ) as client:
 
         async def one(number: int) -> None:
             due = begun + number / load.rate
@@ -181,7 +200,10 @@ def _lines_of(folder: Path, load: Load) -> list[tuple[float, str, str]]:
     lines: list[tuple[float, str, str]] = []
     while time.monotonic() < deadline:
         lines = _lines(folder)
-        if len({mission for _, mission, step in lines if step == f"step-{load.steps - 1}"}) >= load.missions:
+        if (
+            len({mission for _, mission, step in lines if step == f"step-{load.steps - 1}"})
+            >= load.missions
+        ):
             break
         time.sleep(0.5)
     time.sleep(1.0)  # what comes twice comes now
@@ -191,7 +213,10 @@ def _lines_of(folder: Path, load: Load) -> list[tuple[float, str, str]]:
 def _lines(folder: Path) -> list[tuple[float, str, str]]:
     path = folder / STEPS_FILE
     text = path.read_text() if path.exists() else ""
-    return [(float(at), mission, step) for at, mission, step in (line.split() for line in text.splitlines())]
+    return [
+        (float(at), mission, step)
+        for at, mission, step in (line.split() for line in text.splitlines())
+    ]
 
 
 # --- the processes ----------------------------------------------------------------------------------
@@ -203,7 +228,9 @@ def _options(load: Load, port: int) -> list[str]:
 
 
 @contextmanager
-def _running(url: str, folder: Path, workers: int, options: Sequence[str]) -> Iterator[list[psutil.Process]]:
+def _running(
+    url: str, folder: Path, workers: int, options: Sequence[str]
+) -> Iterator[list[psutil.Process]]:
     """The workers, and the web process behind them; one process for both on SQLite."""
     roles = ["serve"] if url.startswith("sqlite") else [*["worker"] * workers, "web"]
     words = [sys.executable, "-m", "benchmarks.load_process", url, str(folder), *options]
@@ -212,11 +239,15 @@ def _running(url: str, folder: Path, workers: int, options: Sequence[str]) -> It
     try:
         for role in roles:
             with log.open("ab") as out:
-                processes.append(subprocess.Popen([*words, "--role", role], cwd=ROOT, stdout=out, stderr=out))
+                processes.append(
+                    subprocess.Popen([*words, "--role", role], cwd=ROOT, stdout=out, stderr=out)
+                )
         deadline = time.monotonic() + READY_S
         while not all((folder / f"ready-{one.pid}").exists() for one in processes):
             if time.monotonic() > deadline or any(one.poll() is not None for one in processes):
-                raise RuntimeError(f"not all processes began: {log.read_text(errors='replace')[-2000:]}")
+                raise RuntimeError(
+                    f"not all processes began: {log.read_text(errors='replace')[-2000:]}"
+                )
             time.sleep(0.1)
         yield [psutil.Process(one.pid) for one in processes]
     finally:
@@ -238,7 +269,11 @@ def _of_database(url: str) -> dict[str, float]:
     if url.startswith("sqlite"):
         return {}
     port = f"-p {urlsplit(url).port} "
-    (server,) = [one for one in psutil.process_iter() if one.name() == "postgres" and port in " ".join(_words(one))]
+    (server,) = [
+        one
+        for one in psutil.process_iter()
+        if one.name() == "postgres" and port in " ".join(_words(one))
+    ]
     alive = sum(_cpu_s(one) for one in server.children())
     gone = server.cpu_times().children_user + server.cpu_times().children_system
     with psycopg.connect(url) as database:

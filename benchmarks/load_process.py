@@ -41,14 +41,20 @@ class Missions:
     def handlers(self) -> Handlers:
         """What the engine is given."""
         return Handlers(
-            mission=self._mission, settle=self._settle, command=_nothing, feedback=_nothing, notice=_nothing
+            mission=self._mission,
+            settle=self._settle,
+            command=_nothing,
+            feedback=_nothing,
+            notice=_nothing,
         )
 
     async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
         for number in range(self._steps):
             name = f"step-{number}"
             await checkpoint.step(name, Publication, lambda name=name: self._step(name, request))  # type: ignore[misc]
-        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        context = MissionContext(
+            mission_id=request.mission_id, request=request, created_at="", target_path=""
+        )
         return context.ended(Outcome.NO_FIX, "done")
 
     async def _settle(self, red: RedHead, _: Checkpoint) -> MissionRequest:
@@ -82,7 +88,9 @@ def main() -> None:
 async def _work(arguments: argparse.Namespace) -> None:
     missions = Missions(arguments.folder, arguments.steps, arguments.step_ms / 1000)
     works = arguments.role != "web"
-    engine = DurableEngine(arguments.url, missions.handlers(), works=works, workers=arguments.at_once)
+    engine = DurableEngine(
+        arguments.url, missions.handlers(), works=works, workers=arguments.at_once
+    )
     await engine.launch()
     ready = arguments.folder / f"ready-{os.getpid()}"
     if arguments.role == "worker":
@@ -110,7 +118,9 @@ async def _listen(port: int, engine: DurableEngine, ready: Path) -> None:
     inbox = Inbox(open_database(engine.url, busy_s=BUSY_S), SystemClock(), engine.status)
     inbox.open()
     app = FastAPI()
-    app.include_router(webhook_router(secret=payloads.SECRET, inbox=inbox, own=OwnApp(app_id=payloads.APP_ID)))
+    app.include_router(
+        webhook_router(secret=payloads.SECRET, inbox=inbox, own=OwnApp(app_id=payloads.APP_ID))
+    )
     config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", access_log=False)
     await asyncio.to_thread(ready.touch)
     dispatching = asyncio.create_task(Dispatcher(inbox, engine).run())

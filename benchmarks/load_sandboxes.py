@@ -33,7 +33,10 @@ def missions_through(missions: int, workers: int = 2) -> dict[str, Any]:
     """
     subprocess.run([sys.executable, "-m", "bot", "image"], capture_output=True, check=True)
     chosen = broken_repositories()
-    plays = [(chosen[number % len(chosen)], f"owner{number // len(chosen)}") for number in range(missions)]
+    plays = [
+        (chosen[number % len(chosen)], f"owner{number // len(chosen)}")
+        for number in range(missions)
+    ]
     with (
         tempfile.TemporaryDirectory(prefix="load-") as folder,
         LocalGitHub(Options()) as github,
@@ -60,7 +63,9 @@ def missions_through(missions: int, workers: int = 2) -> dict[str, Any]:
 def _warm(github: LocalGitHub, chosen: list[BrokenRepository]) -> None:
     """The first mission of a repository makes its environment, which is kept."""
     for broken in chosen:
-        wait_for_ci(github, github.store(push_green(github, broken, "warm")).ref("refs/heads/main") or "")
+        wait_for_ci(
+            github, github.store(push_green(github, broken, "warm")).ref("refs/heads/main") or ""
+        )
         watch(github, broken, push_red(github, broken, "warm"), owner="warm", timeout=MISSION_S)
     github.settle()
     github.webhooks.hold()
@@ -68,11 +73,15 @@ def _warm(github: LocalGitHub, chosen: list[BrokenRepository]) -> None:
 
 def _red(github: LocalGitHub, broken: BrokenRepository, owner: str) -> str:
     """A red commit of which the service does not know yet."""
-    wait_for_ci(github, github.store(push_green(github, broken, owner)).ref("refs/heads/main") or "")
+    wait_for_ci(
+        github, github.store(push_green(github, broken, owner)).ref("refs/heads/main") or ""
+    )
     return push_red(github, broken, owner)
 
 
-def _all_told(github: LocalGitHub, plays: list[tuple[BrokenRepository, str]], reds: list[str]) -> list[Told]:
+def _all_told(
+    github: LocalGitHub, plays: list[tuple[BrokenRepository, str]], reds: list[str]
+) -> list[Told]:
     told: list[Told] = []
     lock = threading.Lock()
 
@@ -86,12 +95,16 @@ def _all_told(github: LocalGitHub, plays: list[tuple[BrokenRepository, str]], re
     return told
 
 
-def _what_came(github: LocalGitHub, plays: list[tuple[BrokenRepository, str]], told: list[Told]) -> dict[str, Any]:
+def _what_came(
+    github: LocalGitHub, plays: list[tuple[BrokenRepository, str]], told: list[Told]
+) -> dict[str, Any]:
     by_name = {broken.name: broken for broken, _ in plays}
     problems = sorted({problem for one in told for problem in problems_of(by_name[one.name], one)})
     wanted = sum(broken.expected["outcome"] == "FIXED" for broken, _ in plays)
     pulls = [len(github.pull_requests(f"{owner}/{broken.name}")) for broken, owner in plays]
-    to_pull = [one.seconds_to_pull_request for one in told if one.seconds_to_pull_request is not None]
+    to_pull = [
+        one.seconds_to_pull_request for one in told if one.seconds_to_pull_request is not None
+    ]
     return {
         "told": len(told),
         "lost": len(plays) - len(told) + max(0, wanted - sum(pulls)),

@@ -24,7 +24,7 @@ from sandbox.backends.docker_container import DockerBackend
 from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.guest.search.locate.code import Modules, read_files
 from sandbox.guest.search.locate.observe import read
-from sandbox.guest.search.locate.score import Evidence, Scorer
+from sandbox.guest.search.locate.score import FaultEvidence, Scorer
 from sandbox.guest.search.locate.weights import WEIGHTS
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, FileEdit, FolderSource, JobHints
@@ -41,7 +41,9 @@ COMMAND = "python -m pytest -q"
 
 async def run(workspace: SandboxWorkspace, *arguments: str) -> Any:
     """Run the driver inside; what it writes."""
-    done = await workspace.run(f"python -B {DRIVER} {GUEST_DIR} {' '.join(arguments)}", timeout_s=1500)
+    done = await workspace.run(
+        f"python -B {DRIVER} {GUEST_DIR} {' '.join(arguments)}", timeout_s=1500
+    )
     opened = await workspace._opened()  # noqa: SLF001 - more than a file of a checkout may hold
     text = await opened.guest.read(f"{arguments[0]}.json", max_bytes=512 << 20)
     if not text or text == b"null":
@@ -50,7 +52,9 @@ async def run(workspace: SandboxWorkspace, *arguments: str) -> Any:
     return json.loads(text)
 
 
-def planted(tree: Path, covered: dict[str, list[int]], chance: random.Random, count: int) -> list[dict[str, Any]]:
+def planted(
+    tree: Path, covered: dict[str, list[int]], chance: random.Random, count: int
+) -> list[dict[str, Any]]:
     """Bugs of a package, inside functions and outside them."""
     inside, outside = list[dict[str, Any]](), list[dict[str, Any]]()
     hits = [(path, line) for path, lines in sorted(covered.items()) for line in lines]
@@ -65,7 +69,9 @@ def planted(tree: Path, covered: dict[str, list[int]], chance: random.Random, co
             text = (tree / path).read_text()
             if len(found) < most and (here := list(mutations(text, {line}))):
                 bug = chance.choice(here)
-                found.append({"path": path, "line": bug.line, "kind": bug.kind, "text": bug.applied(text)})
+                found.append(
+                    {"path": path, "line": bug.line, "kind": bug.kind, "text": bug.applied(text)}
+                )
     drawn = inside + outside
     chance.shuffle(drawn)
     return [{**bug, "number": number} for number, bug in enumerate(drawn)]
@@ -73,7 +79,11 @@ def planted(tree: Path, covered: dict[str, list[int]], chance: random.Random, co
 
 def outside_functions(text: str) -> set[int]:
     """Lines that no function's body holds."""
-    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    nodes = [
+        n
+        for n in ast.walk(ast.parse(text))
+        if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     inside = {line for n in nodes for line in range(n.body[0].lineno, (n.end_lineno or 0) + 1)}
     return set(range(1, text.count("\n") + 2)) - inside
 
@@ -97,7 +107,9 @@ async def observe(tree: Path, keep: Path, mutants: int, seed: int) -> None:
             await place(workspace, "bugs.json", json.dumps(bugs))
             told = await run(workspace, "mutants", "bugs.json", str(mutants)) or []
             print(tree.name, len(bugs), "bugs,", len(told), "fail tests", file=sys.stderr)
-    rows = [{"bug": bugs[one["bug"]], **{k: v for k, v in one.items() if k != "bug"}} for one in told]
+    rows = [
+        {"bug": bugs[one["bug"]], **{k: v for k, v in one.items() if k != "bug"}} for one in told
+    ]
     home.write_text(json.dumps({"tree": str(tree), "tests": len(survey["green"]), "rows": rows}))
 
 
@@ -107,7 +119,7 @@ async def place(workspace: SandboxWorkspace, name: str, text: str) -> None:
     await opened.guest.write([FileEdit(path=name, mode="100644", content=text.encode())])
 
 
-def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
+def evidence_of(tree: Path, row: dict[str, Any]) -> FaultEvidence:
     """What the scorer would have known."""
     bug = row["bug"]
     observations = read(row["reports"])
@@ -122,7 +134,7 @@ def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(bug["text"] if path == bug["path"] else (tree / path).read_text())
         files = read_files(folder, hit, {*row["known"], *hit})
-    return Evidence(
+    return FaultEvidence(
         tests=tests,
         failing=failing,
         names=row["names"],
@@ -138,7 +150,9 @@ def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
     )
 
 
-def ranks(evidence: Evidence, bug: dict[str, Any], weights: dict[str, float]) -> dict[str, Any]:
+def ranks(
+    evidence: FaultEvidence, bug: dict[str, Any], weights: dict[str, float]
+) -> dict[str, Any]:
     """Where the true line and its function come; lines that tie count half."""
     scores, _ = Scorer(evidence, weights).result()
     flat = {(path, line): score for path, lines in scores.items() for line, score in lines.items()}
@@ -175,8 +189,13 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for what in ("line", "function"):
         found = [row[what] for row in rows]
         told[what] = {"median": statistics.median(found) if found else None}
-        told[what] |= {f"top{n}": round(sum(v <= n for v in found) / max(1, len(found)), 3) for n in (1, 5, 10, 30)}
-        told[what]["cost"] = round(statistics.mean(math.log2(min(v, 2000)) for v in found), 3) if found else None
+        told[what] |= {
+            f"top{n}": round(sum(v <= n for v in found) / max(1, len(found)), 3)
+            for n in (1, 5, 10, 30)
+        }
+        told[what]["cost"] = (
+            round(statistics.mean(math.log2(min(v, 2000)) for v in found), 3) if found else None
+        )
     return told
 
 
@@ -194,7 +213,9 @@ async def main() -> None:
     parser.add_argument("trees", nargs="+", type=Path)
     parser.add_argument("--mutants", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "metaagent-localisation")
+    parser.add_argument(
+        "--keep", type=Path, default=Path(tempfile.gettempdir()) / "metaagent-localisation"
+    )
     parser.add_argument("--variant", action="append", default=[], help="NAME=WEIGHT,NAME=WEIGHT")
     parser.add_argument("--each", action="store_true", help="tell every bug on standard error")
     arguments = parser.parse_args()

@@ -70,15 +70,20 @@ def survey(search: Any, session: Any) -> dict[str, Any]:
     ended = outcomes(search, items)
     green = [i for i, outcome, _ in ended if outcome == "pass"]
     seconds = {i: s for i, _, s in ended}
-    baseline = search.baseline.Baseline(items._replace(failing=green, passing=[]), seconds, frozenset(), isolated=True)
+    baseline = search.baseline.SuiteBaseline(
+        items._replace(failing=green, passing=[]), seconds, frozenset(), isolated=True
+    )
     search.observe.MOST_RED = 100_000
-    reach = search.baseline.Reach(str(Path.cwd()), ())
+    reach = search.baseline.EditablePaths(str(Path.cwd()), ())
     lines: dict[str, set[int]] = {}
     for told in search.observe.raw_observations(baseline, reach, WAIT_S):
         if told[0] == "test":
             for path, numbers in told[4].items():
                 lines.setdefault(path, set()).update(numbers)
-    return {"green": [items.names[i] for i in green], "covered": {p: sorted(n) for p, n in lines.items()}}
+    return {
+        "green": [items.names[i] for i in green],
+        "covered": {p: sorted(n) for p, n in lines.items()},
+    }
 
 
 def observed(search: Any, session: Any, green: list[str]) -> dict[str, Any] | None:
@@ -92,9 +97,11 @@ def observed(search: Any, session: Any, green: list[str]) -> dict[str, Any] | No
         return None
     seconds = {i: s for i, _, s in ended}
     hung = frozenset(i for i, o, _ in ended if o == "timeout")
-    baseline = search.baseline.Baseline(items._replace(failing=red, passing=passing), seconds, hung, isolated=False)
-    reach = search.baseline.Reach(str(Path.cwd()), ())
-    order = search.observe.order_of(baseline)
+    baseline = search.baseline.SuiteBaseline(
+        items._replace(failing=red, passing=passing), seconds, hung, isolated=False
+    )
+    reach = search.baseline.EditablePaths(str(Path.cwd()), ())
+    order = search.observe.select_tests(baseline)
 
     def plain(limiter: Any, report: Any) -> None:
         runner = search.harness.Runner(items.all, limiter)
@@ -109,16 +116,25 @@ def observed(search: Any, session: Any, green: list[str]) -> dict[str, Any] | No
     return {
         "reports": reports, "plain_s": middle - start, "traced_s": end - middle, "names": items.names, "failing": red,
         "passing": len(passing), "mentioned": sorted(search.baseline.names_in(items.all, red)),
-        "literals": search.baseline.literals_of(items.all, red)[1], "known": search.located.imported_here(reach),
+        "literals": search.baseline.collect_literals(items.all, red)[1], "known": search.located.imported_here(reach),
     }  # fmt: skip
 
 
 def one(guest: str, work: Callable[[Any, Any], Any]) -> Any:
     """Collect here and work."""
     own_package(guest)
-    names = ("session.harness", "process.forked", "session.baseline", "locate.observe", "locate.located")
+    names = (
+        "session.harness",
+        "process.forked",
+        "session.baseline",
+        "locate.observe",
+        "locate.located",
+    )
     search = types.SimpleNamespace(
-        **{name.split(".")[-1]: importlib.import_module(f"sandbox.guest.search.{name}") for name in names}
+        **{
+            name.split(".")[-1]: importlib.import_module(f"sandbox.guest.search.{name}")
+            for name in names
+        }
     )
     import pytest
 
@@ -127,7 +143,9 @@ def one(guest: str, work: Callable[[Any, Any], Any]) -> Any:
     for name in [n for n in sys.modules if n == "sandbox" or n.startswith("sandbox.")]:
         del sys.modules[name]
     sys.path.insert(0, str(Path.cwd()))
-    pytest.main([*off, "-s", "--assert=plain", "-q"], plugins=[search.harness.Options(), plugin])
+    pytest.main(
+        [*off, "-s", "--assert=plain", "-q"], plugins=[search.harness.IgnoredOptions(), plugin]
+    )
     return plugin.told
 
 
@@ -141,7 +159,9 @@ def mutants(guest: str, bugs: str, most: int) -> list[dict[str, Any]]:
         before = target.read_text()
         target.write_text(bug["text"])
         try:
-            subprocess.run([sys.executable, "-B", __file__, guest, "one"], timeout=WAIT_S, check=False)
+            subprocess.run(
+                [sys.executable, "-B", __file__, guest, "one"], timeout=WAIT_S, check=False
+            )
             told = json.loads(Path("one.json").read_text())
         except (OSError, ValueError, subprocess.TimeoutExpired):
             told = None
@@ -162,7 +182,12 @@ def main() -> None:
     if what == "survey":
         told = one(guest, survey)
     elif what == "one":
-        told = one(guest, lambda search, session: observed(search, session, json.loads(Path("green.json").read_text())))
+        told = one(
+            guest,
+            lambda search, session: observed(
+                search, session, json.loads(Path("green.json").read_text())
+            ),
+        )
     else:
         told = mutants(guest, rest[0], int(rest[1]))
     out.write_text(json.dumps(told))

@@ -38,15 +38,21 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def run(*words: str | Path, cwd: Path | None = None, timeout: float = 120, fails: bool = False) -> str:
+def run(
+    *words: str | Path, cwd: Path | None = None, timeout: float = 120, fails: bool = False
+) -> str:
     """Run a program and return what it prints.
 
     Raises:
         RuntimeError: it fails though it must not, or the other way round; carries the end of its output.
     """
-    done = subprocess.run(words, cwd=cwd or ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(
+        words, cwd=cwd or ROOT, capture_output=True, text=True, timeout=timeout, check=False
+    )
     if bool(done.returncode) is not fails:
-        raise RuntimeError(f"{words[0]} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")
+        raise RuntimeError(
+            f"{words[0]} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}"
+        )
     return done.stdout
 
 
@@ -56,6 +62,8 @@ def report(benchmark: str, result: Mapping[str, Any], *, bytecode_was_off: bool)
         "cpus": os.cpu_count(),
         "load_1m": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
-        "bytecode": "kept (the machine forbids it; unset for the measurement)" if bytecode_was_off else "kept",
+        "bytecode": "kept (the machine forbids it; unset for the measurement)"
+        if bytecode_was_off
+        else "kept",
     }
     sys.stdout.write(json.dumps({"benchmark": benchmark, **result, "machine": machine}) + "\n")

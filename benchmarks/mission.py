@@ -7,7 +7,6 @@ person waits for one plain run of the same red tests (or of the linter) on this 
 """
 
 import argparse
-import json
 import re
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.measure import as_users_have_it, report, run, summary, timed
+from bot.evidence.bundle import read_bundle
 from tests.demo.bot_process import BotProcess
 from tests.demo.repositories import BrokenRepository, broken_repositories
 from tests.demo.story import Told, problems_of, push_green, push_red, wait_for_ci, watch
@@ -24,7 +24,7 @@ from tests.github_server.server import LocalGitHub, Options
 
 TEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")
 LINT = (sys.executable, "-m", "ruff", "check", "--no-cache", ".")
-EVIDENCE = re.compile(r"Evidence as JSON</summary>\s+(`{3,})json\n(.*?)\n\1", re.DOTALL)
+BUNDLE = re.compile(r"sha256 ([0-9a-f]{64})")
 
 
 def main() -> None:
@@ -41,11 +41,18 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalGitHub(Options()) as github,
-        BotProcess(github, Path(folder) / "bot"),
+        BotProcess(github, Path(folder) / "bot") as bot,
     ):
         for broken in chosen:
             told = [_play(github, broken, f"owner{turn}") for turn in range(arguments.runs + 1)]
-            results[broken.name] = _numbers(broken, told[0], told[1:], Path(folder) / "trees" / broken.name)
+            stages = [stages_of(evidence_of(one, bot.data)) for one in told[1:] if one.pull_request]
+            tree = Path(folder) / "trees" / broken.name
+            results[broken.name] = {
+                **_numbers(broken, told[0], told[1:], tree),
+                "stages_s": {name: round(median(s[name] for s in stages), 3) for name in stages[0]}
+                if stages
+                else None,
+            }
     report("mission", {"runs": arguments.runs, "repositories": results}, bytecode_was_off=was_off)
 
 
@@ -56,10 +63,11 @@ def _play(github: LocalGitHub, broken: BrokenRepository, owner: str) -> Told:
     return watch(github, broken, push_red(github, broken, owner), owner=owner)
 
 
-def _numbers(broken: BrokenRepository, first: Told, told: Sequence[Told], tree: Path) -> dict[str, Any]:
+def _numbers(
+    broken: BrokenRepository, first: Told, told: Sequence[Told], tree: Path
+) -> dict[str, Any]:
     problems = sorted({problem for one in (first, *told) for problem in problems_of(broken, one)})
     pulls = [one.seconds_to_pull_request for one in told if one.seconds_to_pull_request is not None]
-    stages = [stages_of(one.pull_request.body or "") for one in told if one.pull_request is not None]
     broken.write(tree)
     flaky = broken.expected["outcome"] == "FLAKY"
     plain = LINT if broken.expected.get("rung") == 0 else TEST
@@ -69,17 +77,24 @@ def _numbers(broken: BrokenRepository, first: Told, told: Sequence[Told], tree: 
         "first_s": round(first.seconds_to_check, 3),
         "to_outcome_s": summary([one.seconds_to_check for one in told]),
         "to_pull_request_s": summary(pulls) if pulls else None,
-        "stages_s": {name: round(median(s[name] for s in stages), 3) for name in stages[0]} if stages else None,
-        "plain_run_s": None if flaky else round(timed(lambda: run(*plain, cwd=tree, fails=True)), 3),
+        "plain_run_s": None
+        if flaky
+        else round(timed(lambda: run(*plain, cwd=tree, fails=True)), 3),
     }
 
 
-def stages_of(body: str) -> dict[str, float]:
-    """How the mission's time was spent, from the evidence in its pull request."""
-    found = EVIDENCE.search(body)
+def evidence_of(told: Told, data: Path) -> dict[str, Any]:
+    """The evidence in the bundle that a pull request names."""
+    body = told.pull_request.body or "" if told.pull_request else ""
+    found = BUNDLE.search(body)
     if found is None:
-        return {"mission": 0.0, "reproduce_once": 0.0, "fix": 0.0, "verify": 0.0}
-    evidence = json.loads(found.group(2))
+        raise AssertionError(f"{told.name}: the pull request names no bundle")
+    (path,) = (data / "blobs" / "evidence").glob(f"*/{found[1]}")
+    return read_bundle(path.read_bytes()).evidence
+
+
+def stages_of(evidence: dict[str, Any]) -> dict[str, float]:
+    """How the mission's time was spent."""
     return {
         "mission": evidence["seconds"],
         "reproduce_once": evidence["before"]["seconds"],

@@ -18,7 +18,7 @@ from typing import Any
 
 from bot.fixers.rung1_search.rank import ordered_behaviours
 from bot.fixers.rung1_search.rank_model import CONFIDENT, LEAD, WEIGHTS, none_of_them
-from sandbox.types import Compared, Survivor
+from sandbox.types import Survivor, SurvivorComparison
 
 STEPS = 400
 RATE = 0.05
@@ -45,7 +45,9 @@ def read_cases(path: Path, *, missed: bool = False) -> list[Case]:
         missed: As if nothing right had been found, where there was something.
     """
     told = [json.loads(line) for line in path.read_text().splitlines()]
-    cases = [_case(_missed(one) if missed else one) for one in told if not missed or any(one["labels"])]
+    cases = [
+        _case(_missed(one) if missed else one) for one in told if not missed or any(one["labels"])
+    ]
     return [case for case in cases if case is not None]
 
 
@@ -55,7 +57,11 @@ def _missed(told: dict[str, Any]) -> dict[str, Any]:
     lists = {name: [told[name][number] for number in kept] for name in ("survivors", "labels")}
     compared = told["compared"] and {
         **told["compared"],
-        **{k: [told["compared"][k][n] for n in kept] for k in ("clusters", "profiles") if told["compared"][k]},
+        **{
+            k: [told["compared"][k][n] for n in kept]
+            for k in ("clusters", "profiles")
+            if told["compared"][k]
+        },
         "differences": [],
     }
     return {**told, **lists, "compared": compared}
@@ -65,7 +71,7 @@ def _case(told: dict[str, Any]) -> Case | None:
     survivors = [Survivor.model_validate(one) for one in told["survivors"]]
     if not survivors:
         return None
-    compared = Compared.model_validate(told["compared"]) if told["compared"] else None
+    compared = SurvivorComparison.model_validate(told["compared"]) if told["compared"] else None
     labels: list[bool] = told["labels"]
     behaviours = ordered_behaviours(survivors, told["originals"], compared)
     return Case(
@@ -78,7 +84,9 @@ def _case(told: dict[str, Any]) -> Case | None:
 
 
 def _without(case: Case, names: Sequence[str]) -> Case:
-    rows = ({name: 0.0 if name in names else value for name, value in row.items()} for row in case.rows)
+    rows = (
+        {name: 0.0 if name in names else value for name, value in row.items()} for row in case.rows
+    )
     return replace(case, rows=tuple(rows))
 
 
@@ -119,7 +127,10 @@ def judged(cases: Sequence[Case], weights: dict[str, float], shift: float) -> di
     first = shown = good = 0
     wrong: list[str] = []
     for case in cases:
-        found = [c * (0.2 if v else 1.0) for c, v in zip(chances(case, weights, shift), case.vetoed, strict=False)]
+        found = [
+            c * (0.2 if v else 1.0)
+            for c, v in zip(chances(case, weights, shift), case.vetoed, strict=False)
+        ]
         order = sorted(range(len(found)), key=lambda i: (case.vetoed[i], -found[i]))
         best, second = order[0], max((found[i] for i in order[1:]), default=0.0)
         first += case.right[best]
@@ -137,15 +148,29 @@ def main() -> None:
     """Fit and judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", type=Path, nargs="+")
-    parser.add_argument("--without", nargs="*", default=[], help="features to leave out, as where no docstring helps")
+    parser.add_argument(
+        "--without",
+        nargs="*",
+        default=[],
+        help="features to leave out, as where no docstring helps",
+    )
     arguments = parser.parse_args()
     found = [(read_cases(path), read_cases(path, missed=True)) for path in arguments.files]
-    files = [tuple([_without(case, arguments.without) for case in cases] for cases in both) for both in found]
-    parts = files if len(files) > 1 else [tuple(cases[turn::2] for cases in files[0]) for turn in (0, 1)]
+    files = [
+        tuple([_without(case, arguments.without) for case in cases] for cases in both)
+        for both in found
+    ]
+    parts = (
+        files
+        if len(files) > 1
+        else [tuple(cases[turn::2] for cases in files[0]) for turn in (0, 1)]
+    )
     start = dict(WEIGHTS)
     turns = []
     for part in parts:
-        weights, shift = fit([case for other in parts if other is not part for case in (*other[0], *other[1])], start)
+        weights, shift = fit(
+            [case for other in parts if other is not part for case in (*other[0], *other[1])], start
+        )
         turns.append([judged(cases, weights, shift) for cases in part])
     normal, missed = ([case for both in files for case in both[kind]] for kind in (0, 1))
     weights, shift = fit([*normal, *missed], start)

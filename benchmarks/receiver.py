@@ -104,19 +104,32 @@ def main() -> None:
     report("receiver", result, bytecode_was_off=was_off)
 
 
-def _measured(folder: Path, bodies: list[tuple[str, bytes]], arguments: argparse.Namespace) -> dict[str, Any]:
+def _measured(
+    folder: Path, bodies: list[tuple[str, bytes]], arguments: argparse.Namespace
+) -> dict[str, Any]:
     probot = arguments.probot or _installed(folder / "probot")
     ours_rates, theirs_rates = [], []
     with _ours(folder / "data") as ours, _theirs(probot, folder) as theirs:
         steady = {
             name: asyncio.run(_steady(port, Deliveries(bodies, path, f"steady-{name}"), arguments))
-            for name, port, path in (("ours", ours, "/webhook"), ("probot", theirs, "/api/github/webhooks"))
+            for name, port, path in (
+                ("ours", ours, "/webhook"),
+                ("probot", theirs, "/api/github/webhooks"),
+            )
         }
         for turn in range(TURNS):
-            ours_rates.append(asyncio.run(_fastest(ours, Deliveries(bodies, "/webhook", f"fast-{turn}"))))
-            theirs_rates.append(asyncio.run(_fastest(theirs, Deliveries(bodies, "/api/github/webhooks", f"f-{turn}"))))
+            ours_rates.append(
+                asyncio.run(_fastest(ours, Deliveries(bodies, "/webhook", f"fast-{turn}")))
+            )
+            theirs_rates.append(
+                asyncio.run(
+                    _fastest(theirs, Deliveries(bodies, "/api/github/webhooks", f"f-{turn}"))
+                )
+            )
     with closing(sqlite3.connect(folder / "data" / FILE)) as database:
-        (kept,) = database.execute("SELECT count(*) FROM delivery WHERE id LIKE 'steady-%'").fetchone()
+        (kept,) = database.execute(
+            "SELECT count(*) FROM delivery WHERE id LIKE 'steady-%'"
+        ).fetchone()
     return {
         "rate": arguments.rate,
         "seconds": arguments.seconds,
@@ -139,14 +152,26 @@ def _measured(folder: Path, bodies: list[tuple[str, bytes]], arguments: argparse
 
 def _installed(folder: Path) -> Path:
     folder.mkdir()
-    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, PROBOT, timeout=300)
+    run(
+        "npm",
+        "install",
+        "--silent",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        folder,
+        PROBOT,
+        timeout=300,
+    )
     return folder
 
 
 @contextmanager
 def _ours(folder: Path) -> Iterator[int]:
     port = _free_port()
-    with _running([sys.executable, "-m", "benchmarks.receiver", str(folder), "--serve", str(port)], port):
+    with _running(
+        [sys.executable, "-m", "benchmarks.receiver", str(folder), "--serve", str(port)], port
+    ):
         yield port
 
 
@@ -155,7 +180,12 @@ def _theirs(probot: Path, folder: Path) -> Iterator[int]:
     port = _free_port()
     script = probot / "receiver.mjs"
     script.write_text(NODE)
-    settings = {"PORT": str(port), "SECRET": payloads.SECRET, "HOME": str(folder), "NODE_ENV": "production"}
+    settings = {
+        "PORT": str(port),
+        "SECRET": payloads.SECRET,
+        "HOME": str(folder),
+        "NODE_ENV": "production",
+    }
     with _running(["node", str(script)], port, settings):
         yield port
 
@@ -164,7 +194,9 @@ def _theirs(probot: Path, folder: Path) -> Iterator[int]:
 def _running(words: list[str], port: int, more: dict[str, str] | None = None) -> Iterator[None]:
     log = Path(tempfile.gettempdir()) / f"receiver-{port}.log"
     with log.open("wb") as out:
-        process = subprocess.Popen(words, stdout=out, stderr=out, env={**os.environ, **(more or {})})
+        process = subprocess.Popen(
+            words, stdout=out, stderr=out, env={**os.environ, **(more or {})}
+        )
     try:
         _wait_for(port, process)
         yield
@@ -258,7 +290,9 @@ async def _fastest(port: int, deliveries: Deliveries) -> float:
     return answered / (time.perf_counter() - begun)
 
 
-async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> int:
+async def _exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
+) -> int:
     writer.write(request)
     head = await reader.readuntil(b"\r\n\r\n")
     fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:] if b":" in line)

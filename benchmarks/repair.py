@@ -28,11 +28,11 @@ from benchmarks.sets.catalogue import SETS, bugs_of, unit_of_set
 from benchmarks.sets.halves import MODES, hidden_tests
 from benchmarks.sets.judge import Judgement, open_bug, open_judge
 from bot.domain.diagnosis import FailureKind
-from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
-from bot.fixers.rung1_search.plain_run import keep_what_holds
-from bot.fixers.rung1_search.request import request_for
-from bot.mission.analyze import analyze_failures
-from bot.mission.reports import narrowed
+from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
+from bot.fixers.rung1_search.plain_run import drop_refuted
+from bot.fixers.rung1_search.request import build_request
+from bot.mission.failures.reports import narrowed
+from bot.mission.judging.analyze import analyze_failures
 from sandbox.backends import open_backend
 from sandbox.errors import SandboxError
 from sandbox.spec import SandboxSpec
@@ -50,18 +50,27 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
     hidden = hidden_tests(bug, terms.mode, terms.seed, unit_of_set(terms.name))
     with tempfile.TemporaryDirectory() as folder:
         bug.plant(Path(folder), hidden)
-        places = {path: broken_lines((Path(folder) / path).read_text(), text) for path, text in bug.right.items()}
+        places = {
+            path: broken_lines((Path(folder) / path).read_text(), text)
+            for path, text in bug.right.items()
+        }
         async with open_bug(sandboxes, bug, Path(folder)) as workspace:
             begun = time.monotonic()
             request = await _request(workspace, bug, terms)
             asked = time.monotonic()
-            found = await attempt(workspace, request) if request.failing else Attempt(request)
-            await keep_what_holds(workspace, found)
+            found = (
+                await run_search(workspace, request) if request.failing else SearchResult(request)
+            )
+            await drop_refuted(workspace, found)
             searched = time.monotonic()
     row = {
         "bug": bug.name,
         "kind": bug.about.get("kind") or bug.about.get("type", ""),
-        "given": {"failing": len(request.failing), "passing": len(request.passing), "hidden": len(hidden)},
+        "given": {
+            "failing": len(request.failing),
+            "passing": len(request.passing),
+            "hidden": len(hidden),
+        },
         "reproduce_s": round(asked - begun, 2),
         "seconds": round(searched - asked, 2),
         **_told(found),
@@ -74,6 +83,7 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
         "correct_first": bool(right) and right[0],
         "correct_shown": any(right),
         "right": right.index(True) + 1 if any(right) else None,
+        "rights": right,
         "likeness": [judgement.likeness for judgement in judgements],
         "notes": [judgement.note for judgement in judgements if judgement.note],
         "shown": [_shown(one) for one in found.shown[:JUDGED]],
@@ -90,7 +100,7 @@ def broken_lines(broken: str, right: str) -> set[int]:
     return lines
 
 
-def place_rank(found: Attempt, places: Mapping[str, Collection[int]]) -> int | None:
+def place_rank(found: SearchResult, places: Mapping[str, Collection[int]]) -> int | None:
     """Where the first broken line stands among the lines that the search suspects most; None when it does not."""
     suspects = found.started.suspect_lines if found.started else ()
     ranks = (n for n, s in enumerate(suspects, start=1) if s.line in places.get(s.file, ()))
@@ -103,23 +113,27 @@ async def _request(workspace: SandboxWorkspace, bug: Bug, terms: Terms) -> Searc
     report = await workspace.run_tests()
     if not bug.about.get("cases"):  # what fails for another reason is not what is looked for
         report = narrowed(report, report.failing - bug.failing)
-    diagnosis = await analyze_failures(report, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
-    request = request_for(facts, report, diagnosis, seed=terms.seed)
+    diagnosis = await analyze_failures(
+        report, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff
+    )
+    request = build_request(facts, report, diagnosis, seed=terms.seed)
     return request.with_(time_limit_s=terms.limit_s, workers=terms.workers)
 
 
-async def _judged(sandboxes: Sandboxes, bug: Bug, shown: Sequence[Shown], terms: Terms) -> list[Judgement]:
-    """Fixes in their order, up to the first that is right."""
+async def _judged(
+    sandboxes: Sandboxes, bug: Bug, shown: Sequence[RankedFix], terms: Terms
+) -> list[Judgement]:
+    """Judge fixes in their order, up to the first that is right or all of them."""
     judgements: list[Judgement] = []
     async with open_judge(sandboxes, bug) as judge:
         for one in shown:
             judgements.append(await judge.judge(one.changes))
-            if is_right(judgements[-1], terms):
+            if is_right(judgements[-1], terms) and not terms.judge_all:
                 break
     return judgements
 
 
-def _told(found: Attempt) -> dict[str, Any]:
+def _told(found: SearchResult) -> dict[str, Any]:
     done, started = found.done, found.started
     return {
         "plausible": bool(found.survivors),
@@ -132,20 +146,23 @@ def _told(found: Attempt) -> dict[str, Any]:
         "candidates": started.candidates if started else 0,
         "started_s": round(started.seconds, 2) if started else None,
         "lanes": list(started.lane_notes) if started else [],
+        "spending": [spent.model_dump(mode="json") for spent in done.spending],
+        "found_by": [[survivor.origin, survivor.template] for survivor in found.survivors],
         "first_s": round(found.survivors[0].seconds, 2) if found.survivors else None,
         "end": f"{done.reason} {done.detail}".strip(),
     }
 
 
-def abstains(best: Shown) -> bool:
+def abstains(best: RankedFix) -> bool:
     """Whether the ranking would rather not publish its first fix."""
     return not best.ranked.confident
 
 
-def _shown(one: Shown) -> dict[str, Any]:
+def _shown(one: RankedFix) -> dict[str, Any]:
     survivor = one.ranked.survivor
     return {
         "template": survivor.template,
+        "origin": survivor.origin,
         "place": f"{survivor.path}:{survivor.line}",
         "description": survivor.description,
         "score": one.ranked.score,
@@ -166,7 +183,9 @@ async def measure_or_tell(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[
     return {"bug": bug.name, "end": f"sandbox: {end}", "seconds": 0.0, "tried": 0}
 
 
-async def run_set(sandboxes: Sandboxes, bugs: Sequence[Bug], terms: Terms, rows: Rows, *, jobs: int) -> dict[str, Any]:
+async def run_set(
+    sandboxes: Sandboxes, bugs: Sequence[Bug], terms: Terms, rows: Rows, *, jobs: int
+) -> dict[str, Any]:
     """All bugs of a set."""
     known = rows.of(terms)
     found = {bug.name: known[bug.name] for bug in bugs if bug.name in known}
@@ -177,29 +196,70 @@ async def run_set(sandboxes: Sandboxes, bugs: Sequence[Bug], terms: Terms, rows:
             row = await measure_or_tell(sandboxes, bug, terms)
         found[bug.name] = row
         rows.add(terms, row)
-        said = "correct" if row.get("correct_first") else "shown" if row.get("correct_shown") else ""
+        said = (
+            "correct" if row.get("correct_first") else "shown" if row.get("correct_shown") else ""
+        )
         said = said or ("wrong" if row.get("plausible") else "none")
-        print(f"{terms.name} {bug.name}: {said} {row['seconds']} s, {row['end'][:100]}", file=sys.stderr, flush=True)
+        print(
+            f"{terms.name} {bug.name}: {said} {row['seconds']} s, {row['end'][:100]}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     await asyncio.gather(*(one(bug) for bug in bugs if bug.name not in found))
     return summarised([found[bug.name] for bug in bugs], terms)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--set", nargs="+", choices=SETS, default=list(SETS), dest="sets")
-    parser.add_argument("--tests", nargs="+", choices=MODES, default=["all", "half"], help="what the search is given")
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        choices=MODES,
+        default=["all", "half"],
+        help="what the search is given",
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of search for each bug")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="bugs, or beginnings of their names")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, metavar="SECONDS", help="of search for each bug"
+    )
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME", help="bugs, or beginnings of their names"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="bugs at the same time")
-    parser.add_argument("--workers", type=int, default=2, help="children of each search at work at the same time")
-    parser.add_argument("--from", type=int, default=0, dest="first", help="leave out so many bugs of each set")
+    parser.add_argument(
+        "--workers", type=int, default=2, help="children of each search at work at the same time"
+    )
+    parser.add_argument(
+        "--from", type=int, default=0, dest="first", help="leave out so many bugs of each set"
+    )
     parser.add_argument("--count", type=int, help="take so many")
-    parser.add_argument("--rows", type=Path, metavar="FILE", help="one line of JSON for each bug goes there")
-    parser.add_argument("--resume", action="store_true", help="keep the rows that stand there already")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the program sets")
-    parser.add_argument("--packages", type=Path, default=ROOT / "build" / "bench", help="folder of the built packages")
+    parser.add_argument(
+        "--judge-all",
+        action="store_true",
+        help="judge every fix shown, for benchmarks.template_wins",
+    )
+    parser.add_argument(
+        "--rows", type=Path, metavar="FILE", help="one line of JSON for each bug goes there"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the rows that stand there already"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=ROOT.parent / "shared" / "data",
+        help="folder of the program sets",
+    )
+    parser.add_argument(
+        "--packages",
+        type=Path,
+        default=ROOT / "build" / "bench",
+        help="folder of the built packages",
+    )
     return parser.parse_args()
 
 
@@ -213,7 +273,14 @@ async def main() -> None:
         sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
         try:
             for name, mode in itertools.product(arguments.sets, arguments.tests):
-                terms = Terms(name, mode, arguments.seed, arguments.limit, arguments.workers)
+                terms = Terms(
+                    name,
+                    mode,
+                    arguments.seed,
+                    arguments.limit,
+                    arguments.workers,
+                    arguments.judge_all,
+                )
                 bugs = list(bugs_of(name, arguments.data, arguments.packages))
                 if arguments.only:
                     bugs = [bug for bug in bugs if bug.name.startswith(tuple(arguments.only))]

@@ -21,12 +21,12 @@ from benchmarks.repair import broken_lines
 from benchmarks.sets.built import Planted
 from benchmarks.sets.catalogue import PLANTED, planted_of
 from benchmarks.sets.judge import same_program
-from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
 from sandbox.guest.search.candidates.outer import outer_candidates
 from sandbox.guest.search.candidates.templates import load_templates
 from sandbox.guest.search.candidates.templates.outer import load_outer_templates
-from sandbox.guest.search.source.functions import units_of
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.functions import list_units
+from sandbox.guest.search.source.render import SourceFile
 from sandbox.guest.search.source.scope import SeenLiterals
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,11 +37,15 @@ AROUND = 80
 
 def main() -> None:
     """Go through the sets."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--packages", type=Path, default=ROOT / "build" / "bench")
     parser.add_argument("--set", nargs="+", choices=PLANTED, default=list(PLANTED), dest="sets")
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--most", type=int, default=20_000, help="candidates looked at for each bug")
+    parser.add_argument(
+        "--most", type=int, default=20_000, help="candidates looked at for each bug"
+    )
     arguments = parser.parse_args()
     for name in arguments.sets:
         rows = []
@@ -49,7 +53,13 @@ def main() -> None:
             full = f"{built.package.name}/{planted.name}"
             if not arguments.only or full.startswith(tuple(arguments.only)):
                 right = (built.tree / planted.path).read_text()
-                rows.append({"bug": full, "kind": planted.about.get("kind"), **reach(planted, right, arguments.most)})
+                rows.append(
+                    {
+                        "bug": full,
+                        "kind": planted.about.get("kind"),
+                        **reach(planted, right, arguments.most),
+                    }
+                )
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
         print(json.dumps({"set": name, **summary(rows)}))
 
@@ -57,10 +67,12 @@ def main() -> None:
 def reach(planted: Planted, right: str, most: int) -> dict[str, Any]:
     """The position of the original among the candidates; none where it is none of them."""
     lines = broken_lines(planted.text, right)
-    source = Source(planted.path, planted.text.encode())
+    source = SourceFile(planted.path, planted.text.encode())
     before, after = common_ends(planted.text, right)
     plain = LAYOUT.sub("", right[before : len(right) - after])
-    for number, candidate in enumerate(itertools.islice(candidates_of(source, lines), most), start=1):
+    for number, candidate in enumerate(
+        itertools.islice(candidates_of(source, lines), most), start=1
+    ):
         text = source.render(candidate.edits).decode()
         part = text[before : len(text) - after]
         if LAYOUT.sub("", part) == plain and same_program(text, right):
@@ -76,24 +88,33 @@ def common_ends(one: str, other: str) -> tuple[int, int]:
 
 
 def _shared(one: str, other: str) -> int:
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
-def candidates_of(source: Source, lines: set[int]) -> Iterator[Candidate]:
+def candidates_of(source: SourceFile, lines: set[int]) -> Iterator[CandidatePatch]:
     """Those at the broken function, or at the broken statement outside of functions."""
-    units = [u for u in units_of(source, f"/{source.path}") if lines & set(range(u.first_line, u.last_line + 1))]
+    units = [
+        u
+        for u in list_units(source, f"/{source.path}")
+        if lines & set(range(u.first_line, u.last_line + 1))
+    ]
     seen = SeenLiterals((), ())
     suspect: dict[int, float] = dict.fromkeys(lines, 1.0)
     for unit in units:
         suspect |= dict.fromkeys(range(unit.first_line, unit.last_line + 1), 1.0)
     suspicion = Suspicion({source.path: suspect})
-    inner = Generator(load_templates(), {}).best_first(units, suspicion, seen) if units else iter(())
+    inner = (
+        Generator(load_templates(), {}).best_first(units, suspicion, seen) if units else iter(())
+    )
     templates = {**load_templates(), **load_outer_templates()}
     outer = outer_candidates(source, suspicion, seen, templates=templates, shifts={})
-    return heads(inner, (found for found in outer if isinstance(found, Candidate)))
+    return heads(inner, (found for found in outer if isinstance(found, CandidatePatch)))
 
 
-def heads(*feeds: Iterator[Candidate]) -> Iterator[Candidate]:
+def heads(*feeds: Iterator[CandidatePatch]) -> Iterator[CandidatePatch]:
     """All feeds in one, the better head first."""
     waiting = [(first, feed) for feed in feeds if (first := next(feed, None)) is not None]
     while waiting:

@@ -23,6 +23,8 @@ class Terms:
     seed: int
     limit_s: float
     workers: int
+    judge_all: bool = False
+    """Judge every fix shown, not only up to the first that is right."""
 
 
 def is_right(judgement: Judgement, terms: Terms) -> bool:
@@ -56,7 +58,9 @@ def summarised(rows: Sequence[dict[str, Any]], terms: Terms) -> dict[str, Any]:
         "correct_first_not_abstained": count("correct_first", said),
         "precision": round(count("correct_first", said) / len(said), 3) if said else None,
         "not_compared": sum("unknown" in row.get("likeness", [])[:1] for row in rows),
-        "as_reference_first": sum(row.get("likeness", ["-"])[:1] in (["alike"], ["same text"]) for row in rows),
+        "as_reference_first": sum(
+            row.get("likeness", ["-"])[:1] in (["alike"], ["same text"]) for row in rows
+        ),
         "tried": tried,
         "seconds": _spread(seconds),
         "candidates_per_s": round(tried / sum(seconds), 1) if sum(seconds) else None,
@@ -106,11 +110,14 @@ class Rows:
             return {}
         rows = [json.loads(line) for line in self._path.read_text().splitlines()]
         wanted = (terms.name, terms.mode, terms.seed)
-        return {row["bug"]: row for row in rows if (row["set"], row["tests"], row["seed"]) == wanted}
+        return {
+            row["bug"]: row for row in rows if (row["set"], row["tests"], row["seed"]) == wanted
+        }
 
     def add(self, terms: Terms, row: dict[str, Any]) -> None:
         """Keep one."""
         if self._path is not None:
-            whole = {"set": terms.name, "tests": terms.mode, "seed": terms.seed, **row}
+            settings = {"tests": terms.mode, "seed": terms.seed, "limit_s": terms.limit_s}
+            whole = {"set": terms.name, **settings, **row}
             with self._path.open("a") as file:
                 file.write(json.dumps(whole) + "\n")

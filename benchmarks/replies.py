@@ -25,7 +25,9 @@ def by_hand(reply: Noisy) -> bool:
     found = FENCED.search(reply.text)
     try:
         read = yaml.safe_load(found[1] if found else reply.text)
-        return reply.right == (reply.returns.model_validate(read["payload"]) if reply.right else None)
+        return reply.right == (
+            reply.returns.model_validate(read["payload"]) if reply.right else None
+        )
     except (yaml.YAMLError, ValueError, TypeError, KeyError, RecursionError):
         return reply.right is None
 
@@ -49,7 +51,13 @@ def main() -> None:
     runs = parser.parse_args().runs
     was_off = as_users_have_it()
     dearest = {
-        name: round(min(milliseconds(lambda text=text: extract(text, NextStep, echoed="")) for _ in range(runs)), 1)
+        name: round(
+            min(
+                milliseconds(lambda text=text: extract(text, NextStep, echoed=""))
+                for _ in range(runs)
+            ),
+            1,
+        )
         for name, text in HOSTILE.items()
     }
     common = [reply for reply in replies() if len(reply.text) < 10_000]
@@ -66,7 +74,10 @@ def main() -> None:
 def read(reader: Callable[[Noisy], bool], common: list[Noisy]) -> dict[str, object]:
     """How often a reader is right, and the processor milliseconds of a reply."""
     right = sum(reader(reply) for reply in common)
-    spent = [statistics.median(milliseconds(lambda reply=reply: reader(reply)) for _ in range(3)) for reply in common]
+    spent = [
+        statistics.median(milliseconds(lambda reply=reply: reader(reply)) for _ in range(3))
+        for reply in common
+    ]
     return {"right": right, "ms": summary(spent)}
 
 

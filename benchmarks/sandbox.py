@@ -37,7 +37,13 @@ PROJECT = {
 }
 POOL_FILLS_S = 3.0
 COMMANDS = (
-    *("spawn_ms", "ping_ms", "kill_after_timeout_ms", "kill_fork_bomb_ms", "survivors", "wall_precision_ms"),
+    *(
+        "spawn_ms",
+        "kill_after_timeout_ms",
+        "kill_fork_bomb_ms",
+        "survivors",
+        "wall_precision_ms",
+    ),
     "supervisor_idle_mb",
 )
 
@@ -46,7 +52,11 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--small", action="store_true", help="as little as shows that it works; judge no figure by it")
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="as little as shows that it works; judge no figure by it",
+    )
     arguments = parser.parse_args()
     runs = arguments.runs
     was_off = as_users_have_it()
@@ -59,7 +69,9 @@ def main() -> None:
         folder.chmod(0o755)
         for file, content in PROJECT.items():
             (project / file).write_text(content)
-        result = attempted(lambda: asyncio.run(_ours(settings.sandbox, project, folder / "data", runs)))
+        result = attempted(
+            lambda: asyncio.run(_ours(settings.sandbox, project, folder / "data", runs))
+        )
         image = result.pop("image", None)
         if image is not None:
             amounts = figures.Amounts(small=arguments.small, runs=runs)
@@ -74,9 +86,13 @@ def main() -> None:
     report("sandbox", {"runs": runs, "small": arguments.small, **result}, bytecode_was_off=was_off)
 
 
-async def _figures(spec: SandboxSpec, image: str, folder: Path, amounts: figures.Amounts) -> dict[str, Figure]:
+async def _figures(
+    spec: SandboxSpec, image: str, folder: Path, amounts: figures.Amounts
+) -> dict[str, Figure]:
     """Every figure that is demanded, one after the other."""
-    found = await measured(lambda: figures.starts(spec, image, amounts), "warm_start_ms", "from_pool_ms")
+    found = await measured(
+        lambda: figures.starts(spec, image, amounts), "warm_start_ms", "from_pool_ms"
+    )
 
     async def inside(call: Callable[[Guest], Awaitable[dict[str, Figure]]]) -> dict[str, Figure]:
         backend = open_backend(spec.with_(pool=0))
@@ -86,15 +102,21 @@ async def _figures(spec: SandboxSpec, image: str, folder: Path, amounts: figures
     async def transfers(guest: Guest) -> dict[str, Figure]:
         return await figures.transfers(guest, spec, folder / "large", amounts)
 
-    found |= await measured(lambda: inside(lambda guest: figures.commands(guest, amounts)), *COMMANDS)
+    found |= await measured(
+        lambda: inside(lambda guest: figures.commands(guest, amounts)), *COMMANDS
+    )
     found |= await measured(lambda: inside(transfers), "repository_in_ms", "changes_out_ms")
     floods = ("flood_growth_mb", "one_line_growth_mb")
     found |= await measured(lambda: inside(lambda guest: figures.floods(guest, amounts)), *floods)
-    found |= await measured(lambda: figures.sanitiser(amounts), "sanitiser_worst_s", "sanitiser_whole_s")
+    found |= await measured(
+        lambda: figures.sanitiser(amounts), "sanitiser_worst_s", "sanitiser_whole_s"
+    )
     if amounts.cold:
         data = folder / "cold-data"
         cold = await measured(
-            lambda: figures.cold_set_up(spec, folder / "cold", data), "cold_set_up_s", "keep_environment_s"
+            lambda: figures.cold_set_up(spec, folder / "cold", data),
+            "cold_set_up_s",
+            "keep_environment_s",
         )
         if image := cold["cold_set_up_s"].pop("image", None):
             with suppress(RuntimeError):
@@ -133,10 +155,18 @@ async def _ours(spec: SandboxSpec, project: Path, data: Path, runs: int) -> dict
                     trues.append(ran - opened)
                     tests.append(done - ran)
                 elif not pool:
-                    found |= {"image": facts.image, "warm_at_start": facts.warm, "setup_s": round(facts.setup_s, 3)}
+                    found |= {
+                        "image": facts.image,
+                        "warm_at_start": facts.warm,
+                        "setup_s": round(facts.setup_s, 3),
+                    }
         finally:
             await sandboxes.close()
-        found[name] = {"open_s": summary(opens), "run_true_s": summary(trues), "pytest_s": summary(tests)}
+        found[name] = {
+            "open_s": summary(opens),
+            "run_true_s": summary(trues),
+            "pytest_s": summary(tests),
+        }
     return found
 
 
@@ -150,7 +180,9 @@ def _docker(image: str, project: Path, runs: int) -> dict[str, Any]:
     base = ["docker", "run", *_OPTIONS, "-v", f"{project}:/project:ro"]
     test = ["--entrypoint", _PYTEST[0], image, *_PYTEST[1:]]
     return {
-        "run_true_s": summary([timed(lambda: run(*base, "--entrypoint", "/bin/true", image)) for _ in range(runs)]),
+        "run_true_s": summary(
+            [timed(lambda: run(*base, "--entrypoint", "/bin/true", image)) for _ in range(runs)]
+        ),
         "pytest_s": summary([timed(lambda: run(*base, *test)) for _ in range(runs)]),
     }
 
@@ -161,8 +193,12 @@ def _docker_exec(image: str, project: Path, runs: int) -> dict[str, Any]:
     container = run(*base, "--entrypoint", "/bin/sleep", image, "3600").strip()
     try:
         return {
-            "run_true_s": summary([timed(lambda: run("docker", "exec", container, "/bin/true")) for _ in range(runs)]),
-            "pytest_s": summary([timed(lambda: run("docker", "exec", container, *_PYTEST)) for _ in range(runs)]),
+            "run_true_s": summary(
+                [timed(lambda: run("docker", "exec", container, "/bin/true")) for _ in range(runs)]
+            ),
+            "pytest_s": summary(
+                [timed(lambda: run("docker", "exec", container, *_PYTEST)) for _ in range(runs)]
+            ),
         }
     finally:
         run("docker", "rm", "--force", container)

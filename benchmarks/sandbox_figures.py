@@ -90,15 +90,15 @@ async def commands(guest: Guest, amounts: Amounts) -> dict[str, Figure]:
     await guest.run(TRUE, limits=limits)
     idle = await _idle(guest)
     spawns = [await lasted(guest.run(TRUE, limits=limits)) for _ in range(amounts.spawns)]
-    ping = getattr(guest, "ping", None)
-    pings = [await lasted(ping()) for _ in range(amounts.spawns)] if ping is not None else []
     before = await _processes(guest)
     late = [await _late(guest, ("/bin/sleep", "60"), 0.5) for _ in range(amounts.kills)]
-    bombs = [await _late(guest, ("/usr/bin/python3", "-c", BOMB), 1.0) for _ in range(min(amounts.kills, 3))]
+    bombs = [
+        await _late(guest, ("/usr/bin/python3", "-c", BOMB), 1.0)
+        for _ in range(min(amounts.kills, 3))
+    ]
     left = await _processes(guest) - before
     return {
         "spawn_ms": figure(spread(spawns), "ms", {"p50": 15, "p95": 40}),
-        "ping_ms": figure(spread(pings), "ms", {"p50": 1}) if pings else figure(None, "ms", reason="it cannot ping"),
         "kill_after_timeout_ms": figure(spread(late), "ms", {"max": 250}),
         "kill_fork_bomb_ms": figure(spread(bombs), "ms", {"max": 2000}),
         "survivors": figure(max(0, left), "processes", 0),
@@ -126,11 +126,15 @@ async def _idle(guest: Guest) -> Figure:
     """What an idle sandbox costs: memory of PID 1 that is its own, and all of it with what it shares with others."""
     done = await guest.run(("/bin/cat", "/proc/1/status"), limits=RunLimits(wall_s=10))
     fields = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
-    own, shared, resident = (round(int(fields[name].split()[0]) / 1024, 2) for name in ("RssAnon", "RssFile", "VmRSS"))
+    own, shared, resident = (
+        round(int(fields[name].split()[0]) / 1024, 2) for name in ("RssAnon", "RssFile", "VmRSS")
+    )
     return figure(own, "MB", 12, resident_mb=resident, file_pages_mb=shared)
 
 
-async def transfers(guest: Guest, spec: SandboxSpec, folder: Path, amounts: Amounts) -> dict[str, Figure]:
+async def transfers(
+    guest: Guest, spec: SandboxSpec, folder: Path, amounts: Amounts
+) -> dict[str, Figure]:
     """A repository in, changes out."""
     for number in range(amounts.files):
         path = folder / f"package_{number % 20}" / f"module_{number}.py"
@@ -146,7 +150,9 @@ async def transfers(guest: Guest, spec: SandboxSpec, folder: Path, amounts: Amou
         await guest.snap()
         placed.append(time.perf_counter() - begun)
         names = sorted(source.names())[:5]
-        await guest.write([FileEdit(path=n, mode="100644", content=b"x = %d\n" % turn) for n in names])
+        await guest.write(
+            [FileEdit(path=n, mode="100644", content=b"x = %d\n" % turn) for n in names]
+        )
         begun = time.perf_counter()
         edits = await guest.export()
         out.append(time.perf_counter() - begun)
@@ -155,7 +161,12 @@ async def transfers(guest: Guest, spec: SandboxSpec, folder: Path, amounts: Amou
     size = amounts.files * amounts.file_bytes
     return {
         "repository_in_ms": figure(
-            spread(placed), "ms", {"p50": 400}, files=amounts.files, bytes=size, unpack_alone_ms=round(unpacking * 1000)
+            spread(placed),
+            "ms",
+            {"p50": 400},
+            files=amounts.files,
+            bytes=size,
+            unpack_alone_ms=round(unpacking * 1000),
         ),
         "changes_out_ms": figure(spread(out), "ms", {"p50": 250}),
     }
@@ -225,9 +236,13 @@ async def cold_set_up(spec: SandboxSpec, folder: Path, data: Path) -> dict[str, 
     finally:
         await sandboxes.close()
     if facts.warm or not tested.success:
-        raise RuntimeError(f"not a cold environment that works: warm {facts.warm}, {tested.summary}")
+        raise RuntimeError(
+            f"not a cold environment that works: warm {facts.warm}, {tested.summary}"
+        )
     return {
-        "cold_set_up_s": figure(round(facts.setup_s, 2), "s", 15, wheels=len(WHEELS) + 2, image=facts.image),
+        "cold_set_up_s": figure(
+            round(facts.setup_s, 2), "s", 15, wheels=len(WHEELS) + 2, image=facts.image
+        ),
         "keep_environment_s": figure(round(sum(backend.keeping), 2), "s", 5),
     }
 
@@ -246,7 +261,9 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
+    async def keep_environment(
+        self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None
+    ) -> str:
         """As the backend does it."""
         begun = time.perf_counter()
         try:
@@ -262,7 +279,9 @@ async def sanitiser(amounts: Amounts) -> dict[str, Figure]:
     return {
         "sanitiser_worst_s": figure(used["seconds"], "s", 1.0, **used, cap=LARGEST_CAP),
         # The same demand, a second for ten megabytes, on a text that is small enough to try all of them.
-        "sanitiser_whole_s": figure(whole["seconds"], "s", amounts.whole_characters / 10_000_000, **whole),
+        "sanitiser_whole_s": figure(
+            whole["seconds"], "s", amounts.whole_characters / 10_000_000, **whole
+        ),
     }
 
 

@@ -19,7 +19,12 @@ from sandbox.types import Checkout, FolderSource, JobHints
 from sandbox.workspace import Sandboxes
 
 INSIDE = Path(__file__).with_name("search_rate_inside.py")
-DEMANDED = {"times_plain_pytest": 300, "per_cpu_s_10_tests": 400, "per_cpu_s_300_tests": 150, "disagreements": 0}
+DEMANDED = {
+    "times_plain_pytest": 300,
+    "per_cpu_s_10_tests": 400,
+    "per_cpu_s_300_tests": 150,
+    "disagreements": 0,
+}
 CART = '''"""A cart whose total is wrong."""
 
 
@@ -130,14 +135,18 @@ def mutmut_folder(folder: Path, program: Path) -> Path:
     sources = [path.name for path in folder.glob("*.py") if path.name not in tests]
     beside = [*tests, *(path.name for path in folder.glob("*.json"))]
     settings = ["[mutmut]", f"paths_to_mutate={','.join(sources)}", "tests_dir=.", "also_copy="]
-    (folder / "setup.cfg").write_text("\n".join([*settings, *(f"    {name}" for name in beside), ""]))
+    (folder / "setup.cfg").write_text(
+        "\n".join([*settings, *(f"    {name}" for name in beside), ""])
+    )
     return folder
 
 
 async def measured(sandboxes: Sandboxes, folder: Path, arguments: str) -> dict[str, object]:
     """One run of the program inside."""
     shutil.copy(INSIDE, folder / "rate_inside.py")
-    checkout = Checkout(source=FolderSource(path=str(folder)), hints=JobHints(command="python -m pytest -q"))
+    checkout = Checkout(
+        source=FolderSource(path=str(folder)), hints=JobHints(command="python -m pytest -q")
+    )
     try:
         async with sandboxes.open_workspace(checkout) as workspace:
             result = await workspace.run(f"python rate_inside.py {arguments}", timeout_s=900)
@@ -153,9 +162,13 @@ async def measured(sandboxes: Sandboxes, folder: Path, arguments: str) -> dict[s
 async def main() -> None:
     """Measure both suites."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path, help="a program of a bug set with ten tests, unpacked")
+    parser.add_argument(
+        "program", type=Path, help="a program of a bug set with ten tests, unpacked"
+    )
     parser.add_argument("--candidates", type=int, default=1500)
-    parser.add_argument("--plain", type=int, default=12, help="how many of them by one pytest process each")
+    parser.add_argument(
+        "--plain", type=int, default=12, help="how many of them by one pytest process each"
+    )
     parser.add_argument("--without-mutmut", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as data:
@@ -166,9 +179,15 @@ async def main() -> None:
         many = await measured(sandboxes, suite_folder(base / "many"), given)
         other: dict[str, object] = {"because": "not asked for"}
         if not arguments.without_mutmut:
-            other = await measured(sandboxes, mutmut_folder(base / "mutmut", arguments.program), "mutmut")
+            other = await measured(
+                sandboxes, mutmut_folder(base / "mutmut", arguments.program), "mutmut"
+            )
         await sandboxes.close()
-    print(json.dumps({"ten_tests": ten, "three_hundred_tests": many, "mutmut": other, "demanded": DEMANDED}))
+    print(
+        json.dumps(
+            {"ten_tests": ten, "three_hundred_tests": many, "mutmut": other, "demanded": DEMANDED}
+        )
+    )
 
 
 if __name__ == "__main__":

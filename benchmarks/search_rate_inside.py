@@ -58,9 +58,9 @@ class Measurement:
 
     def __init__(self, wanted: dict[str, Any], count: int, plain: int) -> None:
         from sandbox.guest.search.candidates.templates import load_templates
-        from sandbox.guest.search.context.ground import Request
+        from sandbox.guest.search.context.suite_facts import SearchJob
 
-        self._request = Request.read({**wanted, "root": str(Path.cwd())})
+        self._request = SearchJob.read({**wanted, "root": str(Path.cwd())})
         self._templates = load_templates()
         self._count = count
         self._plain = plain
@@ -77,21 +77,29 @@ class Measurement:
         return True
 
     def _measure(self, session: Any) -> None:
-        from sandbox.guest.search.context.ground import Ground
+        from sandbox.guest.search.context.suite_facts import SuiteFacts
 
-        ground = Ground(session, self._request, self._templates, lambda: 600.0)
-        self._ground = ground
-        self.told["tests"] = len(ground.items.all)
-        self.told["failing"] = len(ground.items.failing)
+        facts = SuiteFacts(session, self._request, self._templates, lambda: 600.0)
+        self._facts = facts
+        self.told["tests"] = len(facts.items.all)
+        self.told["failing"] = len(facts.items.failing)
         candidates = self._candidates()
-        trials = self.figures.take("compile and sort out equals", len(candidates), lambda: self._trials(candidates))
+        trials = self.figures.take(
+            "compile and sort out equals", len(candidates), lambda: self._trials(candidates)
+        )
         self.told["different"] = len(trials)
         few = trials[:: max(1, len(trials) // 40)][:40]
         gc.collect()
         self.figures.take("c: fork, exit, wait", len(few), lambda: [_fork() for _ in few])
-        self.figures.take("d: fork for each candidate", len(few), lambda: self._screened(few, 1, share=False))
-        verdicts = self.figures.take("e: chunks", len(trials), lambda: self._screened(trials, 0, share=False))
-        shared = self.figures.take("f: shared execution", len(trials), lambda: self._screened(trials, 0, share=True))
+        self.figures.take(
+            "d: fork for each candidate", len(few), lambda: self._screened(few, 1, share=False)
+        )
+        verdicts = self.figures.take(
+            "e: chunks", len(trials), lambda: self._screened(trials, 0, share=False)
+        )
+        shared = self.figures.take(
+            "f: shared execution", len(trials), lambda: self._screened(trials, 0, share=True)
+        )
         found = self.figures.take(
             "g: as the search does it", len(trials), lambda: self._screened(trials, 0, share=None)
         )
@@ -104,9 +112,9 @@ class Measurement:
 
     def _candidates(self) -> list[Any]:
         """The first ones, and as many spread over everything that can be generated."""
-        ground = self._ground
+        facts = self._facts
         before = cpu_s()
-        found = list(ground.generator.best_first(ground.units[:1], ground.suspicion, ground.literals))
+        found = list(facts.generator.best_first(facts.units[:1], facts.suspicion, facts.literals))
         spent = cpu_s() - before
         self.told["generated"] = len(found)
         self.told["generation_cpu_ms_each"] = round(1000 * spent / max(1, len(found)), 3)
@@ -117,21 +125,25 @@ class Measurement:
         from sandbox.guest.search.execution.screen import Trial
         from sandbox.guest.search.source.functions import signature
 
-        ground, seen, trials = self._ground, set(), []
+        facts, seen, trials = self._facts, set(), []
         for candidate in candidates:
             unit = candidate.unit
             code = unit.compile(candidate.edits)
             if code is None or (key := signature(code)) in seen:
                 continue
             seen.add(key)
-            swaps = ground.live.swaps(unit, code)
-            trials.append(Trial(candidate, swaps, ground.failing_through(unit), ground.passing_through(unit)))
+            swaps = facts.live.swaps(unit, code)
+            trials.append(
+                Trial(candidate, swaps, facts.failing_through(unit), facts.passing_through(unit))
+            )
         return trials
 
-    def _screened(self, trials: Sequence[Any], size: int, *, share: bool | None) -> list[tuple[str, tuple[int, ...]]]:
+    def _screened(
+        self, trials: Sequence[Any], size: int, *, share: bool | None
+    ) -> list[tuple[str, tuple[int, ...]]]:
         from sandbox.guest.search.execution.screen import Chunk
 
-        screen = self._ground.screen
+        screen = self._facts.screen
         screen.share = share
         verdicts: list[Any] = []
         while len(verdicts) < len(trials):
@@ -139,14 +151,16 @@ class Measurement:
             verdicts += Chunk(screen, some, 1.0).results(lambda: 600.0)
         return [(v.outcome, tuple(sorted(v.fixed))) for v in verdicts]
 
-    def _agree(self, trials: Sequence[Any], *verdicts: Sequence[tuple[str, tuple[int, ...]]]) -> None:
+    def _agree(
+        self, trials: Sequence[Any], *verdicts: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> None:
         """Confirmed survivors, and some that were rejected, by plain pytest: one process each."""
-        ground = self._ground
+        facts = self._facts
         passed = sorted({n for found in verdicts for n, v in enumerate(found) if v[0] == "pass"})
-        failing = len(ground.items.failing)
+        failing = len(facts.items.failing)
         survivors = self.figures.take(
             "confirm a survivor", len(passed),
-            lambda: [n for n in passed if len(ground.screen.confirm(trials[n].swaps, 60.0)) == failing],
+            lambda: [n for n in passed if len(facts.screen.confirm(trials[n].swaps, 60.0)) == failing],
         )  # fmt: skip
         others = [n for n in range(len(trials)) if n not in survivors]
         sample = others[:: max(1, len(others) // max(1, self._plain))][: self._plain]
@@ -157,7 +171,9 @@ class Measurement:
         self.told["survivors"] = len(survivors)
         self.told["compared with plain pytest"] = len(chosen)
         self.told["disagreements"] = [
-            trials[n].candidate.description for n, ok in zip(chosen, plain, strict=True) if ok != (n in survivors)
+            trials[n].candidate.description
+            for n, ok in zip(chosen, plain, strict=True)
+            if ok != (n in survivors)
         ]
 
 
@@ -189,7 +205,11 @@ def mutmut() -> dict[str, Any]:
     spent = cpu_s() - before
     out = done.stdout.decode("utf-8", "replace")
     made = len(list(Path("mutants").glob("**/*.meta")))
-    counts = [part.split("/")[1].split()[0] for part in out.replace("\r", "\n").split("\n") if _is_count(part)]
+    counts = [
+        part.split("/")[1].split()[0]
+        for part in out.replace("\r", "\n").split("\n")
+        if _is_count(part)
+    ]
     if not counts or not int(counts[-1]):
         return {
             "per_cpu_s": None,
@@ -220,7 +240,7 @@ def main() -> None:
         sys.modules[name] = module
     import pytest
 
-    from sandbox.guest.search.session.harness import OFF, Options
+    from sandbox.guest.search.session.harness import OFF, IgnoredOptions
 
     meta = json.loads(Path("meta.json").read_text())
     wanted = {
@@ -229,7 +249,7 @@ def main() -> None:
     measurement = Measurement(wanted, count, plain)
     off = [argument for name in OFF for argument in ("-p", f"no:{name}")]
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-        pytest.main([*off, "-s", "--assert=plain", "-q"], plugins=[Options(), measurement])
+        pytest.main([*off, "-s", "--assert=plain", "-q"], plugins=[IgnoredOptions(), measurement])
     if measurement.failure is not None:
         raise measurement.failure
     print(json.dumps({**measurement.told, "ways": measurement.figures.ways}))

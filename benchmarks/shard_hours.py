@@ -61,7 +61,9 @@ class World:
         return whole + self.mission_longest_s * (1 - normal.cdf(over))
 
 
-def slots_for(rate: float, world: World, wait_p99_s: float, chance: random.Random) -> tuple[int, dict[str, float]]:
+def slots_for(
+    rate: float, world: World, wait_p99_s: float, chance: random.Random
+) -> tuple[int, dict[str, float]]:
     """The fewest slots, in steps of a twentieth, with which nearly nobody waits too long."""
     slots = math.ceil(rate * world.mission_mean_s * 1.02)
     arrivals = arrivals_of(rate, world, chance)
@@ -86,7 +88,8 @@ def arrivals_of(rate: float, world: World, chance: random.Random) -> list[Arriva
         now += chance.expovariate(rate)
         repository = int(chance.paretovariate(0.8) * 1_000)
         seconds = min(
-            world.mission_longest_s, chance.lognormvariate(math.log(world.mission_median_s), world.mission_sigma)
+            world.mission_longest_s,
+            chance.lognormvariate(math.log(world.mission_median_s), world.mission_sigma),
         )
         found.append((now, repository, seconds))
     return found

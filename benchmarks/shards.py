@@ -87,7 +87,9 @@ class Design:
 
 def main() -> None:
     """Reckon, play, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repositories", type=int, default=World.repositories)
     parser.add_argument("--measured", type=Path, help="lines printed by benchmarks.load")
     parser.add_argument("--seed", type=int, default=1)
@@ -121,7 +123,9 @@ def plan(world: World, measured: Measured, design: Design, seed: int) -> dict[st
             "worker_memory_gib": round(workers * measured.rss_mib / 1024, 1),
             "sandbox_cores": round(one * world.mission_mean_s * world.sandbox_cores),
             "database_cores": round(_database_cores(one, measured, design), 2),
-            "transactions_a_second": round(one * measured.transactions * design.steps / measured.steps),
+            "transactions_a_second": round(
+                one * measured.transactions * design.steps / measured.steps
+            ),
             **waits,
         },
         "costs_usd_a_day": _costs(rates, measured, design, world),
@@ -172,7 +176,9 @@ def _spread(world: World, shards: int, chance: random.Random) -> dict[str, float
     return {"fullest_against_mean": round(max(load) / (world.repositories / shards), 2)}
 
 
-def _costs(rates: dict[str, float], measured: Measured, design: Design, world: World) -> dict[str, float]:
+def _costs(
+    rates: dict[str, float], measured: Measured, design: Design, world: World
+) -> dict[str, float]:
     missions = rates["missions_a_day"]
     scale = design.steps / measured.steps
     core_day = 24 * world.core_hour_usd
@@ -192,7 +198,9 @@ def _costs(rates: dict[str, float], measured: Measured, design: Design, world: W
     }
 
 
-def _breaks(rates: dict[str, float], measured: Measured, design: Design, world: World) -> dict[str, int]:
+def _breaks(
+    rates: dict[str, float], measured: Measured, design: Design, world: World
+) -> dict[str, int]:
     """At how many repositories each part of one unsharded installation of ours reaches its limit, first ones first."""
     mission_rate = rates["missions_a_second_at_peak"] / world.repositories
     delivery_rate = rates["deliveries_a_second_at_peak"] / world.repositories
@@ -206,7 +214,9 @@ def _breaks(rates: dict[str, float], measured: Measured, design: Design, world: 
         "GitHub's hourly limit of one installation (repositories in it)": design.installation_calls
         / HOUR_S
         / per_second,
-        "one process of the dispatcher, a delivery after the other": 1000 / measured.web_cpu_ms / mission_rate,
+        "one process of the dispatcher, a delivery after the other": 1000
+        / measured.web_cpu_ms
+        / mission_rate,
         "one receiver process": 1000 / measured.idle_delivery_cpu_ms / delivery_rate,
         "connections of one PostgreSQL server": design.shard_connections
         / measured.connections
@@ -216,7 +226,9 @@ def _breaks(rates: dict[str, float], measured: Measured, design: Design, world: 
         "processors of one PostgreSQL server": design.shard_cores
         * design.busy
         / _database_cores(mission_rate, measured, design),
-        "one machine of 64 cores for sandboxes": 64 * design.busy / (mission_rate * world.mission_mean_s),
+        "one machine of 64 cores for sandboxes": 64
+        * design.busy
+        / (mission_rate * world.mission_mean_s),
     }
     return {name: int(limits[name]) for name in sorted(limits, key=limits.__getitem__)}
 
@@ -239,7 +251,9 @@ def _measured(path: Path) -> Measured:
             steps=load["load"]["steps"],
         )
     if (real := found.get("load_sandboxes")) is not None:
-        measured = replace(measured, service_cpu_s=real["service_cpu_s_a_mission"], rss_mib=real["service_rss_mib"])
+        measured = replace(
+            measured, service_cpu_s=real["service_cpu_s_a_mission"], rss_mib=real["service_rss_mib"]
+        )
     return measured
 
 

@@ -24,7 +24,7 @@ from benchmarks import leftovers
 from benchmarks.measure import ROOT, as_users_have_it, report
 from bot.domain.request import MissionRequest, Trigger
 from bot.pipeline import handle_folder
-from bot.progress import SilentProgress
+from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import load
 from bot.wiring.line import build_line
@@ -49,7 +49,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--missions", type=int, default=100)
     parser.add_argument("--parallel", type=int, default=2)
-    parser.add_argument("--kills", type=int, default=2, help="processes killed in the middle of everything")
+    parser.add_argument(
+        "--kills", type=int, default=2, help="processes killed in the middle of everything"
+    )
     parser.add_argument("--role", choices=["missions", "victim"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -87,7 +89,9 @@ def soak(missions: int, parallel: int, kills: int) -> dict[str, Any]:
         "seconds_until_a_killed_one_was_gone": [victim["gone_s"] for victim in victims],
         "left": left,
         "left_after_the_next_start": swept,
-        "met": not any(swept.values()) and all(v["gone_s"] is not None for v in victims) and _runs_nothing(left),
+        "met": not any(swept.values())
+        and all(v["gone_s"] is not None for v in victims)
+        and _runs_nothing(left),
     }
 
 
@@ -152,7 +156,9 @@ def _outcomes(worker: "subprocess.Popen[str]", missions: int) -> dict[str, int]:
     return dict(Counter(output.split()))
 
 
-def _left(folder: Path, marker: str, pids: list[int], before: tuple[set[str], set[str]]) -> dict[str, list[str]]:
+def _left(
+    folder: Path, marker: str, pids: list[int], before: tuple[set[str], set[str]]
+) -> dict[str, list[str]]:
     """Everything that is still there."""
     homes = [path for path in folder.iterdir() if (path / "data").is_dir()]
     return {

@@ -27,7 +27,7 @@ app = FastAPI()
 app.get("/healthz")(lambda: {})
 uvicorn.run(app, port=int(sys.argv[1]), log_level="critical")
 """
-IMPORT = "import time; begun = time.perf_counter(); import bot.fix_command; print(time.perf_counter() - begun)"
+IMPORT = "import time; begun = time.perf_counter(); import bot.terminal.fix; print(time.perf_counter() - begun)"
 
 
 def main() -> None:
@@ -64,7 +64,9 @@ def _megabytes(pid: int) -> float:
     """Resident memory of a process and its children."""
     time.sleep(SETTLE_S)
     process = psutil.Process(pid)
-    return round(sum(p.memory_info().rss for p in [process, *process.children(recursive=True)]) / 2**20, 1)
+    return round(
+        sum(p.memory_info().rss for p in [process, *process.children(recursive=True)]) / 2**20, 1
+    )
 
 
 def _service_mb() -> float:

@@ -35,24 +35,39 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=2)
     arguments = parser.parse_args()
     was_off = as_users_have_it()
-    chosen = [w for w in all_worlds() if not arguments.only or w.name.startswith(tuple(arguments.only))]
+    chosen = [
+        w for w in all_worlds() if not arguments.only or w.name.startswith(tuple(arguments.only))
+    ]
     if not chosen:
         parser.error("no such world")
-    report("triage", figures(asyncio.run(_play(chosen, arguments.at_once))), bytecode_was_off=was_off)
+    report(
+        "triage", figures(asyncio.run(_play(chosen, arguments.at_once))), bytecode_was_off=was_off
+    )
 
 
 async def _play(worlds: Sequence[World], at_once: int) -> list[Played]:
     limit = asyncio.Semaphore(at_once)
     spec = a_spec(pool=0)
-    with tempfile.TemporaryDirectory() as folder, serve_git(served(Path(folder) / "served")) as server:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve_git(served(Path(folder) / "served")) as server,
+    ):
         sandboxes = Sandboxes(spec, open_backend(spec), Path(folder) / "data")
         ground = Playground(server, sandboxes)
 
         async def one(world: World) -> Played:
             async with limit:
                 played = await ground.play(world)
-            mark = "" if played.right else f"  expected {sorted(world.expected)}: {played.context.reason[:200]}"
-            print(f"{world.name}: {played.outcome} {played.seconds:.1f} s{mark}", file=sys.stderr, flush=True)
+            mark = (
+                ""
+                if played.right
+                else f"  expected {sorted(world.expected)}: {played.context.reason[:200]}"
+            )
+            print(
+                f"{world.name}: {played.outcome} {played.seconds:.1f} s{mark}",
+                file=sys.stderr,
+                flush=True,
+            )
             return played
 
         try:
@@ -74,14 +89,21 @@ def figures(played: Sequence[Played]) -> dict[str, Any]:
         "repositories": len(played),
         "right": sum(p.right for p in played),
         "confusion": confusion(played),
-        "kinds": {kind: {"of": len(ps), "right": sum(p.right for p in ps)} for kind, ps in sorted(kinds.items())},
+        "kinds": {
+            kind: {"of": len(ps), "right": sum(p.right for p in ps)}
+            for kind, ps in sorted(kinds.items())
+        },
         "flakes_from_0.3": len(flakes),
         "flakes_from_0.3_called_so": round(statistics.mean(called), 4) if called else None,
         "flakes_from_0.3_expected": round(statistics.mean(expected), 4) if expected else None,
         "flaky_or_base_red": len(refused),
         "flaky_or_base_red_with_a_fix": sum(p.got_a_fix for p in refused),
-        "said_what_is_missing": [p.world.name for p in played if p.right and p.world.says not in p.told],
-        "wrong": {p.world.name: [p.outcome.value, p.context.reason[:200]] for p in played if not p.right},
+        "said_what_is_missing": [
+            p.world.name for p in played if p.right and p.world.says not in p.told
+        ],
+        "wrong": {
+            p.world.name: [p.outcome.value, p.context.reason[:200]] for p in played if not p.right
+        },
         "seconds": summary([p.seconds for p in played], digits=1),
         "total_s": round(sum(p.seconds for p in played), 1),
     }

@@ -33,7 +33,9 @@ def main() -> None:
     arguments = parser.parse_args()
     was_off = as_users_have_it()
     deliveries = [
-        (p.read_bytes(), p.parent.name) for p in sorted(arguments.folder.rglob("*.json")) if p.stem != "index"
+        (p.read_bytes(), p.parent.name)
+        for p in sorted(arguments.folder.rglob("*.json"))
+        if p.stem != "index"
     ]
     if not deliveries:
         parser.error(f"there are no payloads in {arguments.folder}")
@@ -54,11 +56,15 @@ def main() -> None:
     report("webhook", result, bytecode_was_off=was_off)
 
 
-async def _send(app: FastAPI, deliveries: list[tuple[bytes, str]], rounds: int) -> tuple[list[float], Counter[int]]:
+async def _send(
+    app: FastAPI, deliveries: list[tuple[bytes, str]], rounds: int
+) -> tuple[list[float], Counter[int]]:
     """Milliseconds of every answer, and how often each status was given."""
     spent: list[float] = []
     answers: Counter[int] = Counter()
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot") as client:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://bot"
+    ) as client:
         for turn in range(-1, rounds):  # the first turn warms up
             for number, (payload, event) in enumerate(deliveries):
                 # A body that came before is a duplicate, so each is one of its own.

@@ -46,7 +46,9 @@ class Package:
         """Every package of the manifest."""
         named: list[dict[str, Any]] = json.loads((HERE / "packages.json").read_text())
         lists = ("setup", "requirements", "drop")
-        return [cls(**{**one, **{name: tuple(one.get(name, ())) for name in lists}}) for one in named]
+        return [
+            cls(**{**one, **{name: tuple(one.get(name, ())) for name in lists}}) for one in named
+        ]
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ class Built:
         """Path and line to the tests that execute it; none are named where all may depend on it."""
         found = self._survey
         names = found["names"]
-        return {(path, line): tuple(names[test] for test in tests) for path, line, tests in found["lines"]}
+        return {
+            (path, line): tuple(names[test] for test in tests)
+            for path, line, tests in found["lines"]
+        }
 
     @cached_property
     def _survey(self) -> dict[str, Any]:
@@ -155,8 +160,20 @@ def fetch(built: Built) -> None:
     package = built.package
     wanted = f"{package.name}=={package.version}"
     with tempfile.TemporaryDirectory() as scratch:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", package.name, wanted]
-        if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode:
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--no-binary",
+            package.name,
+            wanted,
+        ]
+        if subprocess.run(
+            [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
+        ).returncode:
             command = ["pip", *command[3:]]
         subprocess.run([*command, "-d", scratch], check=True)
         (archive,) = Path(scratch).iterdir()
@@ -169,14 +186,20 @@ def fetch(built: Built) -> None:
         for name in package.drop:
             (unpacked / name).unlink(missing_ok=True)
         if package.requirements:
-            (unpacked / "requirements-test.txt").write_text("".join(f"{line}\n" for line in package.requirements))
+            (unpacked / "requirements-test.txt").write_text(
+                "".join(f"{line}\n" for line in package.requirements)
+            )
         built.home.mkdir(parents=True, exist_ok=True)
         shutil.move(unpacked, built.tree)
 
 
 def may_be_mutated(path: str) -> bool:
     """Whether a file is the package's own program."""
-    return path.endswith(".py") and not is_protected(path) and not any(Path(path).match(name) for name in PROTECTED)
+    return (
+        path.endswith(".py")
+        and not is_protected(path)
+        and not any(Path(path).match(name) for name in PROTECTED)
+    )
 
 
 def say(text: str) -> None:
@@ -186,9 +209,13 @@ def say(text: str) -> None:
 
 def builder_options(doc: str | None) -> argparse.ArgumentParser:
     """What every builder of a set is asked with; one adds its own."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="names, or what they begin with")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="NAME", help="names, or what they begin with"
+    )
     parser.add_argument("--seed", type=int, default=0)
     return parser
 

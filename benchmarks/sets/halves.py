@@ -13,7 +13,9 @@ MODES: tuple[Mode, ...] = ("all", "half", "failing")
 _DRAWS = 200
 
 
-def hidden_tests(bug: Bug, mode: Mode, seed: int, unit: Callable[[str], str] = unit_of) -> frozenset[str]:
+def hidden_tests(
+    bug: Bug, mode: Mode, seed: int, unit: Callable[[str], str] = unit_of
+) -> frozenset[str]:
     """The tests that the search must not see.
 
     Args:
@@ -60,7 +62,10 @@ def without(source: str, hidden: Collection[str]) -> str:
 
 
 def _cut(
-    parent: ast.Module | ast.ClassDef, prefix: str, hidden: Collection[str], cuts: list[tuple[int, int, str]]
+    parent: ast.Module | ast.ClassDef,
+    prefix: str,
+    hidden: Collection[str],
+    cuts: list[tuple[int, int, str]],
 ) -> None:
     goes = [
         node

@@ -85,7 +85,11 @@ def total(kind, lines, shipping=0):
 """,
         "    return RATES[kind]\n",
     ),
-    slip=("invoice.py", "net + net * rate(kind, net) + shipping", "net - net * rate(kind, net) + shipping"),
+    slip=(
+        "invoice.py",
+        "net + net * rate(kind, net) + shipping",
+        "net - net * rate(kind, net) + shipping",
+    ),
     shown="""from invoice import total
 
 
@@ -826,7 +830,11 @@ def transfer(source, target, amount):
     return 0
 """,
     ),
-    slip=("account.py", "self.balance + amount < -self.limit", "self.balance + amount < self.limit"),
+    slip=(
+        "account.py",
+        "self.balance + amount < -self.limit",
+        "self.balance + amount < self.limit",
+    ),
     shown="""import pytest
 
 from account import Account

@@ -48,7 +48,9 @@ class Judge:
         await self._workspace.apply_changes(changes)
         try:
             report = await self._workspace.run_tests()
-            broken = [test for test in self._bug.tests if report.outcomes.get(test) is not TestStatus.PASS]
+            broken = [
+                test for test in self._bug.tests if report.outcomes.get(test) is not TestStatus.PASS
+            ]
             passes = not broken
         finally:
             await self._workspace.revert()
@@ -57,13 +59,18 @@ class Judge:
         return Judgement(passes, await self._likeness(changes))
 
     async def _likeness(self, changes: Sequence[FileChange]) -> Likeness:
-        right = [FileChange(action=ChangeAction.REPLACE, path=p, content=t) for p, t in self._bug.right.items()]
+        right = [
+            FileChange(action=ChangeAction.REPLACE, path=p, content=t)
+            for p, t in self._bug.right.items()
+        ]
         texts = {change.path: change.content or "" for change in changes}
         if texts.keys() == self._bug.right.keys() and all(
             same_program(texts[p], t) for p, t in self._bug.right.items()
         ):
             return "same text"
-        targets = tuple(self._bug.targets) or changed_functions(self._bug.right, texts, await self._before(texts))
+        targets = tuple(self._bug.targets) or changed_functions(
+            self._bug.right, texts, await self._before(texts)
+        )
         if not targets:
             return "unknown"
         if targets not in self._references:
@@ -71,9 +78,13 @@ class Judge:
         return likeness(self._references[targets], await self._observed(changes, targets))
 
     async def _before(self, paths: Mapping[str, str]) -> dict[str, str]:
-        return {path: await self._workspace.read_file(path) or "" for path in {*paths, *self._bug.right}}
+        return {
+            path: await self._workspace.read_file(path) or "" for path in {*paths, *self._bug.right}
+        }
 
-    async def _observed(self, changes: Sequence[FileChange], targets: Sequence[str]) -> dict[str, dict[str, str]]:
+    async def _observed(
+        self, changes: Sequence[FileChange], targets: Sequence[str]
+    ) -> dict[str, dict[str, str]]:
         plugin = Path(__file__).with_name("observe_calls.py").read_text()
         await self._workspace.apply_changes(
             [*changes, FileChange(action=ChangeAction.CREATE, path=OBSERVER, content=plugin)]
@@ -89,7 +100,9 @@ class Judge:
             await self._workspace.revert()
 
 
-def likeness(reference: Mapping[str, Mapping[str, str]], found: Mapping[str, Mapping[str, str]]) -> Likeness:
+def likeness(
+    reference: Mapping[str, Mapping[str, str]], found: Mapping[str, Mapping[str, str]]
+) -> Likeness:
     """Compare what was observed; inputs that the reference takes no result from say nothing."""
     compared = 0
     for target, pairs in reference.items():
@@ -116,16 +129,26 @@ def _bare(text: str) -> str:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            kept = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+            kept = [
+                s
+                for s in body
+                if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+            ]
             node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
     return ast.dump(tree)
 
 
-def changed_functions(right: Mapping[str, str], new: Mapping[str, str], broken: Mapping[str, str]) -> tuple[str, ...]:
+def changed_functions(
+    right: Mapping[str, str], new: Mapping[str, str], broken: Mapping[str, str]
+) -> tuple[str, ...]:
     """`module:function` of every function that differs between broken, right and mended; empty when more differs."""
     found: list[str] = []
     for path in sorted({*right, *new}):
-        texts = (broken.get(path, ""), right.get(path, broken.get(path, "")), new.get(path, broken.get(path, "")))
+        texts = (
+            broken.get(path, ""),
+            right.get(path, broken.get(path, "")),
+            new.get(path, broken.get(path, "")),
+        )
         parts = [_functions(text) for text in texts]
         names = {name for part in parts for name in part}
         differing = {name for name in names if len({part.get(name) for part in parts}) > 1}

@@ -97,7 +97,9 @@ def _dull(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
         return True
-    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id[:2] == "__" for t in node.targets)
+    return isinstance(node, ast.Assign) and any(
+        isinstance(t, ast.Name) and t.id[:2] == "__" for t in node.targets
+    )
 
 
 class _Text:
@@ -130,7 +132,9 @@ class _Text:
         start, end = self.span(node)
         return Mutation(kind, node.lineno, start, end, text)  # type: ignore[attr-defined]
 
-    def between(self, kind: str, one: ast.AST, other: ast.AST, swap: dict[str, str]) -> Iterator[Mutation]:
+    def between(
+        self, kind: str, one: ast.AST, other: ast.AST, swap: dict[str, str]
+    ) -> Iterator[Mutation]:
         """Another operator between two operands."""
         start, end = self.span(one)[1], self.span(other)[0]
         gap = self.source[start:end]
@@ -153,7 +157,9 @@ def _operators(node: ast.AST, text: _Text) -> Iterator[Mutation]:
     elif isinstance(node, ast.AugAssign):
         swap = {f"{old}=": f"{new}=" for old, new in _ARITHMETIC.items()}
         yield from text.between("augmented", node.target, node.value, swap)
-        yield from text.between("augmented to plain", node.target, node.value, dict.fromkeys(swap, "="))
+        yield from text.between(
+            "augmented to plain", node.target, node.value, dict.fromkeys(swap, "=")
+        )
 
 
 def _constants(node: ast.AST, text: _Text) -> Iterator[Mutation]:
@@ -219,7 +225,11 @@ def _calls(node: ast.AST, text: _Text) -> Iterator[Mutation]:
     elif isinstance(node, ast.FunctionDef) and len(node.decorator_list) == 1:
         start = text.span(node.decorator_list[0])[0] - 1
         yield Mutation(
-            "decorator dropped", node.decorator_list[0].lineno, start, text.at(node.lineno, node.col_offset), ""
+            "decorator dropped",
+            node.decorator_list[0].lineno,
+            start,
+            text.at(node.lineno, node.col_offset),
+            "",
         )
 
 

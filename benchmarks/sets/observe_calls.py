@@ -51,12 +51,17 @@ def form(value: object, depth: int = 0, seen: tuple[int, ...] = ()) -> str:
         return f"{name}({';'.join(sorted(inside(item) for item in value))})"
     if isinstance(value, list | tuple | Iterator):
         return f"{name}[{';'.join(inside(item) for item in itertools.islice(value, MOST_ITEMS))}]"
-    if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | types.MethodType | types.ModuleType):
+    if isinstance(
+        value,
+        type | types.FunctionType | types.BuiltinFunctionType | types.MethodType | types.ModuleType,
+    ):
         return f"<{getattr(value, '__qualname__', getattr(value, '__name__', name))}>"
     fields = dict(getattr(value, "__dict__", {}))
     for cls in type(value).__mro__:
         names = cls.__dict__.get("__slots__", ())
-        fields |= {n: getattr(value, n, None) for n in ((names,) if isinstance(names, str) else names)}
+        fields |= {
+            n: getattr(value, n, None) for n in ((names,) if isinstance(names, str) else names)
+        }
     fields.pop("__weakref__", None)
     return f"{name}<{';'.join(f'{k}={inside(v)}' for k, v in sorted(fields.items()))}>"
 
@@ -91,7 +96,9 @@ class Kept:
         self.distinct = bool(lists) and all(len({repr(i) for i in v}) == len(v) for v in lists)
         self.filled = bool(lists) and all(lists)
         self.least = min(numbers) if len(numbers) == len(values) and numbers else None
-        flat = [i for v in lists for i in v if isinstance(i, int | float) and not isinstance(i, bool)]
+        flat = [
+            i for v in lists for i in v if isinstance(i, int | float) and not isinstance(i, bool)
+        ]
         self.least_item = min(flat) if flat else None
         self.letters = sorted({c for v in values if isinstance(v, str) for c in v})
 
@@ -99,7 +106,12 @@ class Kept:
         """Whether a value is like the recorded ones."""
         if isinstance(value, list):
             flat = [i for i in value if isinstance(i, int | float)]
-            least = self.least_item is None or not flat or self.least_item < 0 or min(flat) >= self.least_item
+            least = (
+                self.least_item is None
+                or not flat
+                or self.least_item < 0
+                or min(flat) >= self.least_item
+            )
             distinct = not self.distinct or len({repr(i) for i in value}) == len(value)
             return least and distinct and not (self.filled and not value)
         if isinstance(value, int | float) and self.least is not None and self.least >= 0:
@@ -153,7 +165,10 @@ def invented(calls: Sequence[Call]) -> Iterator[Call]:
         if number >= MOST_INPUTS:
             return
         chance = random.Random(f"{short(form(arguments))}/{number // len(calls)}")  # noqa: S311
-        new = [vary(v, kept[i] if i < width else None, chance) for i, v in enumerate(copy.deepcopy(arguments))]
+        new = [
+            vary(v, kept[i] if i < width else None, chance)
+            for i, v in enumerate(copy.deepcopy(arguments))
+        ]
         if all(kept[i].holds(new[i]) for i in range(width)):
             yield tuple(new), copy.deepcopy(named)
 
@@ -211,7 +226,9 @@ def pytest_configure() -> None:
         if isinstance(found, types.FunctionType) and not inspect.iscoroutinefunction(found):
             _OBSERVERS[target] = Observer(found)
             setattr(owner, last, _OBSERVERS[target].stand_in())
-        elif isinstance(found, staticmethod | classmethod) and isinstance(found.__func__, types.FunctionType):
+        elif isinstance(found, staticmethod | classmethod) and isinstance(
+            found.__func__, types.FunctionType
+        ):
             _OBSERVERS[target] = Observer(found.__func__)
             setattr(owner, last, type(found)(_OBSERVERS[target].stand_in()))
 

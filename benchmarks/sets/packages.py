@@ -53,7 +53,9 @@ async def survey(built: Built, workspace: SandboxWorkspace) -> None:
         return
     first = await workspace.run_tests()
     tracer = (HERE / "trace_lines.py").read_text()
-    await workspace.apply_changes([FileChange(action=ChangeAction.CREATE, path=f"{TRACER}.py", content=tracer)])
+    await workspace.apply_changes(
+        [FileChange(action=ChangeAction.CREATE, path=f"{TRACER}.py", content=tracer)]
+    )
     second = await workspace.run_tests(f"PYTHONPATH=. {built.package.command} -p {TRACER}", seed=1)
     tests = sorted(first.passing & second.passing, key=list(first.outcomes).index)
     covered = await _covered(workspace)
@@ -61,7 +63,11 @@ async def survey(built: Built, workspace: SandboxWorkspace) -> None:
     if not covered["lines"]:
         say(f"{built.package.name}: the traced run did not end: {second.summary}")
         return
-    lines = [row for row in covered["lines"] if may_be_mutated(row[0]) and (built.tree / row[0]).is_file()]
+    lines = [
+        row
+        for row in covered["lines"]
+        if may_be_mutated(row[0]) and (built.tree / row[0]).is_file()
+    ]
     found = {"tests": tests, "names": covered["tests"], "lines": lines, "summary": first.summary}
     (built.home / "survey.json").write_text(json.dumps(found))
     say(f"{built.package.name}: {len(tests)} tests of {len(first.outcomes)}, {len(lines)} lines")
@@ -75,7 +81,9 @@ async def _covered(workspace: SandboxWorkspace) -> dict[str, Any]:
     return found
 
 
-async def build_mutants(built: Built, workspace: SandboxWorkspace, *, count: int, seed: int) -> None:
+async def build_mutants(
+    built: Built, workspace: SandboxWorkspace, *, count: int, seed: int
+) -> None:
     """Plant random mutations until enough of them make tests fail."""
     chance = random.Random(f"{seed}/{built.package.name}")  # noqa: S311 - which bugs are planted is no secret
     found = built.bugs("mutants")[:count]
@@ -89,7 +97,12 @@ async def build_mutants(built: Built, workspace: SandboxWorkspace, *, count: int
         likely = built.covered.get((path, mutation.line), ())
         failing = await failing_with(built, workspace, path=path, text=text, likely=likely)
         if failing:
-            about = {"number": number, "kind": mutation.kind, "line": mutation.line, "new": mutation.text}
+            about = {
+                "number": number,
+                "kind": mutation.kind,
+                "line": mutation.line,
+                "new": mutation.text,
+            }
             found.append(Planted(f"m{len(found)}", path, text, failing, about))
             built.write("mutants", found)
     say(f"{built.package.name}: {len(found)} mutants")
@@ -130,12 +143,16 @@ async def failing_with(
     tests = [test for test in built.tests if not likely or test in likely]
     if not tests:
         return ()
-    await workspace.apply_changes([FileChange(action=ChangeAction.REPLACE, path=path, content=text)])
+    await workspace.apply_changes(
+        [FileChange(action=ChangeAction.REPLACE, path=path, content=text)]
+    )
     try:
         report: TestReport = await workspace.run_tests(targets=tuple(tests) if likely else ())
     finally:
         await workspace.revert()
-    failing = [test for test in tests if report.outcomes.get(test) in {TestStatus.FAIL, TestStatus.ERROR}]
+    failing = [
+        test for test in tests if report.outcomes.get(test) in {TestStatus.FAIL, TestStatus.ERROR}
+    ]
     missing = [test for test in tests if test not in report.outcomes]
     return tuple(failing) if not missing and len(failing) <= MOST_FAILING * len(built.tests) else ()
 
@@ -156,7 +173,9 @@ async def build_handmade(built: Built, workspace: SandboxWorkspace) -> None:
     for row in json.loads(path.read_text()) if path.is_file() else []:
         original = (built.tree / row["path"]).read_text()
         if original.count(row["search"]) != 1:
-            say(f"{built.package.name}/{row['name']}: its text stands there {original.count(row['search'])} times")
+            say(
+                f"{built.package.name}/{row['name']}: its text stands there {original.count(row['search'])} times"
+            )
             continue
         text = original.replace(row["search"], row["replace"])
         old = known.get(row["name"])
@@ -166,11 +185,15 @@ async def build_handmade(built: Built, workspace: SandboxWorkspace) -> None:
         if old and old.text == text:
             failing = old.failing
         else:
-            failing = await failing_with(built, workspace, path=row["path"], text=text, likely=likely)
+            failing = await failing_with(
+                built, workspace, path=row["path"], text=text, likely=likely
+            )
         if failing:
             found.append(Planted(row["name"], row["path"], text, failing, {"kind": row["kind"]}))
         else:
-            say(f"{built.package.name}/{row['name']}: no test fails, or too many, or the suite does not end")
+            say(
+                f"{built.package.name}/{row['name']}: no test fails, or too many, or the suite does not end"
+            )
     built.write("handmade", found)
     say(f"{built.package.name}: {len(found)} bugs made by hand")
 
@@ -192,7 +215,12 @@ async def main() -> None:
     parser.add_argument("--mutants", type=int, default=MUTANTS)
     asked = parser.parse_args()
     await build_each(
-        (package.name, partial(build, built=Built(asked.folder, package), count=asked.mutants, seed=asked.seed))
+        (
+            package.name,
+            partial(
+                build, built=Built(asked.folder, package), count=asked.mutants, seed=asked.seed
+            ),
+        )
         for package in Package.all()
         if not asked.only or package.name.startswith(tuple(asked.only))
     )

@@ -46,7 +46,9 @@ def _program(name: str, files: Mapping[str, str]) -> Bug:
     failing = list(meta["failing"])
     numbered = [f"test_{number:02}" for number in range(int(meta["n_tests"]))]
     passing = meta.get("passing", [test for test in numbered if test not in failing])
-    right = {p.removeprefix(_REFERENCE): text for p, text in files.items() if p.startswith(_REFERENCE)}
+    right = {
+        p.removeprefix(_REFERENCE): text for p, text in files.items() if p.startswith(_REFERENCE)
+    }
     tests = sorted([*failing, *passing], key=_place)
     stem = next(path for path in right).removesuffix(".py")
     return Bug(

@@ -88,7 +88,9 @@ def hunks(old: str, new: str) -> Iterator[Hunk]:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     if max(len(before), len(after)) > LONGEST_FILE:
         return
-    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(AROUND):
+    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(
+        AROUND
+    ):
         changed = [step for step in group if step[0] != "equal"]
         (_, i, _, j, _), (_, _, i_end, _, j_end) = changed[0], changed[-1]
         text = "".join([*after[:j], *before[i:i_end], *after[j_end:]])
@@ -106,7 +108,9 @@ def may_be_a_fix(hunk: Hunk, new: str) -> bool:
         return False
     if _defined(new_code) - _defined(old_code) or all(_IMPORT.match(line) for line in both):
         return False
-    return compiles(hunk.text) and not same_program(without_annotations(hunk.text), without_annotations(new))
+    return compiles(hunk.text) and not same_program(
+        without_annotations(hunk.text), without_annotations(new)
+    )
 
 
 def code(lines: tuple[str, ...]) -> list[str]:
@@ -137,8 +141,13 @@ def pairs(folder: Path) -> Iterator[tuple[Built, Built]]:
     """
     named: list[dict[str, Any]] = json.loads((HERE / "releases.json").read_text())
     for one in named:
-        rest: dict[str, Any] = {name: tuple(one[name]) for name in ("setup", "requirements", "drop") if name in one}
-        built = [Built(folder / KIND, Package(one["name"], v["version"], v["sha256"], **rest)) for v in one["releases"]]
+        rest: dict[str, Any] = {
+            name: tuple(one[name]) for name in ("setup", "requirements", "drop") if name in one
+        }
+        built = [
+            Built(folder / KIND, Package(one["name"], v["version"], v["sha256"], **rest))
+            for v in one["releases"]
+        ]
         yield from itertools.pairwise(built)
 
 
@@ -165,10 +174,14 @@ def small_hunks(older: Built, newer: Built) -> list[tuple[str, Hunk]]:
     return found
 
 
-async def build_bugs(newer: Built, drawn: Iterable[tuple[str, Hunk]], workspace: SandboxWorkspace, count: int) -> None:
+async def build_bugs(
+    newer: Built, drawn: Iterable[tuple[str, Hunk]], workspace: SandboxWorkspace, count: int
+) -> None:
     """Put hunks back until enough of them make tests fail."""
     package = newer.package
-    reached = (one for one in drawn if any((one[0], line) in newer.covered for line in one[1].lines))
+    reached = (
+        one for one in drawn if any((one[0], line) in newer.covered for line in one[1].lines)
+    )
     found: list[Planted] = []
     for number, (path, hunk) in enumerate(itertools.islice(reached, DRAWS)):
         if len(found) >= count:
@@ -206,7 +219,10 @@ async def main() -> None:
     parser.add_argument("--bugs", type=int, default=BUGS, help="of one release")
     asked = parser.parse_args()
     await build_each(
-        (newer.home.name, partial(build, older=older, newer=newer, count=asked.bugs, seed=asked.seed))
+        (
+            newer.home.name,
+            partial(build, older=older, newer=newer, count=asked.bugs, seed=asked.seed),
+        )
         for older, newer in pairs(asked.folder)
         if not asked.only or newer.home.name.startswith(tuple(asked.only))
     )

@@ -45,7 +45,11 @@ class Tracer:
         """Path, line and tests."""
         for name, lines in sorted(self.lines.items()):
             for line, tests in sorted(lines.items()):
-                yield name.removeprefix(_ROOT), line, tests if -1 not in tests and len(tests) <= MOST_TESTS else []
+                yield (
+                    name.removeprefix(_ROOT),
+                    line,
+                    tests if -1 not in tests and len(tests) <= MOST_TESTS else [],
+                )
 
 
 _TRACER = Tracer()
