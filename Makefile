@@ -11,6 +11,7 @@ dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
 $(VENV)/.ready: pyproject.toml requirements-dev.lock
 	./scripts/make-venv $(VENV)
+	@! git rev-parse --git-dir >/dev/null 2>&1 || git config core.hooksPath scripts/hooks
 
 docker:  ## a Docker daemon that answers, installed and started when needed and possible
 	./scripts/ensure-docker
