@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.context.suite_facts import SearchJob
+from sandbox.guest.search.process.limits import slowdown
 
 MARGIN_S = 0.35
 """Time reserved at the end for the report, in seconds."""
@@ -111,7 +112,7 @@ class SearchBudget:
         It continues for up to `FURTHER` trials, because a busy machine runs few per second.
         """
         now = time.monotonic()
-        longest = max(seconds, min(LONGEST_HURRY_S, 0.3 * self.request.time_limit_s))
+        longest = max(seconds, min(LONGEST_HURRY_S * slowdown(), 0.3 * self.request.time_limit_s))
         self._hurried = GracePeriod(now + seconds, now + longest, self._weight + FURTHER)
 
     def check(self) -> None:

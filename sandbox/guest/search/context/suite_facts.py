@@ -11,6 +11,7 @@ from sandbox.guest.search.candidates.generator import CandidatePatch, Generator,
 from sandbox.guest.search.execution.screen import NEAR, Chunk, CpuLimits, Screen, Trial
 from sandbox.guest.search.locate import Located, locate
 from sandbox.guest.search.locate.observe import select_tests
+from sandbox.guest.search.process.limits import slowdown
 from sandbox.guest.search.process.preload import import_test_modules
 from sandbox.guest.search.session import baseline as base
 from sandbox.guest.search.session.harness import PASS, Items, find_items
@@ -190,7 +191,8 @@ class SuiteFacts:
     def suite_s(self) -> float:
         """Return the timeout for one run of the whole suite, in seconds."""
         usual = 3 * sum(self.screen.limits.of(i, 1.0) for i in self.items.failing)
-        return 3.0 + usual + 3 * self.baseline.whole_s() + 10 * sum(self.baseline.set_up_s.values())
+        suite = 3 * self.baseline.whole_s() + 10 * sum(self.baseline.set_up_s.values())
+        return (3.0 + usual + suite) * slowdown()
 
     def _units(self) -> List[Unit]:
         units = [unit for unit in self.located.units if self.suspicion.of_unit(unit) > 0]

@@ -224,7 +224,7 @@ class TrialScheduler:
             self._budget.passed_screen += 1
             if not self.confirm(ready) and len(self.requeued) < MOST_REQUEUED:
                 # On a busy machine the confirmation may have timed out.
-                self.requeued.append(ready)
+                self.requeued.insert(0, ready)
         elif len(self._waiting) < MOST_WAITING:
             near = Partial(ready, outcome.fixed)
             heapq.heappush(self._waiting, (-len(near.fixed), self._budget.tried, near))
@@ -262,6 +262,8 @@ class TrialScheduler:
         self._budget.confirmed += bool(fixed)
         if self._goals <= set(fixed):
             self._survivors.add(ready)
+            if self.requeued:
+                self._pause = min(self._pause, self._begun)  # retry them while there is time
             return True
         if fixed and len(self.partials) < MOST_PARTIALS:
             self.partials.append(Partial(ready, fixed))

@@ -20,6 +20,8 @@ FILE_BYTES = 256 << 20
 """Maximum size of a file that a child writes, in bytes."""
 MORE_PROCESSES = 64
 """Number of processes that may be added to the running ones."""
+MOST_SLOWED = 20.0
+"""Maximum factor on wall-clock limits on a busy machine."""
 BOUNDS_OF_GROUP = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
 """Files with the container's own limit, for cgroup versions 2 and 1."""
 
@@ -37,6 +39,24 @@ class LoopLimitExceeded(TimeLimitExceeded):
     """A guarded loop has exceeded its iterations."""
 
 
+def slowdown() -> float:
+    """Return the factor for limits of wall time, so that no right edit looks endless under load."""
+    try:
+        return slowdown_under(os.getloadavg()[0], os.cpu_count() or 1)
+    except OSError:
+        return 1.0
+
+
+def slowdown_under(load: float, processors: int) -> float:
+    """Return the factor by which work takes longer than on an idle machine: 1 to `MOST_SLOWED`.
+
+    Args:
+        load: The load average.
+        processors: The number of processors.
+    """
+    return min(MOST_SLOWED, max(1.0, load / processors))
+
+
 class Limiter:
     """Raises `TimeLimitExceeded` in a test after its CPU or wall time; one per forked child.
 
@@ -51,6 +71,7 @@ class Limiter:
         self._swallowed = self._late = 0
         self._turns = self._turns_left = 1 << 60
         self._tick = self._turn
+        self._slowdown = slowdown()
         # Tests may replace the clocks in the module.
         self._clock, self._wall_clock = time.process_time, time.monotonic
         signal.signal(signal.SIGPROF, self._on_cpu)
@@ -157,7 +178,7 @@ class Limiter:
         if self._fresh_wall:
             self._fresh_wall = False
             # Wall time includes waiting on a busy machine, so its limit is much longer.
-            self._end_wall = now + 10 * self._cpu_s + 1.0
+            self._end_wall = now + (10 * self._cpu_s + 1.0) * self._slowdown
         elif now >= self._end_wall:
             self._raise()
 
