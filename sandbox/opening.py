@@ -1,24 +1,54 @@
 """Open a checkout: import it, plan its recipe, prepare its environment, start a sandbox."""
 
+import hashlib
+import json
+import logging
 import time
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sandbox.archive import take_archive
 from sandbox.backends.base import Backend, Guest
 from sandbox.baseline import Baseline
 from sandbox.checkout import CheckoutSource, CommitSource, FolderContents, take_folder
-from sandbox.errors import SandboxUnavailable
+from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.recipe.detect import plan_recipe, relevant_files
 from sandbox.recipe.editable import editable_files
 from sandbox.recipe.given import check_given
-from sandbox.recipe.node_packages import node_files
+from sandbox.recipe.node_packages import node_files, without_node
 from sandbox.recipe.tools.npm import needs_node, settle_node
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import ArchiveSource, Checkout, Fidelity, GitSource, Recipe, WorkspaceFacts
+
+log = logging.getLogger(__name__)
+
+_REMEMBERED_S = 3600.0
+"""How long a failed Node.js part is not tried again: longer than a mission, whose workspaces must
+be alike, and short enough for a registry that was away."""
+_MOST_REMEMBERED = 200
+
+
+class FailedNode:
+    """Memory of Node.js parts that could not be set up, and why."""
+
+    def __init__(self) -> None:
+        self._failures: OrderedDict[str, tuple[float, str]] = OrderedDict()
+
+    def find(self, key: str) -> str | None:
+        """Return why a recent set-up failed; None if none did."""
+        failed_at, why = self._failures.get(key, (0.0, None))
+        return why if time.monotonic() - failed_at < _REMEMBERED_S else None
+
+    def add(self, key: str, why: str) -> None:
+        """Remember a failure."""
+        self._failures[key] = (time.monotonic(), why)
+        while len(self._failures) > _MOST_REMEMBERED:
+            self._failures.popitem(last=False)
 
 
 @dataclass(frozen=True)
@@ -30,6 +60,7 @@ class Parts:
     importer: Importer
     snapshotter: Snapshotter
     housekeeping: Housekeeping
+    failed_node: FailedNode = field(default_factory=FailedNode)
 
 
 @dataclass(frozen=True)
@@ -76,6 +107,55 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     recipe = (
         check_given(given) if given is not None else plan_recipe(checkout.hints, names, contents)
     )
+    imported = _Imported(checkout, source, names, contents, started)
+    key = imported.node_key(recipe)
+    known = parts.failed_node.find(key)
+    recipe = (without_node(recipe, known) if known else None) or recipe
+    try:
+        return await _open_recipe(imported, recipe, parts, stack)
+    except SetupFailed as error:
+        why = error.message.rstrip(".")
+        reduced = without_node(recipe, why)
+        if reduced is None:
+            raise
+    # If it was Python that failed, it fails again, and this error is the mission's.
+    opened = await _open_recipe(imported, reduced, parts, stack)
+    log.warning("set-up of Node.js failed, opened a sandbox without it: %s", why)
+    parts.failed_node.add(key, why)
+    return opened
+
+
+@dataclass(frozen=True)
+class _Imported:
+    """A checkout whose source is imported."""
+
+    checkout: Checkout
+    source: CheckoutSource
+    names: Collection[str]
+    contents: Mapping[str, bytes]
+    started: float
+
+    def node_key(self, recipe: Recipe) -> str:
+        """Return a key of everything that the set-up of Node.js depends on."""
+        files = node_files(recipe, self.names, self.contents)
+        inputs = [
+            self.checkout.source.repository_id,
+            recipe.model_dump_json(),
+            sorted(files.items()),
+        ]
+        return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
+async def _open_recipe(
+    imported: _Imported, recipe: Recipe, parts: Parts, stack: AsyncExitStack
+) -> OpenCheckout:
+    """Open an imported checkout by a recipe.
+
+    Raises:
+        SandboxError: Its environment cannot be rebuilt. Nothing is left open then.
+    """
+    checkout, source = imported.checkout, imported.source
+    names, contents = imported.names, imported.contents
     files = editable_files(recipe, names, contents) | node_files(recipe, names, contents)
 
     async def ensure() -> Environment:
@@ -87,24 +167,27 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
         return await parts.snapshotter.ensure(recipe, origin, files=files, checkout=source)
 
     environment, surroundings = await ensure(), checkout.surroundings
-    try:
-        guest = await stack.enter_async_context(
-            parts.backend.open(environment.image, surroundings=surroundings)
-        )
-    except SandboxUnavailable:
-        if await parts.backend.find_environment(environment.key) is not None:
-            raise
-        environment = await ensure()  # another process removed it between lookup and opening
-        guest = await stack.enter_async_context(
-            parts.backend.open(environment.image, surroundings=surroundings)
-        )
-    parts.housekeeping.begin(added=not environment.warm)
-    recipe = await _with_programs(guest, recipe)
-    baseline = Baseline(guest, source, recipe, parts.spec.command_wall_s, surroundings=surroundings)
-    count = await baseline.make()
-    facts = await _facts(guest, source, recipe, environment, backend=parts.backend)
-    seconds = time.perf_counter() - started - environment.setup_s
-    facts = facts.with_(files=count, open_s=seconds)
+    async with AsyncExitStack() as opened:
+        try:
+            guest = await opened.enter_async_context(
+                parts.backend.open(environment.image, surroundings=surroundings)
+            )
+        except SandboxUnavailable:
+            if await parts.backend.find_environment(environment.key) is not None:
+                raise
+            environment = await ensure()  # another process removed it between lookup and opening
+            guest = await opened.enter_async_context(
+                parts.backend.open(environment.image, surroundings=surroundings)
+            )
+        parts.housekeeping.begin(added=not environment.warm)
+        recipe = await _with_programs(guest, recipe)
+        wall_s = parts.spec.command_wall_s
+        baseline = Baseline(guest, source, recipe, wall_s, surroundings=surroundings)
+        count = await baseline.make()
+        facts = await _facts(guest, source, recipe, environment, backend=parts.backend)
+        seconds = time.perf_counter() - imported.started - environment.setup_s
+        facts = facts.with_(files=count, open_s=seconds)
+        stack.push_async_exit(opened.pop_all())
     return OpenCheckout(
         guest=guest, source=source, baseline=baseline, recipe=facts.recipe, facts=facts
     )

@@ -42,7 +42,6 @@ _ACTIVATES = re.compile(r"\s*(?:source|\.)\s+\S*bin/activate\s*(?:#.*)?$")
 _LONGEST_SCRIPT = 20_000
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_WITHOUT_NODE = "an earlier step installs Node.js packages, which only Node.js checks get here"
 
 
 class Rebuilt(Frozen):
@@ -58,6 +57,8 @@ class Rebuilt(Frozen):
     python: str | None = None
     obstacles: tuple[str, ...] = ()
     node_folders: tuple[str, ...] | None = None
+    node_optional: bool = False
+    """Only earlier steps need Node.js, not the command."""
 
 
 def rebuild(job: Job, context: ToolContext) -> Rebuilt:
@@ -171,7 +172,13 @@ def _combine(
     kinds = [_kind(command, step) for command in checks]
     kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(kinds), StepKind.OTHER)
     folder, shared = _common_settings(checks, step)
-    made = [command for command in before.commands if prepares(command, context.files)]
+    # A linter that is no package of Node.js reads sources only, and should not wait for npm.
+    without_node = kind in {StepKind.LINT, StepKind.FORMAT} and failing.node_folders is None
+    made = [
+        command
+        for command in before.commands
+        if prepares(command, context.files) and not (without_node and needs_node(command))
+    ]
     for making in made:
         context.log.replayed(making.command, "in every workspace, without network")
     for other in before.commands:
@@ -192,11 +199,7 @@ def _combine(
     obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
         obstacles += before.obstacles
-        if node_folders is not None or any(map(needs_node, made)):
-            node_folders = merge_folders(before.node_folders, node_folders)
-        elif before.node_folders is not None:
-            # If their installation failed, a check that may never use them could not run.
-            obstacles.append(_WITHOUT_NODE)
+        node_folders = merge_folders(before.node_folders, node_folders)
     command = _join_commands(checks, folder, shared)
     wanted = before.wanted.plus(failing.wanted)
     return Rebuilt(
@@ -209,6 +212,7 @@ def _combine(
         python=failing.python or before.python,
         obstacles=tuple(dict.fromkeys(obstacles)),
         node_folders=node_folders,
+        node_optional=node_folders is not None and failing.node_folders is None,
     )
 
 

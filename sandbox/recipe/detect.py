@@ -133,6 +133,7 @@ def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
     return found.with_(
         wanted=rebuilt.wanted.plus(found.wanted),
         node_folders=merge_folders(rebuilt.node_folders, found.node_folders),
+        node_optional=found.node_folders is None,
         prepare=rebuilt.prepare,
         obstacles=(*rebuilt.obstacles, *found.obstacles),
     )
@@ -148,6 +149,7 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
     return rebuilt.with_(
         wanted=wanted,
         node_folders=merge_folders(rebuilt.node_folders, read.node_folders),
+        node_optional=read.node_folders is None,
         command=command,
         kind=classify_command(command),
         prepare=(),
@@ -321,7 +323,8 @@ def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, 
     python = _python_part(plan, context)
     if plan.node_folders is None:
         return (python,)
-    return python, plan_node(context.files, plan.node_folders, job.node if job else None)
+    node = plan_node(context.files, plan.node_folders, job.node if job else None)
+    return python, node.with_(optional=plan.node_optional)
 
 
 def _python_part(plan: Rebuilt, context: ToolContext) -> PythonPart:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
 from sandbox.recipe.node_versions import node_of_project
+from sandbox.recipe.preparing import line_needs_node
 from sandbox.setup.node.layout import LOCKS, NODE_FILES
-from sandbox.types import NodePart, Recipe
+from sandbox.types import Fidelity, NodePart, Recipe
 
 _KEPT = (
     *("name", "version", "bin", "workspaces", "overrides"),
@@ -20,6 +21,9 @@ _NEEDED = ("dependencies", "devDependencies", "optionalDependencies")
 _MANAGER = re.compile(r"npm@(\d{1,3}\.\d{1,4}\.\d{1,4})(?:\+[\w.]+)?")
 _FOREIGN = re.compile(r"(?:.*/)?node_modules/")
 _MOST_PACKAGES = 200
+INSTALLED = "the locked packages are installed by the set-up"
+"""Reason in the fidelity log for an installation by npm."""
+_MISSING = "Node.js packages are missing"
 
 
 def node_folder(files: CheckoutFiles, folder: str) -> tuple[str, ...] | None:
@@ -97,3 +101,35 @@ def node_files(
         lock = next(path for one in LOCKS if (path := f"{prefix}{one}") in contents)
         found[f"{NODE_FILES}{lock}"] = contents[lock].decode("utf-8", "replace")
     return found
+
+
+def without_node(recipe: Recipe, why: str) -> Recipe | None:
+    """Return a recipe without a Node part that could not be set up.
+
+    Args:
+        recipe: The recipe.
+        why: What failed.
+
+    Returns:
+        None if there is no such part, or the failing command needs it.
+    """
+    if recipe.node is None or not recipe.node.optional:
+        return None
+    reason = f"{_MISSING}: {why}"
+    dropped = {line for line in recipe.prepare if line_needs_node(line)}
+    entries = [
+        entry.with_(treatment="dropped", reason=reason)
+        if entry.reason == INSTALLED or any(line.endswith(entry.step) for line in dropped)
+        else entry
+        for entry in recipe.fidelity
+    ]
+    if not any(entry.reason == reason for entry in entries):
+        entries.append(
+            Fidelity(step="install the Node.js packages", treatment="dropped", reason=reason)
+        )
+    return recipe.with_(
+        parts=tuple(part for part in recipe.parts if part.toolchain != "node"),
+        prepare=tuple(line for line in recipe.prepare if line not in dropped),
+        fidelity=tuple(entries),
+        obstacles=(*recipe.obstacles, reason),
+    )

@@ -105,3 +105,8 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
 def needs_node(command: ToolCommand) -> bool:
     """Return True if a preparing command runs on Node.js."""
     return _program(command)[:1] == ["npm"]
+
+
+def line_needs_node(line: str) -> bool:
+    """Return True if a recipe's preparing line runs on Node.js."""
+    return "npm" in split_command(line)

@@ -61,6 +61,8 @@ class NodePart(Frozen):
     """Folders of the checkout with a lock file."""
     legacy_peers: bool = False
     """Ignore peer dependencies, as the repository's `.npmrc` requests."""
+    optional: bool = False
+    """Only earlier steps of the job need it: without it, the failing command still runs."""
 
 
 Part = Annotated[PythonPart | NodePart, Field(discriminator="toolchain")]

@@ -36,7 +36,12 @@ class Field:
         self._sandboxes = Sandboxes(SandboxSpec(), backend, data)
 
     async def mission(
-        self, head: str, base: str | None = None, *, command: str | None = None
+        self,
+        head: str,
+        base: str | None = None,
+        *,
+        command: str | None = None,
+        hints: JobHints | None = None,
     ) -> MissionContext:
         """Run one mission on a commit, every value through JSON as a durable engine would."""
         lessons = KnownLessons()
@@ -49,7 +54,7 @@ class Field:
             clock=SystemClock(),
         )
         source = GitSource(url=self._url, sha=head, base_sha=base, repository_id="42")
-        checkout = Checkout(source=source, hints=JobHints(command=command))
+        checkout = Checkout(source=source, hints=hints or JobHints(command=command))
         return await run_mission(a_request(head_sha=head), RepositoryPolicy(), checkout, ports)
 
 
@@ -128,3 +133,50 @@ async def test_what_cannot_be_rebuilt_says_why(
     context = await field.mission(head, command=command)
     assert context.outcome is Outcome.ENV_UNBUILDABLE, context.reason
     assert words in context.reason
+
+
+WITH_NODE = """on: push
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+      - run: npm ci
+      - run: python -m pytest
+"""
+UNLOCKED = {
+    ".github/workflows/ci.yml": WITH_NODE,
+    "package.json": '{"name": "web", "dependencies": {"left-pad": "1.3.0"}}',
+    "package-lock.json": '{"name": "web", "lockfileVersion": 3, "packages": {"": {}}}',
+}
+"""A job that installs Node.js packages first, with a lock file that `npm ci` refuses."""
+CALLS_NODE = """import subprocess
+
+
+def test_page():
+    subprocess.run(["node", "page.js"], check=True)
+"""
+
+
+async def test_a_python_bug_is_fixed_without_node_packages_that_cannot_be_installed(
+    field: Field,
+) -> None:
+    broken = broken_repository("broken_math")
+    base = commit(field.folder, {**broken.green, **UNLOCKED}, "green")
+    head = commit(field.folder, dict(broken.red), "red")
+    hints = JobHints(job_name="check", step_name="Run python -m pytest")
+    context = await field.mission(head, base, hints=hints)
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert context.fix is not None
+    told = context.fix[1].not_verified
+    assert any("Node.js packages are missing" in text for text in told), told
+
+
+async def test_a_test_that_needs_the_missing_node_packages_is_not_called_a_bug(
+    field: Field,
+) -> None:
+    files = {**UNLOCKED, "requirements.txt": "pytest\n", "test_page.py": CALLS_NODE}
+    head = commit(field.folder, files, "red")
+    hints = JobHints(job_name="check", step_name="Run python -m pytest")
+    context = await field.mission(head, hints=hints)
+    assert context.outcome is Outcome.ENV_UNBUILDABLE, context.reason
+    assert "Node.js packages are missing" in context.reason

@@ -105,6 +105,11 @@ _SETS_VARIABLES = re.compile(
 )
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}\b")
 """Typical names of variables and secrets."""
+_NO_NODE = re.compile(
+    r"No such file or directory: '(?:\S{0,200}/)?(?:node|npm|npx)'"
+    r"|\b(?:node|npm|npx): (?:command )?not found|\bnode_modules/"
+)
+"""What a failure says that needs Node.js, or one of its packages."""
 
 
 def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
@@ -277,6 +282,8 @@ def _fits(failure: TestResult, obstacle: str) -> bool:
     """Return True if a failure names an obstacle, or could not connect to a missing service."""
     text = join_text(failure)
     if any(name in text for name in _VARIABLE.findall(obstacle)):
+        return True
+    if "Node.js" in obstacle and _NO_NODE.search(text):
         return True
     return "service" in obstacle.lower() and first_match(NO_NETWORK_OR_SERVICE, text) is not None
 

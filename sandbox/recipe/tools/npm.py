@@ -6,7 +6,7 @@ Only the sandbox knows whether Node.js exists.
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.files import beside, inside, mapping
 from sandbox.recipe.job import ToolReading
-from sandbox.recipe.node_packages import node_folder
+from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import (
     Options,
@@ -130,7 +130,7 @@ def _read_installed(
         if options.positional[1:] or options.has("-g", "--global"):
             context.log.dropped(call.line(), "only locked packages are installed")
         else:
-            context.log.replaced(call.line(), "the locked packages are installed by the set-up")
+            context.log.replaced(call.line(), INSTALLED)
         return reading
     if call.program not in {"npm", "npx", "node"}:
         # a package's program, which only a script finds by its name

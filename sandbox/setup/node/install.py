@@ -137,7 +137,9 @@ class NodeToolchain:
         """Return the versions, the folders, and the registry."""
         if recipe.node is None:
             return {}
-        return {"node": recipe.node.model_dump(mode="json"), "npm_registry": self._registry}
+        # Whether the command needs it does not change what is installed.
+        node = recipe.node.model_dump(mode="json", exclude={"optional"})
+        return {"node": node, "npm_registry": self._registry}
 
 
 def _with_scripts(folder: str, files: Mapping[str, str]) -> dict[str, str]:

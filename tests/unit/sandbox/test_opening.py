@@ -209,3 +209,100 @@ async def test_what_set_up_commands_made_is_kept_for_one_tree_of_one_fork(tmp_pa
     await sandboxes.close()
     assert [warm for _, warm in opened] == [False, True, False, False]
     assert len({key for key, _ in opened}) == 3
+
+
+LOCKED = {"package.json": '{"name": "web"}', "package-lock.json": '{"packages": {}}'}
+
+
+class NodeProject:
+    """A repository whose job installs Node.js packages, and a backend where npm fails.
+
+    Args:
+        folder: Where it is.
+        earlier: The step before the check.
+        check: The failing command.
+        failing: The end of the command that fails.
+    """
+
+    def __init__(self, folder: Path, *, earlier: str, check: str, failing: str) -> None:
+        self.failing = failing
+        self.backend = ScriptedBackend(self.script)
+        self.sandboxes = Sandboxes(SandboxSpec(), self.backend, folder / "data")
+        project = folder / "project"
+        workflow = project / ".github/workflows/ci.yml"
+        workflow.parent.mkdir(parents=True)
+        for name, text in LOCKED.items():
+            (project / name).write_text(text)
+        steps = [{"run": earlier}, {"run": check}]
+        workflow.write_text(
+            json.dumps({"on": "push", "jobs": {"c": {"runs-on": "x", "steps": steps}}})
+        )
+        hints = JobHints(job_name="c", step_name=f"Run {check}")
+        source = FolderSource(path=str(project))
+        self.checkout = Checkout(source=source, hints=hints, tier=TrustTier.LOCAL)
+
+    def script(self, argv: tuple[str, ...]) -> CommandResult | None:
+        line = " ".join(argv)
+        if line.endswith(self.failing):
+            return CommandResult(argv=argv, exit_code=1, stderr="npm error code EUSAGE")
+        if line.endswith("config get registry"):
+            return CommandResult(argv=argv, exit_code=0, stdout="https://registry.example/\n")
+        return None
+
+    async def recipe(self) -> Recipe:
+        async with self.sandboxes.open_workspace(self.checkout) as workspace:
+            return (await workspace.facts()).recipe
+
+    def tried(self) -> int:
+        """Count the runs of the failing command."""
+        guests = (*self.backend.setups, *self.backend.guests)
+        ran = (" ".join(argv) for guest in guests for argv in guest.commands)
+        return sum(line.endswith(self.failing) for line in ran)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("earlier", "failing"),
+    [("npm ci", " ci"), ("npm ci", "npm@10"), ("npm ci && npm run build", "npm run build")],
+    ids=["packages", "runtime", "build"],
+)
+async def test_tests_of_python_run_without_node_packages_that_cannot_be_set_up(
+    tmp_path: Path, earlier: str, failing: str
+) -> None:
+    project = NodeProject(tmp_path, earlier=earlier, check="pytest", failing=failing)
+    first = await project.recipe()
+    assert project.tried() == 1
+    assert await project.recipe() == first, "all sandboxes of a mission are alike"
+    assert project.tried() == 1, "it is not tried again"
+    assert project.backend.open_now == 0
+    await project.sandboxes.close()
+    assert first.command == "python -m pytest"
+    assert (first.node, first.prepare) == (None, ())
+    dropped = {entry.step: entry.reason for entry in first.fidelity if entry.treatment == "dropped"}
+    for step in earlier.split(" && "):
+        assert dropped[step].startswith("Node.js packages are missing: ")
+    assert any("Node.js packages are missing" in text for text in first.obstacles)
+
+
+@pytest.mark.anyio
+async def test_a_check_of_node_packages_does_not_run_without_them(tmp_path: Path) -> None:
+    project = NodeProject(tmp_path, earlier="npm ci", check="npx vitest run", failing=" ci")
+    with pytest.raises(SetupFailed, match="npm ci"):
+        await project.recipe()
+    await project.sandboxes.close()
+
+
+@pytest.mark.anyio
+async def test_an_error_of_python_is_not_taken_for_one_of_node(tmp_path: Path) -> None:
+    project = NodeProject(tmp_path, earlier="npm ci", check="pytest", failing="nothing")
+    script = project.script
+
+    def fails(argv: tuple[str, ...]) -> CommandResult | None:
+        is_python = "install" in argv and "--only-binary" in argv and "-r" in argv
+        return CommandResult(argv=argv, exit_code=1) if is_python else script(argv)
+
+    project.backend = ScriptedBackend(fails)
+    project.sandboxes = Sandboxes(SandboxSpec(), project.backend, tmp_path / "data")
+    with pytest.raises(SetupFailed, match="requirements"):
+        await project.recipe()
+    await project.sandboxes.close()

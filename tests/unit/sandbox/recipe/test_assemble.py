@@ -165,16 +165,28 @@ def test_what_earlier_steps_lack_matters_to_tests_only() -> None:
     assert not rebuild(job(optional, "pytest"), context()).obstacles
 
 
-def test_node_packages_of_earlier_steps_are_for_node_checks_only() -> None:
+@pytest.mark.parametrize(
+    ("earlier", "check", "optional"),
+    [
+        ("npm ci", "pytest", True),
+        ("npm ci && npm run build", "pytest", True),
+        ("npm ci", "npx vitest run", False),
+        ("npm ci", "npx vitest run && pytest", False),
+    ],
+)
+def test_node_packages_of_earlier_steps_are_needed_by_node_checks_only(
+    earlier: str, check: str, *, optional: bool
+) -> None:
     files = {"package.json": "{}", "package-lock.json": "{}"}
-    python = rebuild(job("npm ci", "pytest"), context(**files))
-    assert python.node_folders is None
-    assert "Node.js checks" in python.obstacles[0]
-    built = rebuild(job("npm ci && npm run build", "pytest"), context(**files))
-    assert built.node_folders == (".",)
-    node = rebuild(job("npm ci", "npx vitest run"), context(**files))
-    assert node.node_folders == (".",)
-    assert not node.obstacles
+    built = rebuild(job(earlier, check), context(**files))
+    assert (built.node_folders, built.node_optional) == ((".",), optional)
+    assert not built.obstacles
+
+
+def test_a_linter_of_python_waits_for_no_node_packages() -> None:
+    files = {"package.json": "{}", "package-lock.json": "{}"}
+    built = rebuild(job("npm ci && npm run build", "ruff check ."), context(**files))
+    assert (built.node_folders, built.prepare) == (None, ())
 
 
 def test_a_step_that_is_not_taken_and_one_in_python() -> None:
