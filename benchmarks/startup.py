@@ -1,5 +1,7 @@
 """Start-up time and idle memory: the command beside a bare interpreter, the service beside an empty FastAPI process.
 
+Also the time until wrong use of `metaagent fix` is refused without a sandbox.
+
 python -m benchmarks.startup [--runs N]
 """
 
@@ -30,6 +32,17 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="critical")
 IMPORT = "import time; begun = time.perf_counter(); import bot.terminal.fix; print(time.perf_counter() - begun)"
 
 
+WRONG_USE = {
+    "no_folder": ("nowhere",),
+    "empty_folder": ("empty",),
+    "unclosed_quote": ("project", "--test", "pytest 'x"),
+    "too_many_files": ("project", "--sandbox-max-files", "1"),
+    "unknown_revision": ("project", "--since", "nowhere"),
+    "nothing_to_run": ("project",),
+}
+"""Wrong uses of `metaagent fix` beside an empty folder and a project without tests."""
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -44,6 +57,7 @@ def main() -> None:
         "bare_interpreter_s": _wall(runs, python, "-c", "pass"),
         "import_fastapi_s": _wall(runs, python, "-c", "import fastapi"),
         "import_fix_command_s": _printed(runs, python, "-c", IMPORT),
+        "wrong_use_s": _wrong_use(runs, python),
         "serve_idle_rss_mb": _service_mb(),
         "empty_fastapi_rss_mb": _empty_mb(),
     }
@@ -58,6 +72,29 @@ def _wall(runs: int, *words: str) -> dict[str, float]:
 def _printed(runs: int, *words: str) -> dict[str, float]:
     run(*words)
     return summary([float(run(*words)) for _ in range(runs)])
+
+
+def _wrong_use(runs: int, python: str) -> dict[str, dict[str, float]]:
+    """Return the seconds until each wrong use is refused."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "empty").mkdir()
+        (folder / "project").mkdir()
+        for file in ("a.py", "b.py"):
+            (folder / "project" / file).write_text("x = 1\n")
+        run("git", "init", "-q", "project", cwd=folder)
+
+        def refused(*words: str) -> None:
+            # Isolated from the current folder, whose packages would be ours otherwise.
+            start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from bot.cli import main"
+            code = f"{start}; sys.exit(main({['fix', *words]!r}))"
+            run(python, "-I", "-c", code, cwd=folder, fails=True)
+
+        found = {}
+        for kind, words in WRONG_USE.items():
+            refused(*words)
+            found[kind] = summary([timed(lambda words=words: refused(*words)) for _ in range(runs)])
+        return found
 
 
 def _megabytes(pid: int) -> float:

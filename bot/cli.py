@@ -18,7 +18,7 @@ from bot.commands.host import DB, DOCTOR, IMAGE, SETTINGS
 from bot.commands.improve import IMPROVE
 from bot.commands.lessons import LESSONS
 from bot.commands.models import MODELS, PROMPTS
-from bot.commands.options import EXIT_ERROR, Command, add_settings
+from bot.commands.options import EXIT_ERROR, Command, add_hidden_settings, add_settings
 from bot.commands.pause import PAUSE, RESUME
 from bot.commands.recipe import RECIPE
 from bot.commands.repair import REPAIR
@@ -103,11 +103,10 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser for a command line; only the command that it names gets its settings.
 
     Args:
-        words: The command line. If it asks for help, the hidden options are left out, because
-            reading them takes 0.2 s.
+        words: The command line. Without a need for them, the hidden options are left out, because
+            importing the settings takes as long as everything else.
     """
     chosen = _chosen(words)
-    hidden = not {"-h", "--help"} & set(words)
     parser = _Parser(
         prog="metaagent",
         description="Turns a red CI check into a reviewed fix.",
@@ -123,7 +122,9 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         subparser.raises = parser.raises
         command.add_options(subparser)
         if name == chosen and command.takes_settings:
-            add_settings(subparser, command.settings, hidden=hidden)
+            add_settings(subparser, command.settings)
+            if not subparser.knows(words):
+                add_hidden_settings(subparser, command.settings)
     return parser
 
 
@@ -140,6 +141,13 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises errors if the command reports them itself."""
 
     raises = False
+
+    def knows(self, words: Sequence[str]) -> bool:
+        """Return True if all options of a command line are known, or if it asks for help."""
+        if {"-h", "--help"} & set(words):
+            return True
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        return options <= self._option_string_actions.keys()
 
     @override
     def error(self, message: str) -> NoReturn:

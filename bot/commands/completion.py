@@ -70,7 +70,7 @@ def _words(command: Command) -> list[tuple[str, str]]:
     parser = cast("argparse.ArgumentParser", recorder)
     command.add_options(parser)
     if command.takes_settings:
-        add_settings(parser, command.settings, hidden=False)
+        add_settings(parser, command.settings)
     return [*recorder.words, ("--help", "show this help")]
 
 

@@ -33,10 +33,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from bot.terminal.prepare import check_arguments
+    # Wrong use is reported before the slow imports, in two steps: of the settings, of a mission.
+    from bot.terminal.arguments import check_arguments
 
-    # Wrong use is reported before the slow imports below.
-    settings = check_arguments(arguments)
+    check_arguments(arguments)
+    from bot.terminal.prepare import check_with_settings
+
+    settings = check_with_settings(arguments)
     from bot.terminal.fix import FixOrder, run_fix
 
     result = run_fix(read_order(FixOrder, arguments), settings)

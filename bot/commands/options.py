@@ -111,13 +111,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", dest="as_json", action="store_true", help=text)
 
 
-def add_settings(parser: argparse.ArgumentParser, shown: tuple[str, ...], *, hidden: bool) -> None:
-    """Add the settings: a few with a line of help, and all others understood.
+def add_settings(parser: argparse.ArgumentParser, shown: tuple[str, ...]) -> None:
+    """Add a few settings with a line of help, and the options that set any setting.
 
     Args:
         parser: The parser of one command.
         shown: Keys of the settings that the help shows.
-        hidden: Also accept the options of all other settings, without help.
     """
     group = parser.add_argument_group("settings", "all others: metaagent settings")
     for key in shown:
@@ -126,15 +125,23 @@ def add_settings(parser: argparse.ArgumentParser, shown: tuple[str, ...], *, hid
     group.add_argument("--set", metavar="KEY=VALUE", action=_Set, help=text)
     text = "settings file (default: metaagent.toml if it exists)"
     group.add_argument("--config", metavar="FILE", help=text)
-    if hidden:
-        from bot.settings import OLD_KEYS, leaves
 
-        for leaf in leaves():
-            if leaf.key not in shown:
-                name = f"setting:{leaf.key}"
-                group.add_argument(leaf.option, dest=name, help=argparse.SUPPRESS)
-        for key in OLD_KEYS:
-            group.add_argument(_option(key), dest=f"setting:{key}", help=argparse.SUPPRESS)
+
+def add_hidden_settings(parser: argparse.ArgumentParser, shown: tuple[str, ...]) -> None:
+    """Add the options of all other settings, without help; this imports the settings.
+
+    Args:
+        parser: The parser of one command.
+        shown: Keys of the settings that it has already.
+    """
+    from bot.settings import OLD_KEYS, leaves
+
+    for leaf in leaves():
+        if leaf.key not in shown:
+            name = f"setting:{leaf.key}"
+            parser.add_argument(leaf.option, dest=name, help=argparse.SUPPRESS)
+    for key in OLD_KEYS:
+        parser.add_argument(_option(key), dest=f"setting:{key}", help=argparse.SUPPRESS)
 
 
 def _option(key: str) -> str:

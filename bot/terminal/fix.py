@@ -25,9 +25,7 @@ from bot.publish.progress import TerminalProgress, telling_searches
 from bot.publish.terminal import report_text
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import Settings
-from bot.terminal.choices import KeptChoices, keep_choices, read_choice
-from bot.terminal.misuse import detect_misuse
-from bot.terminal.prepare import (
+from bot.terminal.arguments import (
     RUNGS,
     check_evidence,
     check_is_folder,
@@ -35,8 +33,10 @@ from bot.terminal.prepare import (
     check_seconds,
     check_test_command,
     command_line,
-    set_up_quiet_logging,
 )
+from bot.terminal.choices import KeptChoices, keep_choices, read_choice
+from bot.terminal.misuse import detect_misuse
+from bot.terminal.prepare import set_up_quiet_logging
 from bot.wiring.line import BuildLine, build_line, open_line
 from sandbox.apply import apply_diff, read_edits
 from sandbox.errors import ChangeRejected

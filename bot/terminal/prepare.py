@@ -1,9 +1,7 @@
-"""Checks and preparations that several commands share."""
+"""Checks that need the settings, and preparations that several commands share."""
 
 import argparse
 import asyncio
-import os
-import shlex
 from pathlib import Path
 
 from bot.errors import UsageError
@@ -13,80 +11,6 @@ from sandbox.checkout import check_folder as count_files
 from sandbox.errors import ImportRejected, SetupFailed
 from sandbox.spec import SandboxSpec
 from sandbox.types import JobHints
-
-RUNGS = frozenset({0, 1, 2})
-
-
-def check_is_folder(path: str) -> Path:
-    """Return the folder of a project.
-
-    Raises:
-        UsageError: it does not exist.
-    """
-    folder = Path(path)
-    if not folder.is_dir():
-        raise UsageError(f"{path} is not a folder", "give the folder of the project")
-    return folder
-
-
-def check_test_command(command: str | None) -> None:
-    """Check that a test command can be parsed.
-
-    Raises:
-        UsageError: it is empty, or has an unclosed quote.
-    """
-    if command is not None and not command.strip():
-        raise UsageError(
-            "--test is empty", "give the command that is red, for example --test 'python -m pytest'"
-        )
-    # A document inside a command (`<<`) may hold quotes of its own.
-    if command is None or "<<" in command:
-        return
-    try:
-        shlex.split(command, comments=True)
-    except ValueError as error:
-        advice = "close it; from a shell, put the whole command into quotes of the other kind"
-        raise UsageError(f"--test cannot be read: {str(error).lower()}", advice) from error
-
-
-def check_seconds(option: str, seconds: float | None) -> None:
-    """Check a time limit.
-
-    Raises:
-        UsageError: it is not positive.
-    """
-    if seconds is not None and not seconds > 0:
-        raise UsageError(f"{option} must be more than 0 seconds")
-
-
-def check_rungs(text: str) -> tuple[int, ...]:
-    """Return the rungs of a list such as `0,1`.
-
-    Raises:
-        UsageError: it names something else.
-    """
-    try:
-        rungs = tuple(sorted({int(word) for word in text.split(",")}))
-    except ValueError:
-        rungs = ()
-    if not rungs or not set(rungs) <= RUNGS:
-        raise UsageError(f"--rungs {text!r} is not a list of 0, 1 and 2", "for example --rungs 0,1")
-    return rungs
-
-
-def check_evidence(file: str | None) -> None:
-    """Check that the evidence bundle can be written, as far as known before the mission.
-
-    Raises:
-        UsageError: its folder is not there, or may not be written.
-    """
-    path = Path(file) if file is not None else None
-    if path is None:
-        return
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
-        raise UsageError(
-            f"--evidence {file} cannot be written", "name a file in a folder that is there"
-        )
 
 
 def check_folder(folder: str, spec: SandboxSpec, *, command: str | None, since: str | None) -> None:
@@ -137,23 +61,18 @@ def _find_command(root: Path, spec: SandboxSpec) -> None:
         asyncio.run(read_folder(str(root), spec)).recipe(hints)
 
 
-def check_arguments(arguments: argparse.Namespace) -> Settings:
-    """Check the arguments of `fix` or `repair` without a sandbox, and return the settings.
+def check_with_settings(arguments: argparse.Namespace) -> Settings:
+    """Check the folder of `fix` or `repair` without a sandbox, and return the settings.
 
     Args:
         arguments: The parsed arguments.
 
     Raises:
-        UsageError: an option makes no sense, or the folder cannot be worked on.
+        UsageError: the folder cannot be worked on.
         SettingsError: a setting is wrong.
     """
     options = vars(arguments)
     command, since = options["command"], options["since"]
-    check_test_command(command)
-    check_seconds("--time-limit", options["time_limit_s"])
-    if "rungs" in options:
-        check_rungs(options["rungs"])
-        check_evidence(options["evidence"])
     settings = load_from_options(options)
     check_folder(arguments.path, settings.sandbox, command=command, since=since)
     if options.get("choose") is not None:
@@ -172,21 +91,3 @@ def set_up_quiet_logging(settings: Settings) -> Settings:
         settings = settings.model_copy(update={"log_level": "warning"})
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
     return settings
-
-
-def command_line(command: str, path: str, **options: str | float | None) -> str:
-    """Return a metaagent command as a person types it, without options that have no value.
-
-    Args:
-        command: `fix`.
-        path: The folder as given.
-        options: Options by name, with `_` for `-`.
-    """
-    words = ["metaagent", command, path]
-    for name, value in options.items():
-        if value:
-            words += [
-                f"--{name.replace('_', '-')}",
-                f"{value:g}" if isinstance(value, float) else str(value),
-            ]
-    return shlex.join(words)

@@ -10,7 +10,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.errors import UsageError
 from bot.policy.policy_file import read_folder_policy
 from bot.settings import Settings
-from bot.terminal.prepare import check_is_folder
+from bot.terminal.arguments import check_is_folder
 from sandbox.errors import SetupFailed
 from sandbox.gate import clean
 from sandbox.planning import Folder, ListedJob, is_runners_own, read_folder

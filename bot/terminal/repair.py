@@ -19,14 +19,14 @@ from bot.ports import Workspace
 from bot.publish.candidates import SearchReport, searched_json, searched_text
 from bot.publish.progress import SearchProgress
 from bot.settings import Settings
-from bot.terminal.misuse import detect_misuse_in_run
-from bot.terminal.prepare import (
+from bot.terminal.arguments import (
     check_is_folder,
     check_seconds,
     check_test_command,
     command_line,
-    set_up_quiet_logging,
 )
+from bot.terminal.misuse import detect_misuse_in_run
+from bot.terminal.prepare import set_up_quiet_logging
 from bot.wiring.line import BuildLine, build_line, open_line
 from sandbox.types import Checkout, RunVerdict, SearchRequest, TestReport
 

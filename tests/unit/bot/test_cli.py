@@ -59,6 +59,35 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize("command", ["fix", "repair"])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere"], "nowhere is not a folder"),
+        (["."], ". is empty"),
+        ([".", "--test", "pytest 'x"], "--test cannot be read: no closing quotation"),
+        ([".", "--test", " "], "--test is empty"),
+        ([".", "--time-limit", "0"], "--time-limit must be more than 0 seconds"),
+    ],
+)
+def test_wrong_use_is_reported_before_anything_heavy_is_imported(
+    command: str, words: list[str], message: str, tmp_path: Path
+) -> None:
+    heavy = "[m for m in ('pydantic', 'bot.settings', 'bot.domain', 'asyncio') if m in sys.modules]"
+    code = f"import sys; from bot.cli import main; print(main({[command, *words]}), {heavy})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{EXIT_ERROR} []\n"
+    assert f"metaagent: {message}\n" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--limits-time-limit", "--limits-search-s"])
+def test_settings_that_the_help_leaves_out_are_options_too(option: str) -> None:
+    assert load_from_options(parsed("fix", ".", option, "5")).limits.time_limit == 5.0
+    assert load_from_options(parsed("fix", ".", f"{option}=6")).limits.time_limit == 6.0
+
+
 @pytest.mark.parametrize("words", [["--set", "sandbox.cpus=4"], ["--sandbox-cpus", "4"]])
 def test_every_form_of_a_setting_is_understood(words: list[str]) -> None:
     assert load_from_options(parsed("fix", ".", *words)).sandbox.cpus == 4
@@ -72,6 +101,7 @@ def test_a_setting_without_a_value_is_wrong_use(capsys: pytest.CaptureFixture[st
 
 
 def test_an_unknown_key_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
     assert main(["fix", str(tmp_path), "--set", "sandbox.legs=4"]) == EXIT_ERROR
     assert "sandbox.legs" in capsys.readouterr().err
 
