@@ -13,6 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -84,7 +85,7 @@ def _wrong_use(runs: int, python: str) -> dict[str, dict[str, float]]:
             (folder / "project" / file).write_text("x = 1\n")
         run("git", "init", "-q", "project", cwd=folder)
 
-        def refused(*words: str) -> None:
+        def refuse(words: tuple[str, ...]) -> None:
             # Isolated from the current folder, whose packages would be ours otherwise.
             start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from bot.cli import main"
             code = f"{start}; sys.exit(main({['fix', *words]!r}))"
@@ -92,8 +93,8 @@ def _wrong_use(runs: int, python: str) -> dict[str, dict[str, float]]:
 
         found = {}
         for kind, words in WRONG_USE.items():
-            refused(*words)
-            found[kind] = summary([timed(lambda words=words: refused(*words)) for _ in range(runs)])
+            refuse(words)
+            found[kind] = summary([timed(partial(refuse, words)) for _ in range(runs)])
         return found
 
 

@@ -41,7 +41,7 @@ def commands(program: str, text: str) -> Iterator[list[str]]:
 
 def options_of(command: str) -> set[str]:
     """Every option a command takes."""
-    parser = build_parser([command])
+    parser = build_parser([command, "--unknown"])  # only then are hidden options added
     (group,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return set(group.choices[command]._option_string_actions)
 

@@ -64,20 +64,20 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     ("words", "message"),
     [
         (["nowhere"], "nowhere is not a folder"),
-        (["."], ". is empty"),
-        ([".", "--test", "pytest 'x"], "--test cannot be read: no closing quotation"),
-        ([".", "--test", " "], "--test is empty"),
-        ([".", "--time-limit", "0"], "--time-limit must be more than 0 seconds"),
+        (["empty"], "empty is empty"),
+        (["empty", "--test", "pytest 'x"], "--test cannot be read: no closing quotation"),
+        (["empty", "--test", " "], "--test is empty"),
+        (["empty", "--time-limit", "0"], "--time-limit must be more than 0 seconds"),
     ],
 )
 def test_wrong_use_is_reported_before_anything_heavy_is_imported(
     command: str, words: list[str], message: str, tmp_path: Path
 ) -> None:
     heavy = "[m for m in ('pydantic', 'bot.settings', 'bot.domain', 'asyncio') if m in sys.modules]"
-    code = f"import sys; from bot.cli import main; print(main({[command, *words]}), {heavy})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    (tmp_path / "empty").mkdir()
+    enter = f"import os, sys; from bot.cli import main; os.chdir({str(tmp_path)!r})"
+    code = f"{enter}; print(main({[command, *words]}), {heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{EXIT_ERROR} []\n"
     assert f"metaagent: {message}\n" in done.stderr
 
@@ -285,6 +285,7 @@ def test_what_breaks_inside_is_an_error_of_ours_and_not_another_outcome(
 def test_a_wrong_setting_names_its_option(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    (tmp_path / "a.py").touch()
     assert main(["fix", str(tmp_path), "--sandbox-cpus", "many"]) == EXIT_ERROR
     assert "sandbox.cpus (--sandbox-cpus)" in capsys.readouterr().err
 

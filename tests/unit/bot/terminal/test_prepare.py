@@ -1,42 +1,16 @@
-"""What commands share: checks of what was asked, and a line that is closed whatever happens."""
-
-from pathlib import Path
+"""What commands share: a line that is closed whatever happens."""
 
 import pytest
 
 from bot.domain.request import MissionRequest
-from bot.errors import UsageError
 from bot.pipeline import MissionServices, OpenProgress
 from bot.publish.progress import SilentProgress, TerminalProgress
 from bot.settings import Settings
-from bot.terminal.prepare import check_is_folder, check_seconds, check_test_command
 from bot.wiring.line import open_line
 from tests.builders import a_request
 from tests.fakes.fake_workspace import FakeSandboxes, FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
-
-
-def test_a_folder_is_a_folder(tmp_path: Path) -> None:
-    assert check_is_folder(str(tmp_path)) == tmp_path
-    with pytest.raises(UsageError, match="is not a folder"):
-        check_is_folder(str(tmp_path / "missing"))
-
-
-@pytest.mark.parametrize("command", ["", " \t"])
-def test_an_empty_test_command_is_wrong_use(command: str) -> None:
-    with pytest.raises(UsageError, match="--test is empty"):
-        check_test_command(command)
-    check_test_command(None)
-    check_test_command("pytest")
-
-
-@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
-def test_a_limit_leaves_time(seconds: float) -> None:
-    with pytest.raises(UsageError, match="--limit must be more than 0"):
-        check_seconds("--limit", seconds)
-    check_seconds("--limit", None)
-    check_seconds("--limit", 0.1)
 
 
 class Closing:
