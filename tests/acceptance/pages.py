@@ -85,7 +85,7 @@ class Shell:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1200,
             check=False,
         )
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"

@@ -30,7 +30,7 @@ def metaagent(*words: str, folder: Path, **variables: str) -> subprocess.Complet
     environment |= {"METAAGENT_DATA_DIR": str(folder / "data"), **variables}
     command = [sys.executable, "-m", "bot", *words]
     return subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=240, check=False
+        command, capture_output=True, text=True, env=environment, timeout=900, check=False
     )
 
 

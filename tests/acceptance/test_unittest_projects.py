@@ -86,7 +86,7 @@ def test_a_red_unittest_project_is_fixed_by_the_search(
     environment["METAAGENT_DATA_DIR"] = str(tmp_path / "data")
     words = [sys.executable, "-m", "bot", "fix", str(tree), "--test", command, "--json"]
     done = subprocess.run(
-        words, capture_output=True, text=True, env=environment, timeout=400, check=False
+        words, capture_output=True, text=True, env=environment, timeout=900, check=False
     )
     result = json.loads(done.stdout)
     assert (result["outcome"], result["rung"]) == ("FIXED", 1), result

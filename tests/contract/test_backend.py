@@ -21,13 +21,14 @@ from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import CHANGED, USUAL, CommandResult, FileEdit, Surroundings
 from tests.fakes.fake_backend import FakeBackend, FakeGuest
+from tests.patience import HANG_S
 
 Opened = tuple[Backend, str, Guest]
 
 pytestmark = pytest.mark.anyio
 
 UID = 65_532
-QUICK = RunLimits(wall_s=20.0)
+QUICK = RunLimits(wall_s=120.0)
 REAL = ["local", pytest.param("docker", marks=pytest.mark.docker)]
 MIB = 1 << 20
 
@@ -364,21 +365,19 @@ async def test_of_long_output_head_and_tail_are_kept(machine: Guest) -> None:
 
 
 async def test_a_flood_of_output_ends_the_command(machine: Guest) -> None:
-    limits = RunLimits(wall_s=20, output_bytes=2000, kill_output_bytes=4 * MIB)
-    started = time.monotonic()
-    result = await sh(machine, "yes | head -c 1000000000", limits=limits)
+    limits = RunLimits(wall_s=HANG_S, output_bytes=2000, kill_output_bytes=4 * MIB)
+    result = await sh(machine, "yes", limits=limits)
     assert result.flooded
     assert not result.ok
     assert result.exit_code is None
-    assert time.monotonic() - started < 30
 
 
 async def test_the_wall_limit_ends_a_command(machine: Guest) -> None:
     started = time.monotonic()
-    result = await sh(machine, "sleep 30", limits=RunLimits(wall_s=0.5))
+    result = await sh(machine, "sleep 600", limits=RunLimits(wall_s=0.5))
     assert result.timed_out
     assert result.exit_code is None
-    assert 0.4 < time.monotonic() - started < 10
+    assert 0.4 < time.monotonic() - started < HANG_S
 
 
 async def test_what_ignores_polite_signals_is_ended_too(machine: Guest) -> None:
@@ -390,7 +389,7 @@ async def test_what_ignores_polite_signals_is_ended_too(machine: Guest) -> None:
 
 async def test_children_and_grandchildren_end_with_the_limit(machine: Guest) -> None:
     script = "(while :; do date +%s%N > /tmp/contract/beat; sleep 0.05; done) & (sleep 60 & sleep 60) & sleep 60"
-    result = await sh(machine, script, limits=RunLimits(wall_s=0.7))
+    result = await sh(machine, script, limits=RunLimits(wall_s=3.0))
     assert result.timed_out
     assert result.survivors >= 3
     await assert_still(machine)
@@ -424,9 +423,9 @@ time.sleep(0.4)
 
 async def test_a_background_child_that_holds_the_pipes_is_not_waited_for(machine: Guest) -> None:
     started = time.monotonic()
-    result = await sh(machine, "sleep 30 & echo done")
+    result = await sh(machine, "sleep 600 & echo done", limits=RunLimits(wall_s=HANG_S))
     assert (result.stdout, result.exit_code, result.survivors) == ("done\n", 0, 1)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < HANG_S
 
 
 async def test_after_a_limit_the_next_command_runs(machine: Guest) -> None:
@@ -510,7 +509,7 @@ async def test_results_are_cut_at_their_limit(machine: Guest) -> None:
 
 
 async def test_results_stream_line_by_line_while_the_command_runs(machine: Guest) -> None:
-    script = "import os, time\nfor n in range(3):\n    os.write(3, b'%d\\n' % n); time.sleep(0.3)\nos.write(3, b'end')"
+    script = "import os, time\nfor n in range(3):\n    os.write(3, b'%d\\n' % n); time.sleep(1.5)\nos.write(3, b'end')"
     items, times = [], []
     async for item in machine.stream(("/usr/bin/python3", "-I", "-S", "-c", script), limits=QUICK):
         items.append(item)
@@ -518,7 +517,7 @@ async def test_results_stream_line_by_line_while_the_command_runs(machine: Guest
     assert items[:-1] == [b"0", b"1", b"2", b"end"]
     assert isinstance(items[-1], CommandResult)
     assert items[-1].results == b"0\n1\n2\nend"
-    assert times[2] - times[0] > 0.4
+    assert times[2] - times[0] > 0.5  # three seconds, less what the reader was late
 
 
 async def test_closing_a_stream_early_kills_the_command(machine: Guest) -> None:
@@ -541,13 +540,13 @@ async def test_a_slow_reader_does_not_stretch_the_wall_limit(machine: Guest) -> 
         last = item
     assert isinstance(last, CommandResult)
     assert last.timed_out or last.flooded
-    assert last.duration_s < 10
+    assert last.duration_s < HANG_S
 
 
 async def test_a_cancelled_command_is_killed_and_the_sandbox_goes_on(machine: Guest) -> None:
     script = "while :; do date +%s%N > /tmp/contract/beat; sleep 0.05; done"
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.5):
+        async with asyncio.timeout(3.0):
             await sh(machine, script)
     await assert_still(machine)
 

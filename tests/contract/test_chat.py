@@ -18,6 +18,7 @@ from bot.llm.providers.replay import Cassette, Recorded, hash_prompt
 from bot.ports.models import Chat
 from tests.fakes.cli_agents import FakeAgents, claude_says, codex_says
 from tests.fakes.model_server import FOREVER_S, says, serving
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.anyio
 
@@ -129,7 +130,7 @@ async def test_a_deadline_is_kept(kind: str, tmp_path: Path) -> None:
         began = time.monotonic()
         with pytest.raises(ModelError) as raised:
             await chat.complete(PROMPT, deadline_s=0.6)
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < HANG_S
     assert raised.value.trouble in {
         ModelTrouble.DEADLINE,
         ModelTrouble.TIMEOUT,
@@ -149,4 +150,4 @@ async def test_a_question_can_be_cancelled(kind: str, tmp_path: Path) -> None:
         began = time.monotonic()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < HANG_S

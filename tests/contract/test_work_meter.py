@@ -22,6 +22,7 @@ from tests.builders import a_repository, a_request
 from tests.contract.test_ledger import ANSWER, a_call
 from tests.databases import BOTH, a_database_of
 from tests.fakes.fixed_clock import FixedClock
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.anyio
 
@@ -225,7 +226,7 @@ async def test_no_mission_begins_while_everything_is_paused_and_those_that_began
     assert not begun.done()
     assert await pauses.end()
     assert not await pauses.end()
-    assert await asyncio.wait_for(begun, work.LOOK_S + 5.0) == OWN
+    assert await asyncio.wait_for(begun, work.LOOK_S + HANG_S) == OWN
 
 
 @pytest.mark.parametrize("place", ["acme", "acme/shop"])
@@ -275,7 +276,7 @@ async def test_a_mission_that_failed_and_is_in_line_again_does_not_run_before_it
     await asyncio.sleep(0.3)
     assert (again.done(), await running()) == (False, [])
     await pauses.end()
-    await asyncio.wait_for(again, work.LOOK_S + 5.0)
+    await asyncio.wait_for(again, work.LOOK_S + HANG_S)
     assert await running() == ["m-1"]
 
 
@@ -290,7 +291,7 @@ async def test_who_pauses_waits_for_a_mission_that_begins_at_that_moment(
         paused = asyncio.create_task(pauses.set(Pause()))
         await asyncio.sleep(0.3)
         assert not paused.done()
-    await asyncio.wait_for(paused, 10.0)
+    await asyncio.wait_for(paused, HANG_S)
     other.close()
 
 

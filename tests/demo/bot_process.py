@@ -16,7 +16,7 @@ from typing import Self
 
 from tests.github_server.server import LocalGitHub
 
-READY_WITHIN_S = 60.0
+READY_WITHIN_S = 300.0
 
 
 @dataclass

@@ -64,7 +64,7 @@ def push_red(github: LocalGitHub, broken: BrokenRepository, owner: str = "acme")
     return sha
 
 
-def wait_for_ci(github: LocalGitHub, sha: str, timeout: float = 60.0) -> CheckRun:
+def wait_for_ci(github: LocalGitHub, sha: str, timeout: float = 60.0 * PATIENCE) -> CheckRun:
     """The CI's check run of a commit, completed."""
     return github.wait_for_check(sha, app=ACTIONS_APP, timeout=timeout)
 

@@ -21,6 +21,7 @@ from tests.github_server.hub import Hub, Trigger
 from tests.github_server.job_results import annotations, forced, step_json, steps_json, worst
 from tests.github_server.runner import JobLog, Outcome, run_steps
 from tests.github_server.workflows import workflows_of
+from tests.patience import HANG_S
 
 SKIP = ("[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]")
 
@@ -53,7 +54,7 @@ class LocalCi:
         """Start nothing more and wait for what runs."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def wait_idle(self, timeout: float = 60.0) -> bool:
+    def wait_idle(self, timeout: float = HANG_S) -> bool:
         """Wait until no job is queued or running."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._active, timeout)

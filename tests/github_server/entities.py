@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.github_server.gitstore import GitStore
+from tests.patience import HANG_S
 
 Json = dict[str, Any]
 
@@ -126,7 +127,7 @@ class Ci:
     workflow: str = "CI"
     path: str = ".github/workflows/ci.yml"
     events: tuple[str, ...] = ("push",)
-    timeout: float = 60.0
+    timeout: float = HANG_S
     forced: tuple[str, ...] = ()
     others: tuple["Ci", ...] = ()
 

@@ -12,6 +12,7 @@ from typing import Self
 from typing_extensions import override
 
 from tests.github_server.entities import Json
+from tests.patience import HANG_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class WebhookReceiver:
         """Events and actions in the order they arrived."""
         return [one.title for one in self.received]
 
-    def wait_for(self, wanted: Callable[[Received], bool], timeout: float = 30.0) -> Received:
+    def wait_for(self, wanted: Callable[[Received], bool], timeout: float = HANG_S) -> Received:
         """The first webhook that satisfies a condition.
 
         Raises:

@@ -15,6 +15,7 @@ from tests.github_server.routes_statuses import set_status
 from tests.github_server.waiting import wait_until
 from tests.github_server.webhooks import Delivery, Webhooks
 from tests.github_server.world import World
+from tests.patience import HANG_S
 
 
 class Watching:
@@ -45,7 +46,7 @@ class Watching:
         return self.world.jobs[run.id].log
 
     def wait_for_check(
-        self, sha: str, name: str | None = None, *, app: int | None = None, timeout: float = 60.0
+        self, sha: str, name: str | None = None, *, app: int | None = None, timeout: float = HANG_S
     ) -> CheckRun:
         """Wait until a check run on a commit is completed (every one so named, when there are several).
 
@@ -250,6 +251,6 @@ class Watching:
         self.checker.clear()
         return found
 
-    def settle(self, timeout: float = 60.0) -> bool:
+    def settle(self, timeout: float = HANG_S) -> bool:
         """Wait until the CI is idle and every webhook has been delivered."""
         return self.ci.wait_idle(timeout) and self.hub.webhooks.drain(timeout)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from tests.github_server.entities import Json, Repository
 from tests.github_server.world import World
+from tests.patience import HANG_S
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 DEADLINE = 10.0
@@ -103,7 +104,7 @@ class Webhooks:
         self._queue.put(None)
         self._thread.join(DEADLINE + 2)
 
-    def drain(self, timeout: float = 15.0) -> bool:
+    def drain(self, timeout: float = HANG_S) -> bool:
         """Wait until everything queued has been sent."""
         end = time.monotonic() + timeout
         while self._queue.unfinished_tasks and time.monotonic() < end:

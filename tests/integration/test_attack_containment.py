@@ -17,6 +17,7 @@ from sandbox.judge import run_tests
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import RunVerdict, TestReport
 from tests.attack_corpus import CORPORA, Attack, corpus, generate
+from tests.patience import hang_after
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
 
@@ -24,8 +25,7 @@ ENVIRONMENT = "attack-corpus-1"
 WALL_S = 8.0
 """Smaller than what the attacks allow themselves, so that the limits are what ends them."""
 
-PATIENT_S = 25.0
-SLACK_S = 3.0
+PATIENT_S = 120.0
 MIB = 1 << 20
 
 
@@ -106,7 +106,7 @@ async def problems(guest: Guest, report: TestReport, waited: float, attack: Atta
     """Everything in which the sandbox did not hold."""
     expect = attack.expect
     found = misjudged(report, expect)
-    if waited > min(expect.get("max_wall_s", 60), most_of(attack) + SLACK_S):
+    if waited > hang_after(min(expect.get("max_wall_s", 60), most_of(attack))):
         found.append(f"took {waited:.1f} s")
     if "ESCAPE:" in report.raw_output:
         found.append("escaped: " + report.raw_output[-500:])

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.patience import HANG_S
 from tests.unit.bot.intake import payloads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,12 +49,12 @@ class Bot:
             mode,
         ]
         self.process = subprocess.Popen(command, cwd=ROOT)
-        self.until(self._answers, 60)
+        self.until(self._answers)
 
     def kill(self) -> None:
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(HANG_S)
 
     def deliver(self, delivery: str = "d-1") -> httpx.Response:
         body = payloads.encoded(payloads.check_run())
@@ -71,7 +72,7 @@ class Bot:
         path = self.folder / "steps"
         return path.read_text().splitlines() if path.exists() else []
 
-    def until(self, condition: object, seconds: float = 30) -> None:
+    def until(self, condition: object, seconds: float = HANG_S) -> None:
         deadline = time.monotonic() + seconds
         while not condition():  # type: ignore[operator]
             assert time.monotonic() < deadline, f"waited {seconds} s; steps so far: {self.steps()}"

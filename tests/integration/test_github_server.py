@@ -214,7 +214,7 @@ def test_the_ci_reads_workflow_files_and_stops_at_the_first_failing_step(
 def test_a_job_over_its_time_is_ended(local_github: LocalGitHub) -> None:
     ci = Ci((Step("Sleep", "sleep 30"),), timeout=0.3)
     local_github.create_repository("octo", "math", RED, ci=ci)
-    run = local_github.wait_for_check(local_github.store(REPO).resolve("main") or "", timeout=10)
+    run = local_github.wait_for_check(local_github.store(REPO).resolve("main") or "")
     assert run.conclusion == "timed_out"
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -251,10 +250,8 @@ async def test_a_server_that_never_answers_is_given_up(
 ) -> None:
     sha = commit(root / "r", {"m.py": "1\n"})
     server.delay_s = 20.0
-    started = time.perf_counter()
     with pytest.raises(ImportRejected, match="longer than 1 s"):
         await fetch(tmp_path, source(server, sha), SandboxSpec(fetch_wall_s=1.0))
-    assert time.perf_counter() - started < 20
     assert not [
         line
         for line in processes().values()

@@ -143,7 +143,7 @@ jobs:
       - run: npm ci
       - run: python -m pytest
 """
-UNLOCKED = {
+UNLOCKED: dict[str, str | bytes | None] = {
     ".github/workflows/ci.yml": WITH_NODE,
     "package.json": '{"name": "web", "dependencies": {"left-pad": "1.3.0"}}',
     "package-lock.json": '{"name": "web", "lockfileVersion": 3, "packages": {"": {}}}',
@@ -174,7 +174,11 @@ async def test_a_python_bug_is_fixed_without_node_packages_that_cannot_be_instal
 async def test_a_test_that_needs_the_missing_node_packages_is_not_called_a_bug(
     field: Field,
 ) -> None:
-    files = {**UNLOCKED, "requirements.txt": "pytest\n", "test_page.py": CALLS_NODE}
+    files: dict[str, str | bytes | None] = {
+        **UNLOCKED,
+        "requirements.txt": "pytest\n",
+        "test_page.py": CALLS_NODE,
+    }
     head = commit(field.folder, files, "red")
     hints = JobHints(job_name="check", step_name="Run python -m pytest")
     context = await field.mission(head, hints=hints)

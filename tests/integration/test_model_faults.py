@@ -31,6 +31,7 @@ from tests.fakes.model_server import (
     says,
     serving,
 )
+from tests.patience import hang_after
 from tests.web_site import Trust, make_trust
 
 pytestmark = pytest.mark.anyio
@@ -214,7 +215,7 @@ async def test_a_fault_is_a_typed_error_or_an_answer_in_time(
             )
         except ModelError as error:
             outcome = error
-        assert time.monotonic() - began < row.deadline_s + 5
+        assert time.monotonic() - began < hang_after(row.deadline_s)
         assert len(server.asked) == row.asked or (
             row.timed and len(server.asked) <= outcome.attempts
         )
@@ -232,7 +233,9 @@ async def test_an_answer_packed_by_a_gateway_is_unpacked() -> None:
     async with serving(
         replies(gzip.compress(SAID), headers={"Content-Encoding": "gzip"})
     ) as server:
-        assert (await chat_with(server, OpenAIChat).complete(PROMPT, deadline_s=5)).text == "Hello."
+        assert (
+            await chat_with(server, OpenAIChat).complete(PROMPT, deadline_s=60)
+        ).text == "Hello."
 
 
 async def test_nothing_is_sent_where_a_redirect_points_to(wire: type[HttpChat]) -> None:
@@ -320,7 +323,7 @@ async def test_who_signed_a_server_can_be_told(
     bundle.write_bytes(trust.bundle)
     async with serving(trust=trust.server) as server:
         chat = chat_with(server, wire, ca_bundle=bundle)
-        assert (await chat.complete(PROMPT, deadline_s=5)).text == "Hello."
+        assert (await chat.complete(PROMPT, deadline_s=60)).text == "Hello."
         silent = says(after_s=FOREVER_S)
         server.script = [silent]
         with pytest.raises(ModelError, match="within"):
@@ -347,14 +350,14 @@ async def test_a_hundred_questions_cancelled_at_once_leave_nothing(wire: type[Ht
         assert {type(outcome) for outcome in outcomes} == {asyncio.CancelledError}
         await server.closed()
         server.script = [GOOD]
-        assert (await chat.complete(PROMPT, deadline_s=5)).text == "Hello."
+        assert (await chat.complete(PROMPT, deadline_s=60)).text == "Hello."
     assert server.connections == 101
 
 
 async def test_a_question_can_be_cancelled_at_any_moment(trust: Trust, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle.pem"
     bundle.write_bytes(trust.bundle)
-    async with serving(says(after_s=0.05), trust=trust.server) as server:
+    async with serving(says(after_s=FOREVER_S), trust=trust.server) as server:
         chat = chat_with(server, OpenAIChat, ca_bundle=bundle)
         for moments in range(0, 60, 3):
             task = asyncio.ensure_future(chat.complete(PROMPT, deadline_s=60))
@@ -363,7 +366,9 @@ async def test_a_question_can_be_cancelled_at_any_moment(trust: Trust, tmp_path:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-        assert (await chat.complete(PROMPT, deadline_s=5)).text == "Hello."
+        await server.closed()
+        server.script = [GOOD]
+        assert (await chat.complete(PROMPT, deadline_s=60)).text == "Hello."
 
 
 async def test_no_library_writes_key_or_prompt_into_the_log(

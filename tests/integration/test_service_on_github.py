@@ -11,6 +11,7 @@ import pytest
 from tests.demo.bot_process import BotProcess
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
+from tests.patience import HANG_S
 from tests.postgres import Server
 
 __all__ = ["app_key", "local_github"]
@@ -34,12 +35,12 @@ def service(
         try:
             yield web.environment()
             worker.terminate()
-            assert worker.wait(30) == 0
+            assert worker.wait(HANG_S) == 0
         finally:
             worker.kill()
 
 
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], seconds: float = HANG_S) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited {seconds} s"

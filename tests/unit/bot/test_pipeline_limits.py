@@ -19,6 +19,7 @@ from tests.builders import a_repository, a_request
 from tests.contract.test_ledger import a_call
 from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
+from tests.patience import HANG_S
 from tests.unit.bot.mission.world import ADDS, a_world
 from tests.unit.bot.test_pipeline import RecordingCheckpoint, Stage
 
@@ -79,7 +80,7 @@ async def test_a_request_waits_while_everything_is_paused(tmp_path: Path) -> Non
     await asyncio.sleep(0.3)
     assert not limited.stage.listened
     await limited.pauses.end()
-    assert (await asyncio.wait_for(mission, LOOK_S + 20.0))[0] is Outcome.FIXED
+    assert (await asyncio.wait_for(mission, LOOK_S + HANG_S))[0] is Outcome.FIXED
 
 
 async def test_a_paused_place_refuses_so_that_its_requests_keep_nobody_waiting(

@@ -78,9 +78,9 @@ def test_no_attack_text_carries_a_secret_through_any_sink(texts: list[Attack]) -
 
 def test_every_attack_text_is_bounded_and_quick(texts: list[Attack]) -> None:
     for attack in texts:
-        started = time.perf_counter()
+        started = time.process_time()
         cleaned = clean(text_of(attack), secrets=secrets_of(attack))
-        assert time.perf_counter() - started < 10, attack.name
+        assert time.process_time() - started < 10, attack.name
         assert len(cleaned.encode()) <= attack.expect.get("max_bytes", 65_536)
 
 

@@ -68,7 +68,7 @@ async def test_the_first_stage_is_shown_at_once() -> None:
 
 async def test_stages_in_quick_succession_become_one_update_and_the_last_is_not_lost() -> None:
     fake = FakeGitHub()
-    async with progress(fake, 0.5) as shown:
+    async with progress(fake, 2.0) as shown:
         for number in range(20):
             await shown.stage(a_running_mission(), f"stage {number}")
         titles = await titles_until(fake, "stage 19")

@@ -16,6 +16,7 @@ from sandbox.egress.allowed import AllowList, Endpoint
 from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.egress.refused import EgressRefused
+from tests.patience import HANG_S
 from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = pytest.mark.anyio
@@ -159,7 +160,7 @@ async def broken(world: World, **arguments: str) -> None:
 
 async def until(condition: Iterable[bool]) -> None:
     """Wait a moment for something that happens in another task."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + HANG_S
     for holds in condition:
         if holds:
             return
@@ -366,10 +367,8 @@ async def test_what_goes_out_has_a_budget_too(world: World) -> None:
 async def test_time_over_cuts_what_is_under_way(world: World) -> None:
     world.safe.pause_s = 0.2
     async with world.running(wall_s=0.6) as proxy:
-        started = time.monotonic()
         with contextlib.suppress(OSError, EOFError):
             assert len(await world.fetch("/big")) < len(BIG)
-        assert time.monotonic() - started < 20
         assert await world.tunnel() == "HTTP/1.1 403 Refused"
         assert (await proxy.end()).hosts
 

@@ -62,7 +62,7 @@ def test_anything_else_is_refused(line: str) -> None:
 
 
 def test_a_long_hostile_line_is_refused_at_once() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for line in (
         "a" + "." * 100_000,
         "a" + " " * 100_000 + "!",
@@ -70,7 +70,7 @@ def test_a_long_hostile_line_is_refused_at_once() -> None:
         "a" + "-a" * 290 + "!",
     ):
         assert clean_line(line) is None
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_refused_lines_are_noted_and_the_rest_stays() -> None:

@@ -82,7 +82,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_hostile_file_takes_bounded_time(name: str) -> None:
     contents, call = BOMBS[name]
-    started = time.perf_counter()
+    started = time.process_time()
     read = Read(call, contents)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert len(read.commands) <= 2000

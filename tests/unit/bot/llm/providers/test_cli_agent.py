@@ -21,6 +21,7 @@ from tests.fakes.cli_agents import (
     codex_fails,
     codex_says,
 )
+from tests.patience import HANG_S
 
 KEY = "sk-key-of-nobody-0123456789"
 PROMPT = Prompt(system="You repair.", user="Fix the function that adds.", name="fix@1")
@@ -193,7 +194,7 @@ async def test_a_flood_is_cut_off(agents: FakeAgents) -> None:
 
 async def test_a_flood_of_errors_does_not_hide_an_answer(agents: FakeAgents) -> None:
     agents.install("claude", {"stdout": claude_says("fine"), "stderr": "warning\n" * 100_000})
-    assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=20)).text == "fine"
+    assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=120)).text == "fine"
 
 
 async def test_who_reconnects_for_ever_is_ended_long_before_the_deadline(
@@ -204,24 +205,22 @@ async def test_who_reconnects_for_ever_is_ended_long_before_the_deadline(
     error = await trouble(chat(agents, "codex-cli"), deadline_s=60)
     assert error.trouble is ModelTrouble.TRANSPORT
     assert error.retryable
-    assert time.perf_counter() - started < 15
+    assert time.perf_counter() - started < 50
 
 
 async def test_children_left_behind_are_killed_and_hold_nobody_up(agents: FakeAgents) -> None:
     agents.install("claude", {"stdout": claude_says("fine"), "children": ["near"]})
-    assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=20)).text == "fine"
+    assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=120)).text == "fine"
     (child,) = agents.children
-    for _ in range(50):
-        if not is_alive(child):
-            break
-        await asyncio.sleep(0.02)
-    assert not is_alive(child)
+    async with asyncio.timeout(HANG_S):
+        while is_alive(child):  # noqa: ASYNC110 -- a process tells nobody that it ended
+            await asyncio.sleep(0.02)
 
 
 async def test_children_that_left_the_group_hold_nobody_up(agents: FakeAgents) -> None:
     agents.install("claude", {"stdout": claude_says("fine"), "children": ["apart"]})
     try:
-        assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=20)).text == "fine"
+        assert (await chat(agents, "claude-cli").complete(PROMPT, deadline_s=120)).text == "fine"
     finally:
         for child in agents.children:
             os.kill(child, 9)
@@ -260,7 +259,7 @@ async def test_a_schema_that_is_refused_is_left_out_from_then_on(agents: FakeAge
 async def test_a_huge_prompt_goes_by_standard_input(agents: FakeAgents) -> None:
     agents.install("codex", {"stdout": codex_says("fine")})
     prompt = PROMPT.with_(user="ü" * 1_000_000)
-    assert (await chat(agents, "codex-cli").complete(prompt, deadline_s=20)).text == "fine"
+    assert (await chat(agents, "codex-cli").complete(prompt, deadline_s=120)).text == "fine"
     assert len(agents.calls[0]["stdin"]) > 1_000_000
 
 

@@ -76,11 +76,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_document_is_told_and_never_raises(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     document, problem = read_document(HOSTILE[name])
     assert document == {}
     assert problem.startswith(("it ", "a part of it"))
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 @settings(max_examples=200, deadline=None)

@@ -63,11 +63,11 @@ HOSTILE: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_workflow_is_read_within_bounds(name: str) -> None:
     contents = {path: text.encode() for path, text in HOSTILE[name].items()}
-    started = time.perf_counter()
+    started = time.process_time()
     found = find_job(JobHints(job_name="t"), contents, FidelityLog())
     find_job(JobHints(job_name="a" * 5_000 + "b (" + "(" * 5_000), contents, FidelityLog())
     list_jobs(contents)
-    assert time.perf_counter() - started < ENOUGH_S
+    assert time.process_time() - started < ENOUGH_S
     size = len(found.model_dump_json()) if found is not None else 0
     assert size < 40_000_000
 

@@ -1,0 +1,9 @@
+"""How long a test waits before it calls something a hang: a busy machine is no error."""
+
+HANG_S = 300.0
+"""A bound for anything that should end by itself. Commands that must be stopped run for longer."""
+
+
+def hang_after(expected_s: float) -> float:
+    """Return the seconds after which something that may take so long on an idle machine hangs."""
+    return expected_s * 10 + 60
