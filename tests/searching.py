@@ -15,6 +15,7 @@ from sandbox.types import (
     apply_spans,
 )
 from sandbox.workspace import Sandboxes
+from tests.patience import stretched
 
 PROTECTED = ("test_*.py", "*/test_*.py", "conftest.py")
 
@@ -51,11 +52,10 @@ async def searched(
             "protected": PROTECTED,
             "time_limit_s": 60.0,
         }
+        request = SearchRequest.model_validate({**given, **changes})
+        request = request.model_copy(update={"time_limit_s": stretched(request.time_limit_s)})
         before = await workspace.changes()
-        events = [
-            event
-            async for event in workspace.search(SearchRequest.model_validate({**given, **changes}))
-        ]
+        events = [event async for event in workspace.search(request)]
         assert await workspace.changes() == before
     assert isinstance(events[-1], TrialDone)
     return events

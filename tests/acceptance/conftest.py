@@ -8,6 +8,7 @@ import pytest
 
 from tests.demo.bot_process import BotProcess
 from tests.github_server.server import LocalGitHub, Options, strict_github
+from tests.patience import stretched
 from tests.postgres import Server
 
 
@@ -33,7 +34,9 @@ def bot(
     github: LocalGitHub, database: Mapping[str, str], tmp_path: Path, docker_ready: None
 ) -> Iterator[BotProcess]:
     """The service, in a process of its own."""
-    with BotProcess(github, tmp_path / "bot", database) as process:
+    # On a busy machine a search takes longer; how long it may take is not what the stories are about.
+    patient = {"METAAGENT_LIMITS__TIME_LIMIT": str(stretched(90.0))}
+    with BotProcess(github, tmp_path / "bot", {**database, **patient}) as process:
         yield process
         told(github, process)
 

@@ -28,6 +28,7 @@ from tests.builders import a_diagnosis, a_running_mission
 from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
+from tests.patience import stretched
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -118,7 +119,9 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
         report = await workspace.run_tests()
         context = a_running_mission(test_results=report, facts=await workspace.facts())
         diagnosis = a_diagnosis(suspects=(), failures=report.failures)
-        proposing = worker.propose(context, diagnosis, workspace, FixBudget(time_limit_s=120.0))
+        proposing = worker.propose(
+            context, diagnosis, workspace, FixBudget(time_limit_s=stretched(120.0))
+        )
         note, *candidates = [one async for one in proposing]
         assert [edit.path for edit in await workspace.changes()] == ["mended.py"], (
             "the tree is left as it was found"

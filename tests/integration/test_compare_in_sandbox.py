@@ -17,6 +17,7 @@ from sandbox.types import (
     TrialEvent,
 )
 from sandbox.workspace import Sandboxes
+from tests.patience import stretched
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -35,7 +36,7 @@ async def searched(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     given = {
-        "command": "python -m pytest -q", "failing": failing, "protected": ("test_*.py",), "time_limit_s": 40.0, **changes
+        "command": "python -m pytest -q", "failing": failing, "protected": ("test_*.py",), "time_limit_s": stretched(40.0), **changes
     }  # fmt: skip
     sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
     events: list[TrialEvent] = []

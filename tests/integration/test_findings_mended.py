@@ -12,6 +12,7 @@ from sandbox.types import FileEdit
 from tests.builders import a_diagnosis, a_running_mission
 from tests.fakes.checked_workspace import CheckedWorkspace
 from tests.fakes.memory_lessons import MemoryLessons
+from tests.patience import stretched
 
 pytestmark = pytest.mark.anyio
 RUFF = "ruff check --no-cache --isolated --output-format concise --select E,F,W,B,PLW1510,RUF059 ."
@@ -28,7 +29,9 @@ async def mended(folder: Path, files: dict[str, str], command: str) -> Candidate
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=report.failures)
     found = [
         one
-        async for one in fixer.propose(context, diagnosis, workspace, FixBudget(time_limit_s=240))
+        async for one in fixer.propose(
+            context, diagnosis, workspace, FixBudget(time_limit_s=stretched(240))
+        )
     ]
     (only,) = found
     if isinstance(only, Candidate):

@@ -16,6 +16,7 @@ from sandbox.workspace import Sandboxes
 from tests.builders import a_diagnosis, a_running_mission
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_mind import ScriptedMind
+from tests.patience import stretched
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -57,7 +58,9 @@ async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(
         )
         diagnosis = a_diagnosis(suspects=suspects, failures=report.failures)
         context = a_running_mission(test_results=report, facts=await workspace.facts())
-        proposing = fixer.propose(context, diagnosis, workspace, FixBudget(time_limit_s=120.0))
+        proposing = fixer.propose(
+            context, diagnosis, workspace, FixBudget(time_limit_s=stretched(120.0))
+        )
         candidate, *_ = [one async for one in proposing if isinstance(one, Candidate)]
         assert await workspace.changes() == ()
 
