@@ -111,34 +111,17 @@ def _refused(what: str, error: GitHubError) -> str:
 
 
 def _offers(story: Story) -> bool:
-    """Return True if the outcome may be delivered as a change.
-
-    Every outcome is reported in the check, and to a person who asked.
-    """
+    """Return True if the outcome may be delivered as a change; all others are only reported."""
+    if story.fix is None:
+        return False
     match story.outcome:
         case Outcome.FIXED:
-            return story.fix is not None and story.fix[1].green
+            return story.fix[1].green
         case Outcome.PARTIAL:
             # A partial fix is shown as a patch and only applied if a person chose it.
-            return story.fix is not None and is_chosen(story) and not is_fork(story)
-        case (
-            Outcome.NOT_REPRODUCED
-            | Outcome.FLAKY
-            | Outcome.BASE_RED
-            | Outcome.INFRA
-            | Outcome.ENV_UNBUILDABLE
-            | Outcome.NEEDS_HUMAN
-            | Outcome.NO_FIX
-            | Outcome.BUDGET
-            | Outcome.STALE
-            | Outcome.DUPLICATE
-            | Outcome.POLICY
-            | Outcome.CANCELLED
-            | Outcome.ERROR
-        ):
-            return False
+            return is_chosen(story) and not is_fork(story)
         case _:
-            assert_never(story.outcome)
+            return False
 
 
 def _with_offer(story: Story, offer: Offer) -> Story:

@@ -1,8 +1,7 @@
-"""Input of a report: a finished mission, its published outcome and a headline for each outcome."""
+"""Input of a report: a finished mission, its published outcome and its headline."""
 
 import hashlib
 import re
-from typing import assert_never
 
 from pydantic import Field
 
@@ -13,6 +12,7 @@ from bot.domain.patch import Candidate, Rung, Verification
 from bot.domain.request import Depth, Trigger
 from bot.publish.before_acting import asks_for_caution
 from bot.publish.markdown import SafeWriter
+from bot.publish.outcome_texts import TEXTS
 from sandbox.gate import Needles, prepare_needles
 from sandbox.types import Frozen, TestStatus
 
@@ -98,47 +98,21 @@ def headline(story: Story) -> str:
     return f"{story.outcome.value}: {_describe_outcome(story)}"
 
 
-def _describe_outcome(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of all outcomes, checked for completeness by mypy
-    match story.outcome:
-        case Outcome.FIXED:
-            return _describe_fix(story)
-        case Outcome.PARTIAL:
-            status = "offered at a person's request" if story.delivered else "nothing was applied"
-            return f"some failures are fixed and none is new, but the command still fails; {status}"
-        case Outcome.NOT_REPRODUCED:
-            return f"the check is red, but the same command passed here{_runs(story)}"
-        case Outcome.FLAKY:
-            return f"the result changes without any change to the code{_runs(story)}"
-        case Outcome.BASE_RED:
-            return "the same tests fail on the base commit too: this change did not break them"
-        case Outcome.INFRA:
-            return "this looks like an outage, not like a bug in the code"
-        case Outcome.ENV_UNBUILDABLE:
-            return "the job's environment could not be rebuilt"
-        case Outcome.NEEDS_HUMAN:
-            return "one question has to be answered by a person"
-        case Outcome.NO_FIX:
-            if story.context.request.depth is not Depth.FIX and story.context.triage is not None:
-                return f"the failure was reproduced{_runs(story)}; a fix was not requested"
-            tried = story.context.candidates_tried
-            return f"no fix was found; {counted(tried, 'candidate')} tried"
-        case Outcome.BUDGET:
-            return "the budget was spent before a fix was found"
-        case Outcome.STALE:
-            return "the branch changed during the mission; nothing was pushed"
-        case Outcome.DUPLICATE:
-            return "a fix for this failure already exists; no second one was opened"
-        case Outcome.POLICY:
-            return "the repository's policy does not allow this"
-        case Outcome.CANCELLED:
-            return "stopped on request"
-        case Outcome.ERROR:
-            reference = story.context.error_reference
-            return "MetaAgent could not finish this" + (
-                f", reference {identity(reference)}" if reference else ""
-            )
-        case _:
-            assert_never(story.outcome)
+def _describe_outcome(story: Story) -> str:
+    reference = identity(story.context.error_reference or "")
+    return TEXTS[story.outcome].headline.format(
+        change=_describe_fix(story),
+        use="offered at a person's request" if story.delivered else "nothing was applied",
+        runs=_runs(story),
+        search=_describe_search(story),
+        reference=f", reference {reference}" if reference else "",
+    )
+
+
+def _describe_search(story: Story) -> str:
+    if story.context.request.depth is not Depth.FIX and story.context.triage is not None:
+        return f"the failure was reproduced{_runs(story)}; a fix was not requested"
+    return f"no fix was found; {counted(story.context.candidates_tried, 'candidate')} tried"
 
 
 def _describe_fix(story: Story) -> str:
