@@ -11,7 +11,7 @@ class OutcomeText(Frozen):
     """The words for one outcome."""
 
     headline: str
-    """What happened, in one trusted line. `story.py` fills in the names in braces."""
+    """The result in one trusted line. `story.py` fills in the names in braces."""
     step: str
     """The next step of a person."""
     step_unheard: str = ""
