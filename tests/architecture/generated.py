@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from bot.settings import leaves
 from tests.architecture.action_pages import action_page
 from tests.architecture.chat_pages import chat_page
 from tests.architecture.gallery_pages import gallery_page
+from tests.architecture.ladder_table import ladder_table
 from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -239,8 +241,20 @@ PAGES = {
 }
 """Seen from the reference."""
 
+EXPLANATION = REFERENCE.parent / "explanation"
+TABLES = {EXPLANATION / "ladder.md": ladder_table}
+"""Documents of which only one table is generated: the one below its mark."""
+_TABLE = re.compile(r"(?<=<!-- made by `make docs` -->\n)(?:\|.*\n)+")
+
+
+def with_table(path: Path) -> str:
+    """The document with its table as the code has it."""
+    return _TABLE.sub(lambda _: TABLES[path](), path.read_text(), count=1)
+
 
 if __name__ == "__main__" and "--write" in sys.argv:
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
         (REFERENCE / name).write_text(page())
+    for path in TABLES:
+        path.write_text(with_table(path))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.mission import Outcome
-from tests.architecture.generated import PAGES, REFERENCE
+from tests.architecture.generated import PAGES, REFERENCE, TABLES, with_table
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -15,6 +15,12 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_generated_page_is_current(name: str) -> None:
     assert (REFERENCE / name).read_text() == PAGES[name](), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda p: p.name)
+def test_a_generated_table_is_current(path: Path) -> None:
+    assert path.read_text() == with_table(path), "run `make docs`"
+    assert path.read_text().count("<!-- made by `make docs` -->") == 1
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))

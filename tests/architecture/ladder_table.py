@@ -1,9 +1,4 @@
-"""The table of runners and rungs in the documents is what the fixers themselves say."""
-
-import re
-from pathlib import Path
-
-import pytest
+"""The table of runners and rungs: which fixers apply to the red runs of each runner."""
 
 from bot.domain.account import ModelLimits
 from bot.fixers.rung0_tools import TOOLS, tool_fixers
@@ -17,19 +12,27 @@ from tests.builders import a_report
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_mind import ScriptedMind
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "ladder.md"
-ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", re.MULTILINE)
-TABLE = {name: tuple(cells) for name, *cells in ROW.findall(PAGE.read_text())}
+
+def ladder_table() -> str:
+    """A row for each runner, a column for each rung."""
+    lines = [
+        "| runner | rung 0, tools | rung 1, search | rung 2, model |",
+        "| --- | --- | --- | --- |",
+    ]
+    for runner in RUNNERS:
+        cells = (_answer(fixers, runner.name) for fixers in _rungs())
+        lines.append(f"| `{runner.name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
-def rungs() -> tuple[tuple[Fixer, ...], ...]:
+def _rungs() -> tuple[tuple[Fixer, ...], ...]:
     lessons = MemoryLessons()
     model = ModelFixer(ScriptedMind({}), SearchTrials(lessons), ModelLimits())
     return tool_fixers(), (SearchFixer(lessons),), (model,)
 
 
-def told(fixers: tuple[Fixer, ...], runner: str) -> str:
-    """Return what the table has to say of a rung: for every command, for a tool's own, or for none."""
+def _answer(fixers: tuple[Fixer, ...], runner: str) -> str:
+    """Whether a rung applies to every command of the runner, to those of a tool, or to none."""
 
     def red(command: str) -> TestReport:
         return a_report(runner=runner, target=command)
@@ -42,12 +45,3 @@ def told(fixers: tuple[Fixer, ...], runner: str) -> str:
         if any(fixer.applies(red(f"{tool.name} check .")) for fixer in fixers)
     ]
     return f"with {', '.join(f'`{name}`' for name in tools)}" if tools else "no"
-
-
-def test_the_table_has_a_row_for_every_runner() -> None:
-    assert sorted(TABLE) == sorted(runner.name for runner in RUNNERS)
-
-
-@pytest.mark.parametrize("runner", sorted(runner.name for runner in RUNNERS))
-def test_a_row_says_what_the_fixers_say(runner: str) -> None:
-    assert TABLE[runner] == tuple(told(fixers, runner) for fixers in rungs())
