@@ -77,9 +77,9 @@ class Measurement:
         return True
 
     def _measure(self, session: Any) -> None:
-        from sandbox.guest.search.context.suite_facts import SuiteFacts
+        from sandbox.guest.search.context.suite_facts import measure_suite
 
-        facts = SuiteFacts(session, self._request, self._templates, lambda: 600.0)
+        facts = measure_suite(session, self._request, self._templates, lambda: 600.0)
         self._facts = facts
         self.told["tests"] = len(facts.items.all)
         self.told["failing"] = len(facts.items.failing)

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from sandbox.guest.search.candidates.sources import SourceModules
 from sandbox.guest.search.context.budget import LimitReached, SearchBudget
-from sandbox.guest.search.context.search_context import SearchContext
+from sandbox.guest.search.context.search_context import build_context
 from sandbox.guest.search.context.suite_facts import SearchJob, SearchRefused
 from sandbox.guest.search.control.search_loop import SearchLoop
 from sandbox.guest.search.lanes.selection import LaneResources, Lanes
@@ -155,7 +155,7 @@ class SessionHost:
         collect_s = time.process_time() - self._cpu
         tree = CheckoutProxy(self._links.supervisor, self._command.root)
         tree.preload()
-        context = SearchContext(
+        context = build_context(
             self._request,
             self._kit,
             self._budget.left,

@@ -84,8 +84,14 @@ def outer(context: Any) -> Feed:
     make = kit.parts["outer"].outer_candidates
     yield from merge_feeds(
         [
-            make(source, context.suspicion, context.literals, templates=templates, shifts=shifts)
-            for source in context.sources
+            make(
+                source,
+                context.code.suspicion,
+                context.code.literals,
+                templates=templates,
+                shifts=shifts,
+            )
+            for source in context.code.sources
         ]
     )
 
@@ -97,10 +103,10 @@ def guided(context: Any) -> Feed:
     part = context.kit.parts["guided"]
     yield from part.guided_candidates(
         context.failures,
-        part.EditableFiles(context.root, context.editable),
+        part.EditableFiles(context.root, context.files.editable),
         templates=context.kit.parts["guided templates"],
         shifts=context.request.template_shifts,
-        literals=context.literals,
+        literals=context.code.literals,
         # Searching installed packages must leave most of the budget for validation.
         seconds=min(4.0, 0.15 * context.left()),
     )
@@ -128,7 +134,7 @@ def broken(context: Any) -> Feed:
 
 def reverts(context: Any) -> Feed:
     """Yield reverts of parts of the diff that broke the check."""
-    yield from context.diff.candidates(only_parts=context.undone)
+    yield from context.diff.candidates()
 
 
 SOURCES: Tuple[Tuple[str, Callable[[Any], Feed]], ...] = (

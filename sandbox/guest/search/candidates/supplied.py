@@ -19,7 +19,7 @@ def supplied_candidates(context: Any) -> Iterator[CandidatePatch]:
     Args:
         context: Context of the search.
     """
-    sources = {source.path: source for source in context.sources}
+    sources = {source.path: source for source in context.code.sources}
     for change in context.request.given:
         candidate = _candidate(change, context, sources)
         if candidate is not None:
@@ -37,7 +37,7 @@ def _candidate(
     changes: List[Tuple[SourceFile, Tuple[TextEdit, ...]]] = []
     for path, edits in by_path.items():
         # A supplied change may touch files that the search does not consider suspicious.
-        source = sources.get(path) or context.load_source(path)
+        source = sources.get(path) or context.files.load(path)
         if source is None or not _fits(source, edits):
             return None
         sources[path] = source
@@ -46,11 +46,11 @@ def _candidate(
         return None
     lines = [(source.path, _edited_lines(source, edits)) for source, edits in changes]
     (first, of_first), *more = changes
-    unit = None if more else unit_around(first, of_first, context.units)
+    unit = None if more else unit_around(first, of_first, context.code.units)
     return CandidatePatch(
         template=TEMPLATE,
         cost=float(change.get("cost", 1.0)),
-        suspicion=max(context.suspicion.at(path, of_file) for path, of_file in lines),
+        suspicion=max(context.code.suspicion.at(path, of_file) for path, of_file in lines),
         line=lines[0][1][0],
         source=unit.source if unit else first,
         unit=unit,

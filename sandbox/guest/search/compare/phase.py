@@ -59,7 +59,7 @@ class Phase:
         self._count = count
         self._started, self._cpu = time.monotonic(), _cpu_s()
         self._seconds, self._wall_s = seconds, wall_s
-        self._reach = EditablePaths(facts.root, tuple(facts.protected))
+        self._reach = EditablePaths(facts.root, facts.request.protected)
         self._watched: List[types.FunctionType] = []
         self._examples: List[Example] = []
 
@@ -74,7 +74,7 @@ class Phase:
         examples: Sequence[Example] = self._examples
         inputs: List[Input] = [
             *calls,
-            *neighbours(calls, self._count, 1 + self._facts.seed, self._forms()),
+            *neighbours(calls, self._count, 1 + self._facts.request.seed, self._forms()),
         ]
         # The unedited program runs twice, to find inputs with unstable results.
         programs = [NOTHING, NOTHING, *self._alternatives]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
 from sandbox.guest.search.execution.screen import NEAR, Chunk, CpuLimits, Screen, Trial
@@ -91,66 +91,51 @@ class SearchRefused(Exception):
     """The search cannot handle this; the message gives the reason."""
 
 
-class SuiteFacts:
-    """Everything known from the collected tests before the first candidate.
+class SuiteFacts(NamedTuple):
+    """Everything known from the collected tests before the first candidate."""
 
-    Args:
-        session: The pytest session, with all items collected.
-        request: The search request.
-        templates: Template modules by name.
-        left: Returns the seconds left.
-        guard_for: Returns the guard for children that run candidates; called once the suite has
-            run.
+    request: SearchJob
+    root: str
+    """Real path of the checkout."""
+    baseline: base.SuiteBaseline
+    held_out: List[int]
+    """Passing tests that no candidate runs."""
+    located: Located
+    suspicion: Suspicion
+    units: List[Unit]
+    """The functions to edit, most suspicious first."""
+    literals: SeenLiterals
+    live: LiveFunctions
+    templates: Mapping[str, Any]
+    """Template modules by name."""
+    generator: Generator
+    screen: Screen
+    rejects_no_op: bool
+    """True if a candidate that changes nothing fails its trial."""
+    trial_tests: Dict[int, Tuple[Unit, List[int], List[int]]]
+    """Cache of `tests_through`, by the id of the function."""
 
-    Raises:
-        SearchRefused: Nothing can be searched here.
-    """
+    @property
+    def items(self) -> Items:
+        """Return the tests; the failing ones fail here too."""
+        return self.baseline.items
 
-    def __init__(
-        self,
-        session: Any,
-        request: SearchJob,
-        templates: Mapping[str, Any],
-        left: Callable[[], float],
-        *,
-        guard_for: Callable[[], Any] = lambda: None,
-    ) -> None:
-        self.compare_inputs = request.compare_inputs
-        self.seed = request.seed
-        self.protected = request.protected
-        self.root = os.path.realpath(request.root)
-        items, self.held_out = _select_items(session, self.root, request)
-        """`held_out` are passing tests that no candidate runs."""
-        self._through: Dict[int, Tuple[Unit, List[int], List[int]]] = {}
-        # Before the freeze: the garbage collector does not list frozen objects.
-        self.live = LiveFunctions()
-        self.baseline = _reproduce(session, items, self.root, request, left=left)
-        self.items: Items = self.baseline.items
-        most = request.time_limit_s
-        reach = base.EditablePaths(self.root, request.protected)
-        self.located = locate(
-            self.baseline,
-            reach,
-            suspects=request.suspects,
-            red_hunks=request.red_hunks,
-            wait_s=min(TRACING_SHARE * most, left()),
-        )
-        self.coverage = self.located.coverage
-        self.scores = self.located.scores
-        self.suspicion = Suspicion(self.scores)
-        self.units = self._units()
-        self.literals = _collect_literals(self.items, self.located)
-        self.templates = templates
-        self.generator = Generator(templates, request.template_shifts)
-        self.screen = Screen(self.items, self._limits(request.test_cpu_s), request.memory_bytes)
-        self.screen.bounds = self.screen.bounds._replace(guard=guard_for())
-        self.rejects_no_op = self._rejects_no_op(limit_clock(left, NO_OP_SHARE * most))
+    @property
+    def coverage(self) -> Mapping[int, Mapping[str, Any]]:
+        """Return the lines that each traced test runs, by path."""
+        return self.located.coverage
+
+    @property
+    def scores(self) -> Dict[str, Dict[int, float]]:
+        """Return the suspiciousness of each line, by path."""
+        return self.located.scores
 
     def tests_through(self, unit: Unit) -> Tuple[List[int], List[int]]:
         """Return the failing and passing tests of a candidate's trial, cached per function."""
-        if id(unit) not in self._through:
-            self._through[id(unit)] = (unit, self.failing_through(unit), self.passing_through(unit))
-        return self._through[id(unit)][1:]
+        if id(unit) not in self.trial_tests:
+            found = (unit, self.failing_through(unit), self.passing_through(unit))
+            self.trial_tests[id(unit)] = found
+        return self.trial_tests[id(unit)][1:]
 
     def failing_through(self, unit: Unit) -> List[int]:
         """Return the failing tests that reach a function, quickest first.
@@ -194,33 +179,100 @@ class SuiteFacts:
         suite = 3 * self.baseline.whole_s() + 10 * sum(self.baseline.set_up_s.values())
         return (3.0 + usual + suite) * slowdown()
 
-    def _units(self) -> List[Unit]:
-        units = [unit for unit in self.located.units if self.suspicion.of_unit(unit) > 0]
-        units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
-        return units[:MOST_UNITS]
 
-    def _limits(self, most: float) -> CpuLimits:
-        known = {i: min(0.01 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}
-        slow = sorted(
-            self.baseline.seconds[i] for i in self.items.passing if i in self.baseline.seconds
-        )
-        # Not the slowest test: every endless candidate would then take as long. Timeouts are
-        # retried later.
-        usual = min(0.01 + 5 * (slow[int(SLOW * (len(slow) - 1))] if slow else 0.0), most)
-        # A failing test may take longer once it is fixed than it took to fail.
-        known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
-        return CpuLimits(known, usual, self.baseline.seconds)
+def measure_suite(
+    session: Any,
+    request: SearchJob,
+    templates: Mapping[str, Any],
+    left: Callable[[], float],
+    *,
+    guard_for: Callable[[], Any] = lambda: None,
+) -> SuiteFacts:
+    """Run the unedited tests, locate the fault, and prepare trials.
 
-    def _rejects_no_op(self, left: Callable[[], float]) -> bool:
-        """Return True if a candidate that changes nothing fails its trial."""
-        unit = next((unit for unit in self.units if self.live.has(unit)), None)
-        if unit is None:
-            return False
-        nothing = CandidatePatch(
-            "nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (TextEdit(0, 0, ""),)
-        )
-        trial = Trial(nothing, self.live.swaps(unit, unit.originals[()]), self.items.failing, ())
-        return Chunk(self.screen, [trial], 1.0).results(left)[0].outcome not in (PASS, NEAR)
+    Args:
+        session: The pytest session, with all items collected.
+        request: The search request.
+        templates: Template modules by name.
+        left: Returns the seconds left.
+        guard_for: Returns the guard for children that run candidates; called once the suite has
+            run.
+
+    Raises:
+        SearchRefused: Nothing can be searched here.
+    """
+    root = os.path.realpath(request.root)
+    items, held_out = _select_items(session, root, request)
+    # Before the freeze: the garbage collector does not list frozen objects.
+    live = LiveFunctions()
+    baseline = _reproduce(session, items, root, request, left=left)
+    most = request.time_limit_s
+    located = locate(
+        baseline,
+        base.EditablePaths(root, request.protected),
+        suspects=request.suspects,
+        red_hunks=request.red_hunks,
+        wait_s=min(TRACING_SHARE * most, left()),
+    )
+    suspicion = Suspicion(located.scores)
+    units = _rank_units(located, suspicion)
+    limits = _limit_tests(baseline, request.test_cpu_s)
+    screen = Screen(baseline.items, limits, request.memory_bytes)
+    screen.bounds = screen.bounds._replace(guard=guard_for())
+    nothing = _change_nothing(units, live, baseline.items.failing)
+    return SuiteFacts(
+        request=request,
+        root=root,
+        baseline=baseline,
+        held_out=held_out,
+        located=located,
+        suspicion=suspicion,
+        units=units,
+        literals=_collect_literals(baseline.items, located),
+        live=live,
+        templates=templates,
+        generator=Generator(templates, request.template_shifts),
+        screen=screen,
+        rejects_no_op=nothing is not None and _fails(screen, nothing, left, most),
+        trial_tests={},
+    )
+
+
+def _rank_units(located: Located, suspicion: Suspicion) -> List[Unit]:
+    units = [unit for unit in located.units if suspicion.of_unit(unit) > 0]
+    units.sort(key=lambda u: (-suspicion.of_unit(u), u.source.path, u.first_line))
+    return units[:MOST_UNITS]
+
+
+def _limit_tests(baseline: base.SuiteBaseline, most: float) -> CpuLimits:
+    """Return how long each test may take in a trial, from its time in the baseline."""
+    items = baseline.items
+    known = {i: min(0.01 + 10 * s, most * 3) for i, s in baseline.seconds.items()}
+    slow = sorted(baseline.seconds[i] for i in items.passing if i in baseline.seconds)
+    # Not the slowest test: every endless candidate would then take as long. Timeouts are
+    # retried later.
+    usual = min(0.01 + 5 * (slow[int(SLOW * (len(slow) - 1))] if slow else 0.0), most)
+    # A failing test may take longer once it is fixed than it took to fail.
+    known.update({i: min(max(usual, known[i]), most) for i in items.failing if i in known})
+    return CpuLimits(known, usual, baseline.seconds)
+
+
+def _change_nothing(
+    units: List[Unit], live: LiveFunctions, failing: Sequence[int]
+) -> Optional[Trial]:
+    """Return the trial of a candidate that changes nothing, or None without a function for it."""
+    unit = next((unit for unit in units if live.has(unit)), None)
+    if unit is None:
+        return None
+    nothing = CandidatePatch(
+        "nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (TextEdit(0, 0, ""),)
+    )
+    return Trial(nothing, live.swaps(unit, unit.originals[()]), failing, ())
+
+
+def _fails(screen: Screen, trial: Trial, left: Callable[[], float], most_s: float) -> bool:
+    result = Chunk(screen, [trial], 1.0).results(limit_clock(left, NO_OP_SHARE * most_s))[0]
+    return result.outcome not in (PASS, NEAR)
 
 
 def _select_items(session: Any, root: str, request: SearchJob) -> Tuple[Items, List[int]]:

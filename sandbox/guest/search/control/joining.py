@@ -46,7 +46,7 @@ class Joining:
             facts is not None
             and all(
                 len(facts.tests_through(u)[0]) < len(self._context.goals)
-                for u in self._context.units
+                for u in self._context.code.units
             )
         ):
             self.all()

@@ -143,8 +143,7 @@ class SearchLoop:
         ready = made.get(found.changes) if found is not None else None
         if undo is None or ready is None:
             return
-        context.undone = True
-        context.diff.confirm(undo, context.scores)
+        context.diff.confirm(undo, context.code.scores)
         if set(context.goals) <= set(self._lanes.confirm(ready, self._budget.left)):
             self._survivors.add(ready, ends=False)
 

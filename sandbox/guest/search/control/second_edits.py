@@ -111,5 +111,6 @@ class SecondEdits:
         flat = Suspicion(
             {source.path: dict.fromkeys(range(twin.first_line, twin.last_line + 1), 1.0)}
         )
-        made = self._context.generator.best_first([twin], flat, self._context.literals)
+        code = self._context.code
+        made = code.generator.best_first([twin], flat, code.literals)
         return (candidate.after(first) for candidate in made)

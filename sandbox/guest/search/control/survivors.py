@@ -56,7 +56,7 @@ class Survivors:
         (self._undone if candidate.is_revert else self._texts).append(files)
         budget = self._budget
         whole = candidate._replace(source=changes[0][0], edits=changes[0][1], more=changes[1:])
-        doubts = doubts_about(whole, self._context.literals)
+        doubts = doubts_about(whole, self._context.code.literals)
         budget.emit({
             "kind": "survivor", "template": candidate.template, "origin": candidate.origin,
             "path": changes[0][0].path,

@@ -77,7 +77,7 @@ class Lanes:
         self._cold_asked = COLD not in wanted
         self._survey: Tuple[int, int] = (0, 0)
         self._sample: Tuple[str, ...] = ()
-        if FRESH in wanted and not context.elsewhere:
+        if FRESH in wanted and not context.reach.elsewhere:
             self.fresh = FreshLane(
                 means.link, self._suite(means.collect_s), context.request.memory_bytes
             )
@@ -94,11 +94,11 @@ class Lanes:
         facts = self._context.facts
         if facts is None:
             self._budget.note("swap: disabled, no test could be collected")
-        elif self._context.elsewhere:
+        elif self._context.reach.elsewhere:
             self._budget.note(
                 "swap, fresh: disabled, the failing tests only run the checkout in other processes"
             )
-        elif self._context.blind:
+        elif self._context.reach.blind:
             self._budget.note("swap: disabled, the failing tests run no function of the checkout")
         elif own_threads() > 1:
             self._budget.note("swap: disabled, the collected session has threads")
@@ -157,7 +157,7 @@ class Lanes:
 
     def _unedited(self) -> Dict[str, bytes]:
         """Return the files of a candidate that changes nothing."""
-        return {source.path: source.data for source in self._context.sources[:1]}
+        return {source.path: source.data for source in self._context.code.sources[:1]}
 
     def settle(self) -> None:
         """Read the results of the unedited program in the fresh lane and decide whether to use it.
@@ -366,7 +366,7 @@ class Lanes:
 
         Each lane runs the whole suite in its order.
         """
-        unseen = self._context.unseen
+        unseen = self._context.reach.unseen
         fixed: Tuple[str, ...] = ()
         if ready.lane == SWAP and self.swap is not None:
             fixed = self.swap.confirm(ready.trial.swaps, left)
