@@ -44,7 +44,7 @@ async def run(workspace: SandboxWorkspace, *arguments: str) -> Any:
     done = await workspace.run(
         f"python -B {DRIVER} {GUEST_DIR} {' '.join(arguments)}", timeout_s=1500
     )
-    opened = await workspace._opened()  # noqa: SLF001 - more than a file of a checkout may hold
+    opened = await workspace._open()  # noqa: SLF001 - more than a file of a checkout may hold
     text = await opened.guest.read(f"{arguments[0]}.json", max_bytes=512 << 20)
     if not text or text == b"null":
         print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
@@ -115,7 +115,7 @@ async def observe(tree: Path, keep: Path, mutants: int, seed: int) -> None:
 
 async def place(workspace: SandboxWorkspace, name: str, text: str) -> None:
     """Write a file into the checkout."""
-    opened = await workspace._opened()  # noqa: SLF001 - a file that is no edit of the checkout
+    opened = await workspace._open()  # noqa: SLF001 - a file that is no edit of the checkout
     await opened.guest.write([FileEdit(path=name, mode="100644", content=text.encode())])
 
 

@@ -106,7 +106,7 @@ async def handle_request(
 
     Every part is a stored step: a resumed mission does not repeat it.
     """
-    admission = await _admitted(request, line, github, checkpoint)
+    admission = await _admit(request, line, github, checkpoint)
     if line.registry is not None:
         # Branch and pull request are known now, even for a command.
         admitted = admission.checkout is not None
@@ -122,7 +122,7 @@ async def handle_request(
         )
         context = await _mission(admission, admission.checkout, guarded, checkpoint)
         kept = await _keep(context, admission.checkout, guarded, checkpoint)
-        context = _billed(context, kept.bill)
+        context = _bill(context, kept.bill)
     publication = await checkpoint.step(
         "publish", Publication, lambda: _publish(context, line, github, kept)
     )
@@ -211,7 +211,7 @@ async def folder_checkout(
     return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
 
 
-async def _admitted(
+async def _admit(
     request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
 ) -> Admission:
     async def ask() -> Admission:
@@ -306,7 +306,7 @@ async def _keep(
                 if line.meters
                 else None
             )
-            billed = _billed(context, bill)
+            billed = _bill(context, bill)
             story = build_story(
                 billed, confidence=await _confidence(billed, line), secrets=line.secrets
             )
@@ -319,7 +319,7 @@ async def _keep(
     return await checkpoint.step("evidence", Kept, keep)
 
 
-def _billed(context: MissionContext, bill: Spend | None) -> MissionContext:
+def _bill(context: MissionContext, bill: Spend | None) -> MissionContext:
     """Return the mission with the costs of models, by the ledger."""
     if bill is None or not bill.calls:
         return context

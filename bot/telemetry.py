@@ -39,18 +39,18 @@ class JsonFormatter(logging.Formatter):
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": self._masked(record.getMessage()),
+            "message": self._mask(record.getMessage()),
         }
         for key, value in record.__dict__.items():
             if key not in _STANDARD and value is not None:
                 line[key] = (
-                    value if isinstance(value, int | float | bool) else self._masked(str(value))
+                    value if isinstance(value, int | float | bool) else self._mask(str(value))
                 )
         if record.exc_info:
-            line["exception"] = self._masked(self.formatException(record.exc_info))
+            line["exception"] = self._mask(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
 
-    def _masked(self, text: str) -> str:
+    def _mask(self, text: str) -> str:
         return clean(text, cap=_LINE_CAP, secrets=self._secrets)
 
 

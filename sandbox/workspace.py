@@ -87,11 +87,11 @@ class SandboxWorkspace:
 
     async def facts(self) -> WorkspaceFacts:
         """Return the facts about the workspace."""
-        return (await self._opened()).facts
+        return (await self._open()).facts
 
     async def run(self, command: str, *, timeout_s: float | None = None) -> CommandResult:
         """Run a shell command in the recipe's folder, with the environment's programs first."""
-        opened = await self._opened()
+        opened = await self._open()
         return await opened.guest.run(
             ("/bin/sh", "-c", command),
             limits=RunLimits(wall_s=timeout_s or self._parts.spec.command_wall_s),
@@ -117,7 +117,7 @@ class SandboxWorkspace:
             seed: Also seeds Python's hashing, so that two runs with one seed are alike.
             maxfail: Stop after so many failures.
         """
-        opened = await self._opened()
+        opened = await self._open()
         return await run_tests(
             opened.guest,
             command or opened.recipe.command,
@@ -141,7 +141,7 @@ class SandboxWorkspace:
         Returns:
             The report, or one that is not a success if a copy gave a wrong answer.
         """
-        opened = await self._opened()
+        opened = await self._open()
         return await confirm(
             opened.guest,
             opened.recipe.command,
@@ -160,17 +160,17 @@ class SandboxWorkspace:
 
     async def read_file(self, path: str) -> str | None:
         """Read a text file of the checkout up to a size limit; return None if there is none."""
-        opened = await self._opened()
+        opened = await self._open()
         content = await opened.guest.read(path, max_bytes=_READ_BYTES)
         return None if content is None else content.decode("utf-8", "replace")
 
     async def read_file_context(self, path: str, line: int, *, around: int = 6) -> FileContext:
         """Return the source around a line."""
-        return await read_file_context((await self._opened()).guest, path, line, around=around)
+        return await read_file_context((await self._open()).guest, path, line, around=around)
 
     async def list_files(self) -> tuple[str, ...]:
         """Return the files of the checkout."""
-        return await (await self._opened()).guest.list_files()
+        return await (await self._open()).guest.list_files()
 
     async def archive(self) -> bytes:
         """Return the checked-out commit as a tar archive of regular files; needs no sandbox."""
@@ -188,15 +188,15 @@ class SandboxWorkspace:
         Raises:
             ChangeRejected: An edit breaks a rule.
         """
-        return await apply_changes((await self._opened()).guest, changes)
+        return await apply_changes((await self._open()).guest, changes)
 
     async def changes(self) -> tuple[FileEdit, ...]:
         """Return the changes against the checked-out commit."""
-        return await (await self._opened()).guest.export()
+        return await (await self._open()).guest.export()
 
     async def diff(self) -> str:
         """Return the changes as a unified diff for `git apply`."""
-        opened = await self._opened()
+        opened = await self._open()
         edits = await opened.guest.export()
         return write_diff(edits, await opened.source.originals(edit.path for edit in edits))
 
@@ -207,16 +207,16 @@ class SandboxWorkspace:
 
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
         """Return untested edits that may fix findings of a linter or type checker."""
-        opened = await self._opened()
+        opened = await self._open()
         return await propose_edits(opened.guest, request, environment=opened.baseline.variables)
 
     async def send(self, errand: Errand, door: Door) -> Returned:
         """Run a program in another sandbox on the same checkout, with an outbound door."""
-        return await run_errand(errand, door, await self._opened(), self._parts)
+        return await run_errand(errand, door, await self._open(), self._parts)
 
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         """Run search-based repair inside the sandbox; the last event is TrialDone."""
-        opened = await self._opened()
+        opened = await self._open()
         events = search(
             opened.guest,
             request,
@@ -229,7 +229,7 @@ class SandboxWorkspace:
             async for event in events:
                 yield event
 
-    async def _opened(self) -> OpenCheckout:
+    async def _open(self) -> OpenCheckout:
         async with self._lock:
             if self._state is None:
                 async with AsyncExitStack() as stack:

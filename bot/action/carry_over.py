@@ -58,7 +58,7 @@ async def carry_over(
         )
     carried = verification.with_(edits=edits, diff=_diff(edits, originals))
     return context.with_(
-        iterations=tuple(_replaced(i, verification, carried) for i in context.iterations)
+        iterations=tuple(_replace(i, verification, carried) for i in context.iterations)
     )
 
 
@@ -88,5 +88,5 @@ def _diff(edits: tuple[FileEdit, ...], originals: dict[str, bytes | None]) -> st
     return write_diff(edits, known)
 
 
-def _replaced(turn: Iteration, old: Verification, new: Verification) -> Iteration:
+def _replace(turn: Iteration, old: Verification, new: Verification) -> Iteration:
     return turn.with_(verification=new) if turn.verification is old else turn

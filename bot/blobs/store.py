@@ -75,7 +75,7 @@ class HashedStore(BlobStore):
         self, kind: BlobKind, owner: str | None = None, *, before: datetime | None = None
     ) -> tuple[Blob, ...]:
         """List stored values; foreign objects are skipped."""
-        under = kind.value if owner is None else f"{kind.value}/{_escaped(owner)}"
+        under = kind.value if owner is None else f"{kind.value}/{_escape(owner)}"
 
         def look() -> tuple[Blob, ...]:
             entries = (
@@ -118,10 +118,10 @@ class HashedStore(BlobStore):
 
 
 def _key(drawer: Drawer, digest: str) -> str:
-    return f"{drawer.kind.value}/{_escaped(drawer.owner)}/{digest}"
+    return f"{drawer.kind.value}/{_escape(drawer.owner)}/{digest}"
 
 
-def _escaped(owner: str) -> str:
+def _escape(owner: str) -> str:
     """Return an owner as a unique word that every file system and bucket accepts."""
     word = _PLAIN.sub(
         lambda found: "".join(f"_{byte:02x}" for byte in found[0].encode("utf-8", "replace")), owner

@@ -93,7 +93,7 @@ async def handle_command(
     Raises:
         MetaAgentError: the reply could not be written, and a retry may help.
     """
-    allowed = await _allowed(command, services, checkpoint)
+    allowed = await _check_allowed(command, services, checkpoint)
     if not allowed.yes:
         log.info("command refused: %s", allowed.why_not, extra={"command": command.command_id})
         return Reply(command_id=command.command_id, refused=allowed.why_not)
@@ -111,7 +111,7 @@ async def handle_command(
     return reply
 
 
-async def _allowed(command: Command, services: Services, checkpoint: Checkpoint) -> Allowed:
+async def _check_allowed(command: Command, services: Services, checkpoint: Checkpoint) -> Allowed:
     """Check the author's current permission.
 
     A button, a label or an old membership proves nothing.
@@ -148,11 +148,11 @@ async def _act(command: Command, services: Services) -> CommandOutcome:
     if (strange := unknown_options(command, services)) is not None:
         return strange
     if policy.mode == "staged":
-        return await _staged(command, policy, services)
+        return await _stage(command, policy, services)
     return await ACTIONS[command.verb](await find_scene(command, policy, services), services)
 
 
-async def _staged(command: Command, policy: RepositoryPolicy, services: Services) -> CommandOutcome:
+async def _stage(command: Command, policy: RepositoryPolicy, services: Services) -> CommandOutcome:
     """Run the command in staged mode, and report its writes instead of making them."""
     verb, notebook = command.verb or Verb.HELP, Notebook()
     staged = replace(services, github=stage(services.github, notebook))

@@ -82,7 +82,7 @@ def write_bundle(bundle: EvidenceBundle) -> bytes:
         notes=bundle.notes,
     )
     members[MANIFEST] = _json(manifest.model_dump(mode="json"))
-    return _zipped(members)
+    return _zip(members)
 
 
 def read_bundle(raw: bytes) -> EvidenceBundle:
@@ -113,7 +113,7 @@ def read_bundle(raw: bytes) -> EvidenceBundle:
     )
 
 
-def _zipped(members: Mapping[str, bytes]) -> bytes:
+def _zip(members: Mapping[str, bytes]) -> bytes:
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w") as archive:
         for name in sorted(members):
@@ -136,12 +136,12 @@ def _members(raw: bytes) -> dict[str, bytes]:
             # Of two members with one name, readers disagree which one counts.
             if len(set(names)) != len(names) or not set(REQUIRED) <= set(names) <= set(CAPS):
                 raise _refused("its members are not those of an evidence bundle")
-            return {entry.filename: _unpacked(archive, entry) for entry in entries}
+            return {entry.filename: _unpack(archive, entry) for entry in entries}
     except _ZIP_TROUBLE as error:
         raise _refused("it is not a readable zip file") from error
 
 
-def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Unpack one member without trusting the size in its header."""
     cap = CAPS[entry.filename]
     if entry.file_size > cap:

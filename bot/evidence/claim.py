@@ -61,13 +61,13 @@ def build_bundle(story: Story, checkout: bytes) -> EvidenceBundle | None:
     if claim is None:
         return None
     diff = story.fix[1].diff if story.fix else ""
-    claim = _gated(claim, story.pen)
+    claim = _gate(claim, story.pen)
     return EvidenceBundle(
         claim=claim, evidence=evidence(story), checkout=checkout, diff=diff, notes=NOTES
     )
 
 
-def _gated(claim: Claim, pen: SafeWriter) -> Claim:
+def _gate(claim: Claim, pen: SafeWriter) -> Claim:
     """Return the claim with its sentences gated.
 
     Names, commands and the fix stay as they are, because a replay runs them.

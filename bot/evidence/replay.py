@@ -45,7 +45,7 @@ async def replay_bundle(
     """
     started = clock.monotonic()
     try:
-        findings = await _measured(bundle, open_workspace, clock)
+        findings = await _measure(bundle, open_workspace, clock)
     except SetupFailed as error:
         findings = Findings(trouble=f"the environment cannot be rebuilt here: {error.message}")
     replay = compare_bundle(bundle, findings)
@@ -65,9 +65,7 @@ def build_checkout(bundle: EvidenceBundle) -> Checkout:
     return Checkout(source=source, tier=TrustTier.FORK, recipe=bundle.claim.recipe)
 
 
-async def _measured(
-    bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock: Clock
-) -> Findings:
+async def _measure(bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock: Clock) -> Findings:
     claim, checkout = bundle.claim, build_checkout(bundle)
     async with open_workspace(checkout) as workspace:
         first = await reproduce_failures(workspace, maxfail=_MAXFAIL)

@@ -104,11 +104,11 @@ class GitHubClient(ABC):
         what = (method, repository_path(repository) + path, params, json)
         # GitHub's secondary rate limit asks for serial writes, at least one second apart.
         if method == "GET":
-            return await self._signed(repository, needs, what)
+            return await self._sign(repository, needs, what)
         async with (
             self._lane().paces.setdefault(token_key(repository), Pace()).turn(self._write_pause_s)
         ):
-            return await self._signed(repository, needs, what)
+            return await self._sign(repository, needs, what)
 
     async def pages(
         self,
@@ -146,7 +146,7 @@ class GitHubClient(ABC):
         async with (
             self._lane().paces.setdefault(token_key(repository), Pace()).turn(self._write_pause_s)
         ):
-            reply = await self._signed(repository, needs, what)
+            reply = await self._sign(repository, needs, what)
         refused = graphql_refusal(reply, needs)
         if isinstance(refused, RateLimited):
             raise self._limit(repository).refused(refused)
@@ -216,7 +216,7 @@ class GitHubClient(ABC):
             repository.installation_id or token_key(repository), Limit()
         )
 
-    async def _signed(
+    async def _sign(
         self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any]
     ) -> httpx.Response:
         from githubkit import TokenAuthStrategy

@@ -76,7 +76,7 @@ async def settle(
 
     async def past() -> BranchHistory:
         return BranchHistory(
-            supersedes=await _superseded(red, services),
+            supersedes=await _find_superseded(red, services),
             from_fork=await _is_forks(red, services.github),
             at_work=await _at_work(red, services.queue),
         )
@@ -174,7 +174,7 @@ async def _at_work(red: RedHead, queue: MissionQueue) -> bool:
     return any(one.head_sha == red.head_sha and one.depth is Depth.FIX for one in live)
 
 
-async def _superseded(red: RedHead, services: Services) -> str | None:
+async def _find_superseded(red: RedHead, services: Services) -> str | None:
     """Return the mission on an older head of this branch that a push cancelled."""
     if red.head_branch is None:
         return None

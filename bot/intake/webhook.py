@@ -67,7 +67,7 @@ def webhook_router(
     async def receive(request: Request) -> JSONResponse:
         """Handle one delivery."""
         try:
-            signature, event, name = _checked(request.headers)
+            signature, event, name = _check(request.headers)
             with bodies.open(request.headers.get("content-length")) as body:
                 signed = Signature(secret)
                 await bodies.read(body, request.stream(), signed.update)
@@ -134,7 +134,7 @@ async def _in_time(taking: Coroutine[Any, Any, Receipt], within_s: float) -> Rec
         task.cancel()
 
 
-def _checked(headers: Headers) -> tuple[str, str, str]:
+def _check(headers: Headers) -> tuple[str, str, str]:
     """Return signature, event and id of a delivery; reject it early if its headers are wrong.
 
     Raises:

@@ -130,9 +130,9 @@ class CallLedger:
             "open": 0,
             "trouble": call.trouble,
         }
-        row |= {"counted": _counted(call, call.cost_usd, call.reserved_usd)}
+        row |= {"counted": _count(call, call.cost_usd, call.reserved_usd)}
         # No tokens means that the provider reported none.
-        row |= {"counted_tokens": int(_counted(call, tokens or None, call.reserved_tokens))}
+        row |= {"counted_tokens": int(_count(call, tokens or None, call.reserved_tokens))}
         row |= {"stage": call.stage, "model": call.model, "attempts": call.attempts}
         row |= {name: getattr(call.usage, name) for name in _USAGE}
         row["answer"] = answer.model_dump_json() if answer is not None else None
@@ -212,7 +212,7 @@ def total_spend(
     )
 
 
-def _counted(call: ModelCall, known: float | None, reserved: float) -> float:
+def _count(call: ModelCall, known: float | None, reserved: float) -> float:
     """Return the amount that counts: the known cost, 0 for a refused call, else the worst case."""
     if known is not None:
         return known

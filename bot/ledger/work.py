@@ -123,7 +123,7 @@ class WorkMeter:
             StoreError: the ledger cannot be used.
         """
         while True:
-            grant = await self._do(lambda transaction: self._granted(transaction, spent_s, own))
+            grant = await self._do(lambda transaction: self._grant(transaction, spent_s, own))
             if grant is not None:
                 self._has_held = True
                 return grant
@@ -150,7 +150,7 @@ class WorkMeter:
     async def _do(self, call: Callable[[Transaction], Answer]) -> Answer:
         return await retry_while_unreachable(self._database, call, self._patience_s)
 
-    def _granted(self, transaction: Transaction, spent_s: float, own: Grant) -> Grant | None:
+    def _grant(self, transaction: Transaction, spent_s: float, own: Grant) -> Grant | None:
         """Return the time for the next step; None while no mission may start."""
         account = self._account
         lock_ceilings(transaction, account)

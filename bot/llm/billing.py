@@ -62,7 +62,7 @@ class Billing:
         call = call.with_(reserved_usd=worst, reserved_tokens=reads + prompt.max_tokens)
         reserved = await self._ledger.reserve(account, key, call)
         if reserved.answer is not None:
-            return reserved.answer, self._answered(call, reserved.answer).with_(remembered=True)
+            return reserved.answer, self._answer(call, reserved.answer).with_(remembered=True)
         # A cancelled call stays reserved, because it may have been billed.
         try:
             answer = await complete()
@@ -72,11 +72,11 @@ class Billing:
             await self._ledger.settle(reserved.id, failed, None)
             raise
         self._tokens.learn(call.model, characters, answer.usage.input_tokens)
-        answered = self._answered(call, answer)
+        answered = self._answer(call, answer)
         await self._ledger.settle(reserved.id, answered, answer)
         return answer, answered
 
-    def _answered(self, call: ModelCall, answer: Completion) -> ModelCall:
+    def _answer(self, call: ModelCall, answer: Completion) -> ModelCall:
         return call.with_(
             trouble=ModelTrouble.REFUSAL if answer.finish is Finish.REFUSAL else None,
             attempts=answer.attempts,

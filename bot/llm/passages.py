@@ -131,7 +131,7 @@ def _attempt(iteration: Iteration) -> Passage:
 def diagnosis(found: Diagnosis) -> Passage:
     """Return the known cause and suspects."""
     places = [f"{s.file}:{s.line} ({s.score:.2f}) {s.reason}" for s in found.suspects[:10]]
-    text = f"{found.title}\n{found.cause}\n\nSuspects:\n{_listed(places)}"
+    text = f"{found.title}\n{found.cause}\n\nSuspects:\n{_list(places)}"
     text += f"\n\nConfidence: {found.confidence:.2f}\n{found.reasoning}"
     return Passage(label="diagnosis", text=text)
 
@@ -144,7 +144,7 @@ def plan(intended: Plan) -> Passage:
     ]
     return Passage(
         label="plan",
-        text=f"{intended.goal}\n\n{_listed(steps)}\n\nConfidence: {intended.confidence:.2f}",
+        text=f"{intended.goal}\n\n{_list(steps)}\n\nConfidence: {intended.confidence:.2f}",
     )
 
 
@@ -157,7 +157,7 @@ def critique(verdict: Critique) -> Passage:
     head = f"{verdict.recommendation.value}, {verdict.overall:.2f}: {verdict.rationale}"
     return Passage(
         label="critique of the plan",
-        text=f"{head}\n{_listed(issues)}\n{_listed(verdict.suggestions)}",
+        text=f"{head}\n{_list(issues)}\n{_list(verdict.suggestions)}",
     )
 
 
@@ -165,7 +165,7 @@ def criteria(known: Sequence[AcceptanceCriterion]) -> Passage:
     """Return the acceptance criteria; the first ones if there are many."""
     listed = [f"{c.id} {'(passed) ' if c.passed else ''}{c.description}" for c in known[:_CRITERIA]]
     more = [f"... and {len(known) - _CRITERIA} more"] if len(known) > _CRITERIA else []
-    return Passage(label="acceptance criteria", text=_listed([*listed, *more]))
+    return Passage(label="acceptance criteria", text=_list([*listed, *more]))
 
 
 def task(summary: TaskSummary) -> Passage:
@@ -194,7 +194,7 @@ def workers(rungs: Iterable[Rung]) -> str:
             "`model`: a language model writes edits, which are tried against the failing tests"
         ),
     }
-    return _listed(
+    return _list(
         [
             *(what[rung] for rung in sorted(rungs)),
             "`verify`: proves the change in a fresh workspace",
@@ -202,5 +202,5 @@ def workers(rungs: Iterable[Rung]) -> str:
     )
 
 
-def _listed(entries: Iterable[str]) -> str:
+def _list(entries: Iterable[str]) -> str:
     return "\n".join(f"- {entry}" for entry in entries) or "(none)"

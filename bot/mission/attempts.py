@@ -137,7 +137,7 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
             known = await recall_fixes(shown, workspace, fixers)
             if known is not None:
                 known = await leave_out_refused(known, shown, workspace, run.ports.recall)
-                if (left := _offered(run, ground, known)).candidates:
+                if (left := _offer(run, ground, known)).candidates:
                     return left
         found = await find_fix(
             shown,
@@ -148,14 +148,14 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
             clock=run.ports.clock,
         )
         wanted = await leave_out_refused(found, shown, workspace, run.ports.recall)
-        return _offered(run, ground, wanted)
+        return _offer(run, ground, wanted)
 
     attempt = await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
     run.bill(attempt.calls)
     return attempt
 
 
-def _offered(run: Run, ground: FixState, found: FixAttempt) -> FixAttempt:
+def _offer(run: Run, ground: FixState, found: FixAttempt) -> FixAttempt:
     """Return an attempt with changes of the failing commit, without those not allowed here."""
     whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
     permitted = within_policy(found.with_(candidates=whole), run.context.policy)
@@ -169,12 +169,12 @@ async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
         found = await verify_fix(
             candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock
         )
-        return await _reviewed(run, candidate, found) if found.green else found
+        return await _review(run, candidate, found) if found.green else found
 
     return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
 
 
-async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Verification:
+async def _review(run: Run, candidate: Candidate, found: Verification) -> Verification:
     """Return the verdict after a model's review, which can only reject."""
     threshold = run.ports.limits.change_threshold
     # A threshold of 0 switches the review off, unless a model's own critical criterion is open.

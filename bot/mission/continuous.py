@@ -47,7 +47,7 @@ async def run_continuous_improvement(
     for number in range(1, limit + 1):
         fix = next((c.fix for c in reversed(contexts) if c.fix), None)
         context = await run_mission(
-            _numbered(request, number),
+            _number(request, number),
             policy,
             checkout,
             ports
@@ -71,7 +71,7 @@ def select_reported(contexts: tuple[MissionContext, ...]) -> MissionContext:
     return next((context for context in reversed(contexts) if context.fix), contexts[-1])
 
 
-def _numbered(request: MissionRequest, number: int) -> MissionRequest:
+def _number(request: MissionRequest, number: int) -> MissionRequest:
     """Return the request of one of several missions; later ones differ in id and seed."""
     if number == 1:
         return request

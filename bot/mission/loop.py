@@ -76,12 +76,12 @@ async def run_mission(
 
         async def lost() -> None:
             tree.lost()
-            await _closed(stack, request.mission_id)
+            await _close(stack, request.mission_id)
 
         run.steps.lost = lost
         trouble = await _to_its_end(run, tree, starting_from)
     finally:
-        await _closed(stack, request.mission_id)
+        await _close(stack, request.mission_id)
         await run.steps.close()
     return run.finish(trouble)
 
@@ -130,7 +130,7 @@ def _as_asked(context: MissionContext, why: str) -> Trouble:
     )
 
 
-async def _closed(stack: AsyncExitStack, mission_id: str) -> None:
+async def _close(stack: AsyncExitStack, mission_id: str) -> None:
     """Close the workspace; an error while closing changes no result."""
     try:
         await stack.aclose()

@@ -72,7 +72,7 @@ class Billed:
         Raises:
             ModelError: there is no answer, or no model is asked any more.
         """
-        message, calls = await self._waited(lambda mind: mind.ask(question, returns))
+        message, calls = await self._wait(lambda mind: mind.ask(question, returns))
         self._bill += calls
         return message, calls
 
@@ -82,7 +82,7 @@ class Billed:
         Raises:
             ModelError: there is no answer, or no model is asked any more.
         """
-        written = await self._waited(lambda mind: mind.write(question))
+        written = await self._wait(lambda mind: mind.write(question))
         self._bill += (*written.failed, written.call)
         return written
 
@@ -112,7 +112,7 @@ class Billed:
             )
             return rules.with_(by="fallback")
 
-    async def _waited(self, ask: Callable[[Mind], Awaitable[Said]]) -> Said:
+    async def _wait(self, ask: Callable[[Mind], Awaitable[Said]]) -> Said:
         """Wait for an answer; record the duration and if there was one."""
         mind, left_s = self._ready()
         started, unanswered = time.monotonic(), self.waiting.unanswered + 1

@@ -157,7 +157,7 @@ class Steps:
             self.mind.take_bill()  # calls of an interrupted try
             value, trouble = None, None
             try:
-                grant = await self._granted()  # may wait; waiting is not booked as time
+                grant = await self._grant()  # may wait; waiting is not booked as time
                 self._since = self._clock.monotonic()
                 value = await _in_time(grant, call)
             except (SandboxError, MetaAgentError) as error:
@@ -222,7 +222,7 @@ class Steps:
             await self.lost()
         return True
 
-    async def _granted(self) -> Grant:
+    async def _grant(self) -> Grant:
         """Return the time limit of the next step, in seconds: the mission's rest or a lower grant.
 
         Raises:

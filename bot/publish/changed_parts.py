@@ -65,7 +65,7 @@ def changed_parts(context: MissionContext, pen: SafeWriter) -> tuple[ChangedPart
 
 def _parts(diff: str, sources: Mapping[str, Sequence[str]]) -> Iterator[ChangedPart]:
     for path, starts, lines in _hunks(diff):
-        for changed, group in groupby(_numbered(lines, *starts), key=lambda one: one.sign != " "):
+        for changed, group in groupby(_number(lines, *starts), key=lambda one: one.sign != " "):
             if changed:
                 yield from _pairs(path, list(group), sources.get(path, ()))
 
@@ -91,7 +91,7 @@ def _hunks(diff: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
         yield path, (int(found[1]), int(found[3])), lines[start:at]
 
 
-def _numbered(lines: Sequence[str], old: int, new: int) -> Iterator[DiffLine]:
+def _number(lines: Sequence[str], old: int, new: int) -> Iterator[DiffLine]:
     for line in lines:
         yield DiffLine(sign=line[:1] or " ", text=line[1:], old=old, new=new)
         old += not line.startswith(("+", "\\"))

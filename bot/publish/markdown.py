@@ -189,10 +189,10 @@ def _size(text: str) -> int:
 
 
 def _cut(sections: Sequence[Section], most: int, ending: str) -> str:
-    return _join([_shortened(section, most) for section in sections], ending)
+    return _join([_shorten(section, most) for section in sections], ending)
 
 
-def _shortened(section: Section, most: int) -> Section:
+def _shorten(section: Section, most: int) -> Section:
     """Return the section with a body of limited length."""
     if len(section.body) <= most:
         return section

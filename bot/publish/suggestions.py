@@ -109,7 +109,7 @@ def _hunk_spans(path: str, hunk: str) -> list[Span] | None:
     numbers = _HUNK.match(header)
     if numbers is None:
         return None
-    numbered = _numbered(lines, int(numbers[1]))
+    numbered = _number(lines, int(numbers[1]))
     runs = [
         (unchanged, list(run))
         for unchanged, run in groupby(numbered, key=lambda line: line.sign == " ")
@@ -137,7 +137,7 @@ def _hunk_spans(path: str, hunk: str) -> list[Span] | None:
     return spans
 
 
-def _numbered(lines: Iterable[str], number: int) -> Iterator[HunkLine]:
+def _number(lines: Iterable[str], number: int) -> Iterator[HunkLine]:
     for line in lines:
         yield HunkLine(sign=line[:1] or " ", text=line[1:], number=number)
         number += not line.startswith("+")

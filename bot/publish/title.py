@@ -90,7 +90,7 @@ def _by_tool(context: MissionContext, ending: str) -> Iterator[str]:
     rules = [rule for rule in dict.fromkeys(named) if _RULE.fullmatch(rule)]
     tool = re.sub(r"\W", "", candidate.fixer)
     if 0 < len(rules) <= _MOST_NAMED:
-        yield f"Fix {_joined(rules)} with {tool}{ending}"
+        yield f"Fix {_join(rules)} with {tool}{ending}"
     if len(rules) > 1:
         yield f"Fix {rules[0]} and {len(rules) - 1} more with {tool}{ending}"
     yield f"Apply {tool}{ending}"
@@ -105,7 +105,7 @@ def _by_parts(parts: Sequence[ChangedPart], ending: str, *, undone: bool) -> Ite
     symbols = [f"`{name}`" for name in dict.fromkeys(part.symbol for part in parts) if name]
     verb = "Restore" if undone else "Repair"
     if 0 < len(symbols) <= _MOST_NAMED:
-        yield f"{verb} {_joined(symbols)}{ending}"
+        yield f"{verb} {_join(symbols)}{ending}"
     if len(symbols) > 1:
         yield f"{verb} {symbols[0]} and {len(symbols) - 1} more{ending}"
 
@@ -131,9 +131,9 @@ def _sentence(phrases: Sequence[tuple[str, str]]) -> str:
     for verb, rest in phrases:
         words.append(rest if verb == last else f"{verb} {rest}")
         last = verb
-    text = _joined(words)
+    text = _join(words)
     return text[:1].upper() + text[1:]
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join(words: Sequence[str]) -> str:
     return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

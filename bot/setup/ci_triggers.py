@@ -66,9 +66,9 @@ def _lets_through(filters: dict[str, Any] | None, branch: str) -> bool:
     if filters is None:
         return False
     if "branches" in filters:
-        return _matches(_listed(filters["branches"]), branch)
+        return _matches(_list(filters["branches"]), branch)
     if "branches-ignore" in filters:
-        return not _matches(_listed(filters["branches-ignore"]), branch)
+        return not _matches(_list(filters["branches-ignore"]), branch)
     # A push filter with tags only excludes branches.
     return not ({"tags", "tags-ignore"} & set(filters))
 
@@ -82,5 +82,5 @@ def _matches(patterns: Iterable[str], branch: str) -> bool:
     return found
 
 
-def _listed(value: Any) -> list[str]:
+def _list(value: Any) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]

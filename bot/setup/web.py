@@ -122,7 +122,7 @@ def setup_router(setup: SetUp) -> APIRouter:
                 )
             except RequestRefused as refused:
                 response = HTMLResponse(refused.page, refused.status)
-            return _sealed(response, setup)
+            return _seal(response, setup)
 
         router.add_api_route(path, endpoint, methods=[method])
 
@@ -133,7 +133,7 @@ def setup_router(setup: SetUp) -> APIRouter:
     return router
 
 
-def _sealed(response: Response, setup: SetUp) -> Response:
+def _seal(response: Response, setup: SetUp) -> Response:
     """Add security headers: no frames, cache, foreign content or full referrer."""
     response.headers["content-security-policy"] = pages.policy(
         web_url(setup.settings.github_api_url)

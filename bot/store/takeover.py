@@ -79,7 +79,7 @@ def _copy(engine: Any, path: Path, tables: Sequence[str]) -> None:
     with closing(sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)) as old:
         # Fails while another process has the file open, and checkpoints its write-ahead log.
         old.execute("PRAGMA journal_mode=DELETE")
-        mark = f"{path.name} {_marked(old)}"
+        mark = f"{path.name} {_mark(old)}"
         old.execute("BEGIN EXCLUSIVE")
         with engine.begin() as new:
             if (
@@ -94,7 +94,7 @@ def _copy(engine: Any, path: Path, tables: Sequence[str]) -> None:
         old.execute("ROLLBACK")
 
 
-def _marked(old: sqlite3.Connection) -> int:
+def _mark(old: sqlite3.Connection) -> int:
     """Return a number that identifies this file, stored in its header."""
     mark = int(old.execute("PRAGMA user_version").fetchone()[0])
     if not mark:

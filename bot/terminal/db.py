@@ -105,8 +105,8 @@ def check(settings: Settings) -> tuple[SetupFinding, ...]:
     now = SystemClock().now()
     return (
         *_old_files(settings.data_dir),
-        *_looked(own_url(settings.engine_url), "our tables", lambda view: _ours(view, now)),
-        *_looked(settings.engine_url, "engine", _engine),
+        *_look_up(own_url(settings.engine_url), "our tables", lambda view: _ours(view, now)),
+        *_look_up(settings.engine_url, "engine", _engine),
     )
 
 
@@ -122,7 +122,7 @@ def _old_files(folder: Path) -> Iterator[SetupFinding]:
         )
 
 
-def _looked(url: str, subject: str, look: Look) -> list[SetupFinding]:
+def _look_up(url: str, subject: str, look: Look) -> list[SetupFinding]:
     path = file_of(url)
     if path is not None and not path.is_file():
         return [

@@ -129,7 +129,7 @@ async def _check_all(
         for several in set(chats.values()):
             await several.close()
     return tuple(
-        _priced(check, tuple(roles[check.name]), answers, prices) for check, answers in answered
+        _price(check, tuple(roles[check.name]), answers, prices) for check, answers in answered
     )
 
 
@@ -165,7 +165,7 @@ async def _check_model(
     return check, answers
 
 
-def _priced(
+def _price(
     check: ModelCheck, roles: tuple[str, ...], answers: Sequence[Completion], prices: Prices
 ) -> ModelCheck:
     costs = [

@@ -63,13 +63,13 @@ async def _pause(order: PauseOrder, settings: Settings, tell: Callable[[str], No
         why=order.why.strip(),
         at=SystemClock().now().isoformat(),
     )
-    database = _opened(settings)
+    database = _open(settings)
     try:
         pauses = Pauses(database)
         await pauses.set(pause)
         left = await _running(pauses, pause)
         if order.drain and left:
-            await _drained(pauses, pause, tell)
+            await _drain(pauses, pause, tell)
             left = ()
     finally:
         database.close()
@@ -85,7 +85,7 @@ async def _pause(order: PauseOrder, settings: Settings, tell: Callable[[str], No
 
 
 async def _resume(place: str, settings: Settings) -> str:
-    database = _opened(settings)
+    database = _open(settings)
     try:
         was = await Pauses(database).end(place)
         left = await Pauses(database).all()
@@ -99,7 +99,7 @@ async def _resume(place: str, settings: Settings) -> str:
     return "\n".join([said, *(f"still: {one.in_words}" for one in left)])
 
 
-def _opened(settings: Settings) -> Database:
+def _open(settings: Settings) -> Database:
     """Open the service's database.
 
     A missing one is an error: pausing a new, empty database would stop nothing.
@@ -110,7 +110,7 @@ def _opened(settings: Settings) -> Database:
     return open_database(settings.engine_url, settings.data_dir)
 
 
-async def _drained(pauses: Pauses, pause: Pause, tell: Callable[[str], None]) -> None:
+async def _drain(pauses: Pauses, pause: Pause, tell: Callable[[str], None]) -> None:
     told_at = float("-inf")
     while left := await _running(pauses, pause):
         if time.monotonic() - told_at >= TELL_S:

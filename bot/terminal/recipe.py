@@ -84,30 +84,30 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
 def recipe_text(recipe: Recipe, policy: RepositoryPolicy | None = None) -> str:
     """Describe a recipe for people; text of the repository is shown, never obeyed."""
     lines = [*_heading(recipe), "", "Installed"]
-    lines += _indented([*_installed(recipe)] or ["nothing besides Python itself"])
+    lines += _indent([*_installed(recipe)] or ["nothing besides Python itself"])
     for title, commands in (
         ("Set up, with the set-up's network", recipe.setup),
         ("Run before, without network", recipe.prepare),
         ("The command that failed", (recipe.command,)),
     ):
         if any(commands):
-            lines += ["", title, *_indented(commands)]
+            lines += ["", title, *_indent(commands)]
     if recipe.environment:
         lines += [
             "",
             "Variables",
-            *_indented(f"{name}={value}" for name, value in recipe.environment.items()),
+            *_indent(f"{name}={value}" for name, value in recipe.environment.items()),
         ]
     if recipe.fidelity:
         lines += ["", "Step by step"]
         for entry in recipe.fidelity:
             reason = f": {entry.reason}" if entry.reason else ""
-            lines += _indented([f"{entry.treatment:<9} {entry.step}{reason}"])
+            lines += _indent([f"{entry.treatment:<9} {entry.step}{reason}"])
     lines += [
         "",
         "It can be rebuilt here." if not recipe.obstacles else "It cannot be rebuilt here:",
     ]
-    lines += _indented(recipe.obstacles)
+    lines += _indent(recipe.obstacles)
     lines += policy.problems if policy else ()
     return clean("\n".join(lines)) + "\n"
 
@@ -144,7 +144,7 @@ def _installed(recipe: Recipe) -> list[str]:
     return found
 
 
-def _indented(lines: Any) -> list[str]:
+def _indent(lines: Any) -> list[str]:
     return [f"  {line}" for text in lines for line in str(text).split("\n")]
 
 
@@ -196,7 +196,7 @@ def _workflow(order: RecipeOrder, folder: Folder, root: Path) -> tuple[Folder, s
             path = f".github/workflows/{file.name}"
             return folder.plus(path, opened.read(_MOST_BYTES)), path
     raise UsageError(
-        f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", folder.workflows)
+        f"{_NOT_FOUND} workflow: {order.workflow}", _list("workflows", folder.workflows)
     )
 
 
@@ -207,7 +207,7 @@ def _check_job(order: RecipeOrder, folder: Folder, workflow: str | None) -> None
         meant = order.job.split(" / ")[0].split(" (")[0].strip().casefold()
         if not folder.knows_job(order.job, workflow):
             raise UsageError(
-                f"{_NOT_FOUND} job: {order.job}", _listed("jobs", [job.name for job in jobs])
+                f"{_NOT_FOUND} job: {order.job}", _list("jobs", [job.name for job in jobs])
             )
         jobs = [
             job
@@ -224,7 +224,7 @@ def _check_step(wanted: str, steps: Sequence[str]) -> None:
     if not is_runners_own(wanted) and not any(
         wanted in {step, step.removeprefix("Run ")} or "${{" in step for step in steps
     ):
-        raise UsageError(f"{_NOT_FOUND} step: {wanted}", _listed("steps", steps))
+        raise UsageError(f"{_NOT_FOUND} step: {wanted}", _list("steps", steps))
 
 
 def _check_cell(recipe: Recipe, asked: Mapping[str, str], jobs: Sequence[ListedJob]) -> None:
@@ -235,10 +235,10 @@ def _check_cell(recipe: Recipe, asked: Mapping[str, str], jobs: Sequence[ListedJ
     ids = {job.job_id for job in jobs if job.workflow == recipe.workflow and job.name in same}
     cells = [job.name for job in jobs if job.workflow == recipe.workflow and job.job_id in ids]
     words = ", ".join(f"{name}={value}" for name, value in asked.items())
-    raise UsageError(f"{_NOT_FOUND} cell: {words}", _listed("cells", cells))
+    raise UsageError(f"{_NOT_FOUND} cell: {words}", _list("cells", cells))
 
 
-def _listed(what: str, names: Sequence[str]) -> str:
+def _list(what: str, names: Sequence[str]) -> str:
     if not names:
         return f"the folder has no {what}"
     unique = list(dict.fromkeys(names))

@@ -84,7 +84,7 @@ def run_repair(
         raise UsageError("--candidates must be at least 1")
     if not 1 <= order.show <= MOST_SHOWN:
         raise UsageError(f"--show must be between 1 and {MOST_SHOWN}")
-    searched = asyncio.run(_searched(order, folder, set_up_quiet_logging(settings), build))
+    searched = asyncio.run(_search(order, folder, set_up_quiet_logging(settings), build))
     again = command_line(
         "fix",
         order.path,
@@ -103,7 +103,7 @@ def run_repair(
     )
 
 
-async def _searched(
+async def _search(
     order: RepairOrder, folder: Path, settings: Settings, build: BuildLine
 ) -> SearchReport:
     async with open_line(settings, build) as line:
@@ -121,7 +121,7 @@ async def _searched(
                     outcome="NOT SEARCHED", reason=reason, report=report, show=order.show
                 )
             record = await _record(line, checkout, report)
-            request = _bounded(order, await _request(workspace, report, record, order.seed), line)
+            request = _bound(order, await _request(workspace, report, record, order.seed), line)
             told = None if order.as_json else SearchProgress()
             found = await run_search(
                 workspace, request, on_event=told.tell if told else lambda _: None
@@ -168,7 +168,7 @@ async def _request(
     return build_request(facts, report, diagnosis, record=record, seed=seed)
 
 
-def _bounded(order: RepairOrder, request: SearchRequest, line: MissionServices) -> SearchRequest:
+def _bound(order: RepairOrder, request: SearchRequest, line: MissionServices) -> SearchRequest:
     held_out = (
         sample_tests(request.passing, len(request.passing) // 2, order.seed) if order.half else ()
     )

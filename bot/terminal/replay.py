@@ -59,7 +59,7 @@ def run_replay(
     """
     raw = _read(order.path, settings)
     bundle = read_bundle(raw)
-    replay = asyncio.run(_replayed(bundle, set_up_quiet_logging(settings), build))
+    replay = asyncio.run(_replay(bundle, set_up_quiet_logging(settings), build))
     return _result(replay, bundle, hashlib.sha256(raw).hexdigest(), keep_red=order.keep_red)
 
 
@@ -84,7 +84,7 @@ def _read(word: str, settings: Settings) -> bytes:
     return raw
 
 
-async def _replayed(bundle: EvidenceBundle, settings: Settings, build: BuildLine) -> Replay:
+async def _replay(bundle: EvidenceBundle, settings: Settings, build: BuildLine) -> Replay:
     async with open_line(settings, build) as line:
         return await replay_bundle(bundle, line.open_workspace, clock=line.clock)
 
@@ -99,8 +99,8 @@ def _result(replay: Replay, bundle: EvidenceBundle, sha256: str, *, keep_red: bo
         "outcome": pen.line(replay.outcome),
         "head_sha": bundle.claim.head_sha,
         "bundle_sha256": sha256,
-        "compared": [_gated(row, pen) for row in replay.compared],
-        "environment": [_gated(row, pen) for row in replay.environment],
+        "compared": [_gate(row, pen) for row in replay.compared],
+        "environment": [_gate(row, pen) for row in replay.environment],
         "notes": [pen.line(note) for note in replay.notes],
         "red_output": red,
         "seconds": replay.seconds,
@@ -108,7 +108,7 @@ def _result(replay: Replay, bundle: EvidenceBundle, sha256: str, *, keep_red: bo
     return ReplayResult(replay.verdict, _text(json_object), json_object)
 
 
-def _gated(row: Compared, pen: SafeWriter) -> dict[str, Any]:
+def _gate(row: Compared, pen: SafeWriter) -> dict[str, Any]:
     return {
         "what": pen.line(row.what),
         "claimed": pen.line(row.claimed),

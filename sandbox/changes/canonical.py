@@ -49,38 +49,38 @@ class _Canonical(ast.NodeTransformer):
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list):
-                setattr(node, name, _simplified(block))
+                setattr(node, name, _simplify(block))
         return node
 
     @override
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Give the local variables names by their order."""
         self.generic_visit(node)
-        return _renamed(node)
+        return _rename(node)
 
     @override
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         """Give the local variables names by their order."""
         self.generic_visit(node)
-        return _renamed(node)
+        return _rename(node)
 
     @override
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Move `not` into a comparison, and remove it in pairs."""
         self.generic_visit(node)
-        return _negated(node.operand) if isinstance(node.op, ast.Not) else node
+        return _negate(node.operand) if isinstance(node.op, ast.Not) else node
 
     @override
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Turn `a > b` into `b < a`, and sort the sides of `==`."""
         self.generic_visit(node)
-        return _ordered(node)
+        return _order(node)
 
     @override
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """Put a number behind the other operand of `+` and `*`, and subtract instead of `+ -1`."""
         self.generic_visit(node)
-        return _arranged(node)
+        return _arrange(node)
 
     @override
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
@@ -95,10 +95,10 @@ class _Canonical(ast.NodeTransformer):
         if not isinstance(node.target, ast.Name):
             return node
         value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
-        return ast.Assign([node.target], _arranged(value))
+        return ast.Assign([node.target], _arrange(value))
 
 
-def _simplified(block: list[ast.stmt]) -> list[ast.stmt]:
+def _simplify(block: list[ast.stmt]) -> list[ast.stmt]:
     """Return a block without docstring and `pass`, with its conditional returns joined."""
     kept = [one for one in block if not isinstance(one, ast.Pass) and not _is_text(one)]
     return _joined_returns(_inlined_returns(list(_flat(kept))))
@@ -148,23 +148,23 @@ def _joined_returns(block: list[ast.stmt]) -> list[ast.stmt]:
 
 def _positive(node: ast.IfExp) -> ast.expr:
     """Return one form for a choice and the choice of the opposite condition."""
-    opposite = _negated(node.test)
+    opposite = _negate(node.test)
     if ast.dump(opposite) < ast.dump(node.test):
         return ast.IfExp(opposite, node.orelse, node.body)
     return node
 
 
-def _negated(node: ast.expr) -> ast.expr:
+def _negate(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return node.operand
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return _ordered(
+        return _order(
             ast.Compare(node.left, [_OPPOSITE[type(node.ops[0])]()], list(node.comparators))
         )
     return ast.UnaryOp(ast.Not(), node)
 
 
-def _arranged(node: ast.BinOp) -> ast.BinOp:
+def _arrange(node: ast.BinOp) -> ast.BinOp:
     """Return one form for a sum or product with a number."""
     if isinstance(node.op, ast.Add) and (positive := _minus(node.right)) is not None:
         return ast.BinOp(node.left, ast.Sub(), positive)
@@ -173,7 +173,7 @@ def _arranged(node: ast.BinOp) -> ast.BinOp:
     return node
 
 
-def _ordered(node: ast.Compare) -> ast.Compare:
+def _order(node: ast.Compare) -> ast.Compare:
     if len(node.ops) != 1:
         return node
     left, operator, right = node.left, node.ops[0], node.comparators[0]
@@ -185,7 +185,7 @@ def _ordered(node: ast.Compare) -> ast.Compare:
     return node
 
 
-def _renamed(function: _Function) -> _Function:
+def _rename(function: _Function) -> _Function:
     """Name the local variables by the order in which they are assigned."""
     nodes = [node for one in function.body for node in ast.walk(one)]
     shared = {name for n in nodes if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}

@@ -132,11 +132,11 @@ class ConstantFolder:
             return None
         if isinstance(index, ast.Slice):
             ends = (index.lower, index.upper, index.step)
-            low, high, step = (None if end is None else _number(self._signed(end)) for end in ends)
+            low, high, step = (None if end is None else _number(self._sign(end)) for end in ends)
             return whole[low:high:step]
-        return whole[_number(self._signed(index))]
+        return whole[_number(self._sign(index))]
 
-    def _signed(self, node: ast.expr) -> Value | None:
+    def _sign(self, node: ast.expr) -> Value | None:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -_number(self.value(node.operand))
         return self.value(node)
@@ -298,7 +298,7 @@ def _numbers(value: Value) -> list[int]:
     return [_number(item) for item in _items(value)]
 
 
-def _reversed(value: Value) -> Value:
+def _reverse(value: Value) -> Value:
     return _items(value)[::-1]
 
 
@@ -324,7 +324,7 @@ _FUNCTIONS: dict[str, Callable[..., Value | None]] = {
     "list": _items,
     "tuple": _items,
     "iter": _items,
-    "reversed": _reversed,
+    "reversed": _reverse,
     "intern": lambda text: text,
     "fromhex": bytes.fromhex,
     "unhexlify": binascii.unhexlify,

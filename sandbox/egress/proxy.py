@@ -192,7 +192,7 @@ class EgressProxy:
             way = await self._outward.open(endpoint)
             try:
                 self._ledger.reached(endpoint.authority)
-                self._sent(len(hello.raw))
+                self._send(len(hello.raw))
                 way.writer.write(hello.raw)
                 await self._exchange((reader, writer), (way.reader, way.writer))
             finally:
@@ -209,7 +209,7 @@ class EgressProxy:
         try:
             self._ledger.reached(endpoint.authority)
             head = _head_for(request, way)
-            self._sent(len(head))
+            self._send(len(head))
             way.writer.write(head)
             async with asyncio.timeout(self._limits.idle_s) as idle:
                 await self._pump(way.reader, writer, self._received, idle)
@@ -226,7 +226,7 @@ class EgressProxy:
         refusal: EgressRefused | None = None
         try:
             async with asyncio.timeout(self._limits.idle_s) as idle, asyncio.TaskGroup() as group:
-                group.create_task(self._pump(inside[0], outside[1], self._sent, idle))
+                group.create_task(self._pump(inside[0], outside[1], self._send, idle))
                 group.create_task(self._pump(outside[0], inside[1], self._received, idle))
         except* EgressRefused as several:
             refusal = next(one for one in several.exceptions if isinstance(one, EgressRefused))
@@ -255,7 +255,7 @@ class EgressProxy:
     def _received(self, size: int) -> None:
         self._spend(self._ledger.received, size)
 
-    def _sent(self, size: int) -> None:
+    def _send(self, size: int) -> None:
         self._spend(self._ledger.sent, size)
 
     def _spend(self, count: Callable[[int], None], size: int) -> None:

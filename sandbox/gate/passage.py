@@ -26,14 +26,14 @@ def clean(text: str, *, cap: int = CAP, secrets: Sequence[Secret] | Needles = ()
             many texts.
     """
     needles = secrets if isinstance(secrets, Needles) else prepare_needles(secrets)
-    parts = [_shorten_lines(redact(strip(part), needles)) for part in _bounded(text, 2 * cap)]
+    parts = [_shorten_lines(redact(strip(part), needles)) for part in _bound(text, 2 * cap)]
     if len(parts) == 1:
         return _cap(parts[0], cap, 0)
     left_out = len(text) - sum(len(part) for part in parts)
     return _cap(_cut_notice(left_out).join(parts), cap, left_out)
 
 
-def _bounded(text: str, limit: int) -> list[str]:
+def _bound(text: str, limit: int) -> list[str]:
     """Return the text, or its head and tail without partial tokens at the cut."""
     if len(text) <= limit + 4 * EDGE:
         return [text]

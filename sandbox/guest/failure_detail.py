@@ -73,7 +73,7 @@ class Describer:
         while frame is not None:
             self._add(found, frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
             frame = frame.f_back
-        return _bounded(found[::-1])
+        return _bound(found[::-1])
 
     def pack_names(self, names: List[str]) -> str:
         """Return node ids as compressed JSON in base 64."""
@@ -98,7 +98,7 @@ class Describer:
             step = step.tb_next
         if isinstance(exception, SyntaxError) and exception.filename:
             self._add(found, str(exception.filename), exception.lineno or 1, "<module>")
-        return _bounded(found)
+        return _bound(found)
 
     def _add(self, found: List[Frame], code_file: str, line: Optional[int], function: str) -> None:
         if code_file not in self._inside:
@@ -151,7 +151,7 @@ def _text(value: object) -> str:
         return "<text of %s raised %s>" % (type(value).__name__, type(error).__name__)
 
 
-def _bounded(frames: List[Frame]) -> List[Frame]:
+def _bound(frames: List[Frame]) -> List[Frame]:
     return (
         frames
         if len(frames) <= FRAMES

@@ -61,7 +61,7 @@ class SearchFixer:
                     yield proposal
             return
         facts = await workspace.facts()
-        request = _bounded(
+        request = _bound(
             await build_mission_request(self._recall, context, diagnosis, facts, report), budget
         )
         # Held-out tests detect fixes that overfit the visible tests.
@@ -99,7 +99,7 @@ async def _nothing_found(
     )
 
 
-def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
+def _bound(request: SearchRequest, budget: FixBudget) -> SearchRequest:
     return request.with_(
         max_candidates=budget.max_candidates,
         max_survivors=budget.max_survivors,

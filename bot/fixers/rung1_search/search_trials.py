@@ -56,7 +56,7 @@ class SearchTrials:
             and seen.passes
             and (change := convert_change(one, made.edits, dict(made.originals)))
         }
-        found = await self._ranked(failure, before, tuple(given.values()), ends) if before else None
+        found = await self._rank(failure, before, tuple(given.values()), ends) if before else None
         shown = {_key(one.ranked.survivor.edits): one for one in found.shown} if found else {}
         ids = _ids(found, given) if found else {}
         tried = []
@@ -65,7 +65,7 @@ class SearchTrials:
                 tried.append(Tried(proposed=one, passes=False, output=made.refused or NO_TIME))
                 continue
             place = shown.get(_key(given[one.id].edits)) if one.id in given else None
-            tried.append(_tried(one, seen, place, found, ids=ids))
+            tried.append(_try(one, seen, place, found, ids=ids))
         return best_first(tried)
 
     async def search_from(
@@ -76,7 +76,7 @@ class SearchTrials:
             self._recall, failure, start, time_limit_s=time_limit_s, max_candidates=max_candidates
         )
 
-    async def _ranked(
+    async def _rank(
         self, failure: Failure, before: TestReport, given: tuple[GivenChange, ...], ends: float
     ) -> SearchResult | None:
         """Rank the passing changes with the search; return None if it cannot run."""
@@ -117,7 +117,7 @@ def _ids(found: SearchResult, given: Mapping[str, GivenChange]) -> dict[str, str
     }
 
 
-def _tried(
+def _try(
     one: Proposed,
     seen: RunComparison,
     shown: RankedFix | None,

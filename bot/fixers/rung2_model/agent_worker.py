@@ -70,11 +70,11 @@ class AgentWorker:
             return
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
         try:
-            returned = await self._sent(door, failure, report, budget)
+            returned = await self._send(door, failure, report, budget)
             allowed = [edit for edit in returned.edits if self._allows(context.policy, [edit.path])]
             can_try = report.knows_tests and bool(report.failing)
             work = await _evaluate(returned, allowed, workspace, can_try=can_try)
-            tried = await self._tried(work, failure, budget) if work.can_try else None
+            tried = await self._try(work, failure, budget) if work.can_try else None
         except HostGone:
             raise  # the mission waits until the host returns
         except (SandboxUnavailable, ChangeRejected) as error:
@@ -86,7 +86,7 @@ class AgentWorker:
         if candidate is not None:
             yield candidate
 
-    async def _sent(
+    async def _send(
         self, door: AgentDoor, failure: Failure, report: TestReport, budget: FixBudget
     ) -> Returned:
         suspects = "\n".join(
@@ -107,7 +107,7 @@ class AgentWorker:
         errand = door.errand(question, wall_s=max(1.0, budget.time_limit_s * _WORK_SHARE))
         return await failure.workspace.send(errand, door.answer)
 
-    async def _tried(self, work: "_Work", failure: Failure, budget: FixBudget) -> Tried | None:
+    async def _try(self, work: "_Work", failure: Failure, budget: FixBudget) -> Tried | None:
         if work.proposed is None:
             return None
         limit = min(_TRIAL_S, budget.time_limit_s * (1 - _WORK_SHARE) / 2)

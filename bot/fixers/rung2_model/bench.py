@@ -191,7 +191,7 @@ class Bench:
             proposed = known.proposed.with_(votes=known.proposed.votes + 1)
             self.works[key] = replace(known, proposed=proposed)
             return ParsedAnswer(written.text, read, self.works[key])
-        proposed = await self._proposed(written, read, changes)
+        proposed = await self._propose(written, read, changes)
         tried = await self.try_one(proposed)
         self.works[key] = TriedChange(proposed, tried, read.flags)
         return ParsedAnswer(written.text, read, self.works[key])
@@ -254,7 +254,7 @@ class Bench:
         if 0.0 < self.budget.money_usd <= total(tuple(self.calls)).cost_usd:
             raise Stopped("the money for this climb is spent")
 
-    async def _proposed(
+    async def _propose(
         self, written: Written, read: EditsRead, changes: tuple[FileChange, ...]
     ) -> Proposed:
         """Build a change of the failing tree, with the model's title and explanation."""

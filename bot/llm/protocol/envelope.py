@@ -46,7 +46,7 @@ def open_envelope(value: object, returns: type[M]) -> M:
             problem = problem if near else f"its type is {kind!r}"
             continue
         try:
-            return _validated(fields, returns)
+            return _validate(fields, returns)
         except NotAMessage as error:
             problem, near = error.problem, True
     raise NotAMessage(problem, near=near)
@@ -65,7 +65,7 @@ def _mappings(value: object) -> Iterator[dict[str, object]]:
             yield {snake(str(key)): entry for key, entry in inner.items()}
 
 
-def _validated(fields: dict[str, object], returns: type[M]) -> M:
+def _validate(fields: dict[str, object], returns: type[M]) -> M:
     version = fields.get("version")
     if (version if version is None else str(version).strip().lower()) not in _VERSIONS:
         raise NotAMessage(f"its version is not {VERSION}", near=True)

@@ -107,7 +107,7 @@ def _read(text: str) -> Iterator[tuple[_Candidate, object]]:
                 continue
             budget -= size
             try:
-                found = candidate.read(_spaced(candidate.text))
+                found = candidate.read(_space(candidate.text))
             except StringsError:
                 continue
             for value in reversed(found):
@@ -156,7 +156,7 @@ def _without_thoughts(text: str) -> str:
     return "".join([*kept, "" if depth else text[at:]])
 
 
-def _spaced(text: str) -> str:
+def _space(text: str) -> str:
     """Convert indentation to spaces."""
     return _INDENT.sub(
         lambda found: found[0].replace("\t", "  ").replace("\u00a0", " ").replace("\u3000", " "),
@@ -185,12 +185,10 @@ def _blocks(text: str) -> list[tuple[str, _Candidate]]:
 
 def _block(text: str, opening: re.Match[str], end: int, *, closed: bool) -> tuple[str, _Candidate]:
     body = text[opening.end() + 1 : min(end, opening.end() + 2 + TEXT_CAP)]
-    return opening[3].lower(), _Candidate(
-        _dedented(body.split("\n"), len(opening[1])), closed=closed
-    )
+    return opening[3].lower(), _Candidate(_dedent(body.split("\n"), len(opening[1])), closed=closed)
 
 
-def _dedented(lines: list[str], indent: int) -> str:
+def _dedent(lines: list[str], indent: int) -> str:
     """Remove the indentation of a block."""
     return "\n".join(line[indent:] if not line[:indent].strip() else line for line in lines)
 
@@ -210,7 +208,7 @@ def _from_type_lines(text: str) -> Iterator[_Candidate]:
             ),
             len(lines),
         )
-        yield _Candidate(_without_ticks(_dedented(lines[:inside], indent)))
+        yield _Candidate(_without_ticks(_dedent(lines[:inside], indent)))
 
 
 def _without_ticks(text: str) -> str:

@@ -38,7 +38,7 @@ _NO = frozenset({False, "false", "no", "n", "off", "0", "f"})
 Line = Annotated[int, BeforeValidator(first_integer), Field(ge=1)]
 
 
-def _numbered(entries: object) -> list[tuple[int, dict[str, Any]]]:
+def _number(entries: object) -> list[tuple[int, dict[str, Any]]]:
     """Return the entries that are mappings, with their positions from 1."""
     listed = entries if isinstance(entries, list) else []
     return [
@@ -65,17 +65,17 @@ class Message(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _tidied(cls, value: Any) -> Any:
+    def _tidy(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
         flat = dict(value)
         for key in [key for key in value if snake(str(key)) in cls.opened]:
             inner = flat.pop(key)
             flat = {**inner, **flat} if isinstance(inner, Mapping) else flat
-        return cls._completed(normalize(cls, flat, cls.renamed), flat)
+        return cls._complete(normalize(cls, flat, cls.renamed), flat)
 
     @classmethod
-    def _completed(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in fields that may be missing, or elsewhere in `payload`."""
         _ = payload
         return found
@@ -111,11 +111,11 @@ class PlanTask(Message):
 
     @override
     @classmethod
-    def _completed(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-        for number, step in _numbered(found.get("steps")):
+    def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+        for number, step in _number(found.get("steps")):
             step.setdefault("id", f"S-{number}")
             step.setdefault("order", number)
-        for number, criterion in _numbered(found.get("acceptance_criteria")):
+        for number, criterion in _number(found.get("acceptance_criteria")):
             criterion.setdefault("id", f"AC-{number}")
             criterion.setdefault("type", CriterionType.UNIT)
             criterion.setdefault("critical", False)
@@ -165,7 +165,7 @@ class NextStep(Message):
 
     @override
     @classmethod
-    def _completed(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
         decision = found.get("decision", payload.get("action"))
         if isinstance(decision, str):
             decision = normalize(Decision, {"action": decision, "reason": payload.get("reason")})

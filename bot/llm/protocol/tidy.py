@@ -41,7 +41,7 @@ def normalize(
         name = (renamed or {}).get(snake_key, snake_key)
         field = kind.model_fields.get(name)
         if field is not None and name not in found and not _is_missing(entry):
-            found[name] = _fitted(field.annotation, entry)
+            found[name] = _fit(field.annotation, entry)
     return found
 
 
@@ -96,16 +96,16 @@ def _number(text: str) -> float:
     return float(above) / float(below) if slash else float(text)
 
 
-def _fitted(annotation: Any, value: object) -> object:
+def _fit(annotation: Any, value: object) -> object:
     """Convert a value to the shape of an annotation, if possible."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:
         kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
-        return _fitted(kinds[0], value) if len(kinds) == 1 else value
+        return _fit(kinds[0], value) if len(kinds) == 1 else value
     if origin is Literal:
-        return _chosen([str(choice) for choice in get_args(annotation)], value)
+        return _choose([str(choice) for choice in get_args(annotation)], value)
     if origin is tuple:
-        return [_fitted(get_args(annotation)[0], entry) for entry in _entries(value)]
+        return [_fit(get_args(annotation)[0], entry) for entry in _entries(value)]
     if origin is dict:
         entries = islice(value.items(), LIST_CAP) if isinstance(value, Mapping) else ()
         return {str(key)[:100]: to_text(entry) for key, entry in entries}
@@ -120,11 +120,11 @@ def _plain(annotation: Any, value: object) -> object:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return normalize(annotation, value) if isinstance(value, Mapping) else value
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _chosen([str(choice.value) for choice in annotation], value)
+        return _choose([str(choice.value) for choice in annotation], value)
     return value
 
 
-def _chosen(choices: Sequence[str], value: object) -> object:
+def _choose(choices: Sequence[str], value: object) -> object:
     """Return the matching choice, ignoring case and separators."""
     meant = snake(str(value))
     return next((choice for choice in choices if snake(choice) == meant), value)

@@ -29,7 +29,7 @@ def addressed(
         SettingsError: The address or key is invalid, or the key would be sent unencrypted.
     """
     model, *addresses = _ADDRESS.split(rest, maxsplit=1)
-    address = _checked(kind, addresses[0]) if addresses else ""
+    address = _check(kind, addresses[0]) if addresses else ""
     host = urlsplit(address or usual).hostname or ""
     key = (
         # A key by kind is sent only to the provider's own address.
@@ -57,7 +57,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _checked(kind: str, text: str) -> str:
+def _check(kind: str, text: str) -> str:
     """Validate `https://host[:port][/path]` and remove a trailing slash."""
     advice = "write https://host[:port][/path], without user, query or fragment"
     try:

@@ -112,14 +112,14 @@ class HttpChat(ABC):
         """
         began = time.monotonic()
         sent = failed = 0
-        body = self._encoded(prompt)
+        body = self._encode(prompt)
         while True:
             left = deadline_s - (time.monotonic() - began)
             try:
                 sent += 1
                 reply = await self._within(body, left, deadline_s)
                 if reply.status in ADAPTED_AT:
-                    refused, body = body, self._adapted(prompt, reply)
+                    refused, body = body, self._adapt(prompt, reply)
                     # The adapted request is sent at once and is no failed attempt.
                     if body != refused:
                         continue
@@ -144,7 +144,7 @@ class HttpChat(ABC):
         limit = min(left, self._patience.attempt_s)
         try:
             async with asyncio.timeout(limit):
-                return await self._sent(body)
+                return await self._send(body)
         except TimeoutError:
             if left <= self._patience.attempt_s:
                 raise RequestFailed(
@@ -154,7 +154,7 @@ class HttpChat(ABC):
                 f"no answer within {limit:g} s", trouble=ModelTrouble.TIMEOUT
             ) from None
 
-    async def _sent(self, body: bytes) -> HttpReply:
+    async def _send(self, body: bytes) -> HttpReply:
         if self._post is None:
             # Load httpx only in a process that asks a model.
             from bot.llm.providers.transport import Transport
@@ -163,14 +163,14 @@ class HttpChat(ABC):
         key = self._server.key.get_secret_value() if self._server.key is not None else ""
         return await self._post(self.path, self._headers(key), body)
 
-    def _encoded(self, prompt: Prompt) -> bytes:
+    def _encode(self, prompt: Prompt) -> bytes:
         """Encode a request; lone surrogates from hostile files are replaced."""
         body = self._adaptive.fit(self._body(prompt))
         return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 
-    def _adapted(self, prompt: Prompt, reply: HttpReply) -> bytes:
+    def _adapt(self, prompt: Prompt, reply: HttpReply) -> bytes:
         self._adaptive.learn(error_text(reply))
-        return self._encoded(prompt)
+        return self._encode(prompt)
 
     def _read(self, reply: HttpReply) -> Completion:
         if reply.status != HTTPStatus.OK:

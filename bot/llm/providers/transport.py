@@ -73,7 +73,7 @@ class Transport:
                     extensions={"trace": watch},
                 ) as response,
             ):
-                content = await _bounded(response)
+                content = await _bound(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             # No cause: it refers to the request, which contains the key.
             raise _unreachable(error) from None
@@ -103,7 +103,7 @@ class Transport:
         return self._trust
 
 
-async def _bounded(response: httpx.Response) -> bytes:
+async def _bound(response: httpx.Response) -> bytes:
     """Unpack the body in chunks; httpx would unpack a whole zip bomb before counting it."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in PACKED | PLAIN:
@@ -111,7 +111,7 @@ async def _bounded(response: httpx.Response) -> bytes:
             "the answer has an unrequested encoding",
             trouble=ModelTrouble.BAD_RESPONSE,
         )
-    raw = _capped(response.aiter_raw())
+    raw = _cap(response.aiter_raw())
     if encoding in PLAIN:
         return b"".join([chunk async for chunk in raw])
     # 32 detects a gzip or zlib header.
@@ -132,7 +132,7 @@ async def _bounded(response: httpx.Response) -> bytes:
     return bytes(content)
 
 
-async def _capped(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _cap(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     received = 0
     async for chunk in chunks:
         received += len(chunk)

@@ -110,10 +110,10 @@ async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> 
         red = red or (None if report.success else bounded(report))
     if red is not None or not first.knows_tests or not has_time():
         return Evidence(reruns=tuple(found), red=red)
-    return await _shuffled(site, Evidence(reruns=tuple(found)))
+    return await _shuffle(site, Evidence(reruns=tuple(found)))
 
 
-async def _shuffled(site: Site, found: Evidence) -> Evidence:
+async def _shuffle(site: Site, found: Evidence) -> Evidence:
     """Run the whole command in random and reverse order.
 
     Red in the same order three times is no chance. The random order of few tests often equals the

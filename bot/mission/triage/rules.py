@@ -86,7 +86,7 @@ def of_a_red_run(
         limits: Limits, such as the share of failing tests that is an outage.
         log: CI's log as read.
     """
-    counted = _counted(red, evidence)
+    counted = _count(red, evidence)
     if (outside := by_outage(red, log, share=limits.outage_share)) is not None:
         return counted.with_(kind=outside[0], reason=outside[1])
     if (missing := missing_part(red, evidence, facts, log)) is not None:
@@ -113,7 +113,7 @@ def of_a_red_run(
     )
 
 
-def _counted(red: TestReport, evidence: Evidence) -> Triage:
+def _count(red: TestReport, evidence: Evidence) -> Triage:
     """Return the counts: runs, red runs, per test, base."""
     together = [run for run in evidence.reruns if run.whole]
     apart = [

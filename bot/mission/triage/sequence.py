@@ -35,7 +35,7 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
         tree: Workspace with the failing commit.
     """
     limits, log = run.ports.limits, run.context.ci_log
-    first = await _reproduced(run.steps, tree, limits, log)
+    first = await _reproduce(run.steps, tree, limits, log)
     report, facts = first.report, first.facts
     site = Site(
         tree=tree,
@@ -56,7 +56,7 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
     )
 
 
-async def _reproduced(
+async def _reproduce(
     steps: Steps, tree: Tree, limits: Limits, ci_log: LogReading | None
 ) -> Reproduction:
     """Make the first run.

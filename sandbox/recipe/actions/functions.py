@@ -68,13 +68,13 @@ def _format(pattern: Value, *values: Value) -> Value:
             pieces.append(as_text(values[int(found[1])]) if int(found[1]) < len(values) else "")
         else:
             pieces.append(piece)
-    return _bounded(pieces)
+    return _bound(pieces)
 
 
 def _join(values: Value, separator: Value = ",") -> Value:
     items = values if isinstance(values, list) else [values]
     between = as_text(separator)
-    return _bounded(
+    return _bound(
         [
             part
             for index, item in enumerate(items)
@@ -83,7 +83,7 @@ def _join(values: Value, separator: Value = ",") -> Value:
     )
 
 
-def _bounded(pieces: list[str]) -> str:
+def _bound(pieces: list[str]) -> str:
     """Join the pieces to one text of limited length."""
     kept, left = [], _MOST_CHARACTERS
     for piece in pieces:

@@ -35,7 +35,7 @@ def log_lines(log: str) -> LogLines:
         plain = _ANSI.sub("", plain)
     times: list[str] = []
     texts: list[str] = []
-    for line in _bounded(plain):
+    for line in _bound(plain):
         end = line.find("Z", 19, _STAMP_END) if line[10:11] == "T" and line[4:5] == "-" else -1
         if end > 0 and line[:4].isdigit():
             times.append(line[_STAMP])
@@ -48,7 +48,7 @@ def log_lines(log: str) -> LogLines:
     return LogLines(times, texts)
 
 
-def _bounded(text: str) -> list[str]:
+def _bound(text: str) -> list[str]:
     if text.count("\n") < MAX_LINES:
         return text.rstrip("\n").split("\n")
     head = text.split("\n", HEAD_LINES)[:HEAD_LINES]

@@ -25,13 +25,13 @@ def structured_findings(text: str) -> list[PrintedFinding]:
     found: list[PrintedFinding] = []
     for document in _documents(text[:JSON_CHARACTERS]):
         for reader in READERS:
-            found += _bounded(reader(document), MAX_FINDINGS - len(found))
+            found += _bound(reader(document), MAX_FINDINGS - len(found))
         if len(found) >= MAX_FINDINGS:
             break
-    return found or list(_bounded(_commands(text), MAX_FINDINGS))
+    return found or list(_bound(_commands(text), MAX_FINDINGS))
 
 
-def _bounded(findings: Iterator[PrintedFinding], most: int) -> Iterator[PrintedFinding]:
+def _bound(findings: Iterator[PrintedFinding], most: int) -> Iterator[PrintedFinding]:
     for _, finding in zip(range(max(0, most)), findings, strict=False):
         yield finding
 

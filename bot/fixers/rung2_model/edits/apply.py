@@ -66,7 +66,7 @@ def place(
     if isinstance(file, Rejection):
         return file.with_(block=block.number)
     if file is None:
-        return _created(block, rules)
+        return _create(block, rules)
     if not file.editable:
         message = "this file is read-only"
         return Rejection(
@@ -83,7 +83,7 @@ def place(
             "the file exists: quote the lines to be replaced, or the line next to the new ones"
         )
         return Rejection(reason=reason, path=file.path, block=block.number, message=message)
-    return _placed(block, file, hints=hints)
+    return _place(block, file, hints=hints)
 
 
 def find_file(path: str, sent: Sequence[ParsedFile], rules: EditRules) -> ParsedFile | None:
@@ -111,7 +111,7 @@ def _only_home(block: Block, sent: Sequence[ParsedFile]) -> ParsedFile | Rejecti
     return Rejection(reason=Reason.NO_PATH, message="no line above it names the file it is for")
 
 
-def _created(block: Block, rules: EditRules) -> PlacedEdits | Rejection:
+def _create(block: Block, rules: EditRules) -> PlacedEdits | Rejection:
     def no(reason: Reason, message: str) -> Rejection:
         return Rejection(reason=reason, path=block.path, block=block.number, message=message)
 
@@ -129,7 +129,7 @@ def _created(block: Block, rules: EditRules) -> PlacedEdits | Rejection:
     )
 
 
-def _placed(block: Block, file: ParsedFile, *, hints: bool) -> PlacedEdits | Rejection:
+def _place(block: Block, file: ParsedFile, *, hints: bool) -> PlacedEdits | Rejection:
     found = _find(block, file)
     if not found:
         block = _without_common_edges(block)

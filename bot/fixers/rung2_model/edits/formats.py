@@ -97,7 +97,7 @@ def unified_diff(lines: Sequence[str], known: Collection[str], *, truncated: boo
     """
     gathered = _Gathered(EditFormat.UNIFIED_DIFF)
     fences = find_fences(lines, known)
-    for line in _extended(lines):
+    for line in _extend(lines):
         if _UNWANTED.match(line):
             gathered.reject(Reason.DELETES, "", f"`{line[:60]}`: only text edits are allowed")
     starts = list(_headers(lines))
@@ -154,7 +154,7 @@ def _named(line: str, prefix: str, known: Collection[str]) -> str:
     return name if name in known else name.removeprefix(prefix)
 
 
-def _extended(lines: Sequence[str]) -> Iterator[str]:
+def _extend(lines: Sequence[str]) -> Iterator[str]:
     """Yield git's extended header lines between `diff --git` and the file names."""
     inside = False
     for line in lines:
@@ -200,7 +200,7 @@ class _Gathered:
     def add(self, path: str, body: Sequence[str], *, creates: bool) -> None:
         """Add the hunks of one file."""
         try:
-            hunks = _created(body) if creates else _hunks(body)
+            hunks = _create(body) if creates else _hunks(body)
         except _Bad as bad:
             self.reject(Reason.MALFORMED, path, str(bad))
             return
@@ -228,7 +228,7 @@ class _Gathered:
         return len(self._blocks) + len(self._rejections) + 1
 
 
-def _created(body: Sequence[str]) -> list[_Hunk]:
+def _create(body: Sequence[str]) -> list[_Hunk]:
     lines = [line for line in body if not line.startswith(("@@", "\\"))]
     wrong = next((line for line in lines if not line.startswith("+")), None)
     if wrong is not None:

@@ -82,7 +82,7 @@ def _is_only_definitions(snippet: Snippet, file: ParsedFile) -> bool:
 
 def _pieces(snippet: Snippet, node: Definition, owner: str) -> list[DefinitionEdit] | None:
     """Match a definition, or the members of a partial class; return None if one is new."""
-    chosen = _chosen(snippet, node, f"{owner}{node.name}")
+    chosen = _choose(snippet, node, f"{owner}{node.name}")
     if chosen is None:
         return None
     file, symbol = chosen
@@ -111,7 +111,7 @@ def _members(
     return pieces
 
 
-def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[ParsedFile, Symbol] | None:
+def _choose(snippet: Snippet, node: Definition, name: str) -> tuple[ParsedFile, Symbol] | None:
     """Return the definition of this name in the sent files, or None.
 
     Raises:

@@ -111,7 +111,7 @@ def check_edits(
         return GateResult(rejections=unreadable)
     changed = sum(_changed_lines(originals[path] or "", new) for path, new in contents.items())
     rejections = [] if changed <= rules.max_changed_lines else [_too_many(changed, rules)]
-    refusals, flags = _guarded(originals, contents, rules)
+    refusals, flags = _guard(originals, contents, rules)
     rejections += refusals
     for path, new in contents.items():
         rejections += _of_file(path, originals[path], new)
@@ -186,7 +186,7 @@ def _too_many(changed: int, rules: EditRules) -> Rejection:
     return Rejection(reason=Reason.TOO_LARGE, message=message)
 
 
-def _guarded(
+def _guard(
     originals: Mapping[str, str | None], contents: Mapping[str, str], rules: EditRules
 ) -> tuple[list[Rejection], list[Concern]]:
     """Run the tamper guard early; it runs again before every verdict."""

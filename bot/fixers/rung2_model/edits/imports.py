@@ -28,7 +28,7 @@ def new_imports(
             if name in used and name not in bound:
                 # One statement for each name, because other names may be unused.
                 lines[_written(statement, alias)] = None
-    return (_placed(tree, tuple(lines)),) if lines else ()
+    return (_place(tree, tuple(lines)),) if lines else ()
 
 
 def bound_by(statement: ast.stmt) -> set[str]:
@@ -60,7 +60,7 @@ def _written(statement: ast.stmt, alias: ast.alias) -> str:
     return ast.unparse(ast.Import(names=[alias]))
 
 
-def _placed(tree: ast.Module, lines: tuple[str, ...]) -> Splice:
+def _place(tree: ast.Module, lines: tuple[str, ...]) -> Splice:
     first = next(
         (at for at, each in enumerate(tree.body) if isinstance(each, Definition)), len(tree.body)
     )

@@ -51,20 +51,20 @@ def read_edits(
         truncated: True if it was cut off at its length limit.
     """
     if len(text) > MAX_ANSWER:
-        return _rejected(
+        return _reject(
             None,
             Rejection(reason=Reason.TOO_LARGE, message=f"the answer is longer than {MAX_ANSWER}"),
         )
     lines = prepare(text)
-    parsed = _parsed(lines, sent, truncated=truncated)
+    parsed = _parse(lines, sent, truncated=truncated)
     opened = [ParsedFile(file) for file in sent]
     if parsed is not None:
         form: EditFormat | None = parsed.format
-        placed, rejections = _placed(parsed, opened, rules)
+        placed, rejections = _place(parsed, opened, rules)
     else:
         fences = code_fences(lines, {file.path for file in sent})
         if len(fences) > MAX_BLOCKS:
-            return _rejected(None, *too_many(None).rejections)
+            return _reject(None, *too_many(None).rejections)
         fenced = from_fences(fences, opened, rules, truncated=truncated)
         form, placed, rejections = fenced.format, list(fenced.placed), list(fenced.rejections)
         if form is None and not rejections:
@@ -74,7 +74,7 @@ def read_edits(
             )
             rejections.append(Rejection(reason=Reason.NO_EDIT, message=message))
     rejections += overlaps(placed)
-    return _rejected(form, *rejections) if rejections else _judged(form, placed, sent, rules)
+    return _reject(form, *rejections) if rejections else _judge(form, placed, sent, rules)
 
 
 def describe_rejections(rejections: Sequence[Rejection]) -> str:
@@ -100,7 +100,7 @@ def describe_rejections(rejections: Sequence[Rejection]) -> str:
     return "\n".join(parts)
 
 
-def _parsed(lines: list[str], sent: Sequence[SentFile], *, truncated: bool) -> Parsed | None:
+def _parse(lines: list[str], sent: Sequence[SentFile], *, truncated: bool) -> Parsed | None:
     """Parse an answer in blocks or diffs; return None for other formats."""
     known = {file.path for file in sent}
     if is_search_replace(lines):
@@ -112,7 +112,7 @@ def _parsed(lines: list[str], sent: Sequence[SentFile], *, truncated: bool) -> P
     return None
 
 
-def _placed(
+def _place(
     parsed: Parsed, sent: Sequence[ParsedFile], rules: EditRules
 ) -> tuple[list[PlacedEdits], list[Rejection]]:
     """Place the blocks; repeated blocks, and those that change nothing, are dropped."""
@@ -134,7 +134,7 @@ def _placed(
     return placed, rejections
 
 
-def _judged(
+def _judge(
     form: EditFormat | None,
     placed: Sequence[PlacedEdits],
     sent: Sequence[SentFile],
@@ -151,7 +151,7 @@ def _judged(
     contents = {path: new for path, new in contents.items() if new != texts.get(path)}
     gated = check_edits({path: texts.get(path) for path in contents}, contents, rules)
     if gated.rejections:
-        return _rejected(form, *gated.rejections)
+        return _reject(form, *gated.rejections)
     changes = tuple(
         FileChange(
             action=ChangeAction.REPLACE if path in texts else ChangeAction.CREATE,
@@ -169,5 +169,5 @@ def _judged(
     )
 
 
-def _rejected(form: EditFormat | None, *rejections: Rejection) -> EditsRead:
+def _reject(form: EditFormat | None, *rejections: Rejection) -> EditsRead:
     return EditsRead(format=form, rejections=tuple(dict.fromkeys(rejections))[:_MOST_REJECTIONS])

@@ -43,8 +43,8 @@ def reindent_definition(
     unit = _unit(old, old_node, base)
     targets = {number: base + unit * max(depth - own, 0) for number, depth in layout.depths.items()}
     # The model may have moved multi-line strings with the code, or not.
-    shifted = _moved(code, numbers, targets, frozenset())
-    kept = _moved(code, numbers, targets, layout.inside - _documentation(node))
+    shifted = _move(code, numbers, targets, frozenset())
+    kept = _move(code, numbers, targets, layout.inside - _documentation(node))
     return shifted if _resembles(shifted, old_node) > _resembles(kept, old_node) else kept
 
 
@@ -91,7 +91,7 @@ def _layout(code: Sequence[str]) -> _Layout:
     return _Layout(depths=depths, inside=frozenset(inside))
 
 
-def _moved(
+def _move(
     code: Sequence[str], numbers: range, targets: dict[int, str], frozen: frozenset[int]
 ) -> list[str]:
     """Return the lines with their statements' indentation.

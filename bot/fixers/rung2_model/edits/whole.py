@@ -35,17 +35,17 @@ def whole_file(snippet: Snippet, rules: EditRules) -> PlacedEdits | None:
             raise FenceRejected(Reason.MALFORMED, "the code cannot be parsed as Python")
         return None
     if snippet.path and snippet.labelled is None:
-        return _created(snippet, rules)
+        return _create(snippet, rules)
     if len(snippet.files) != 1:
         names = ", ".join(f"`{node.name}`" for node in snippet.definitions[:5])
         raise FenceRejected(
             Reason.NO_PATH,
             f"{names}: no line above the code names a file, and not all definitions exist",
         )
-    return _replaced(snippet, snippet.files[0], rules)
+    return _replace(snippet, snippet.files[0], rules)
 
 
-def _created(snippet: Snippet, rules: EditRules) -> PlacedEdits | None:
+def _create(snippet: Snippet, rules: EditRules) -> PlacedEdits | None:
     path = snippet.path
     if not snippet.is_for(path):
         return None
@@ -55,7 +55,7 @@ def _created(snippet: Snippet, rules: EditRules) -> PlacedEdits | None:
     return PlacedEdits(path=path, created="\n".join([*snippet.fence.lines, ""]))
 
 
-def _replaced(snippet: Snippet, file: ParsedFile, rules: EditRules) -> PlacedEdits | None:
+def _replace(snippet: Snippet, file: ParsedFile, rules: EditRules) -> PlacedEdits | None:
     if not snippet.is_for(file.path):
         return None
     text, lines = file.text, list(snippet.fence.lines)

@@ -134,7 +134,7 @@ class _Opened:
         self._scope = scope
         self._whole = suspicion.at(scope.source.path, piece.lines)
         self._nodes: List[Tuple[ast.AST, int, float, float]] = []
-        for node in [*_chosen(scope), scope.root]:
+        for node in [*_choose(scope), scope.root]:
             line = getattr(node, "lineno", piece.statement.lineno)
             # Coverage may report only a statement's first line, so its nodes inherit the score,
             # slightly reduced: proposals for the whole statement go first.
@@ -174,7 +174,7 @@ def _is_outer(template: Any) -> bool:
     return str(template.__name__).rpartition(".")[0].endswith(".outer")
 
 
-def _chosen(scope: OuterScope) -> Sequence[ast.AST]:
+def _choose(scope: OuterScope) -> Sequence[ast.AST]:
     """Return the nodes to consider; of many, those next to a seen literal first."""
     if len(scope.nodes) <= MAX_NODES:
         return scope.nodes

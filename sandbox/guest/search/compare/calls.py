@@ -91,7 +91,7 @@ def outcome(call: Input, number: int, limiter: Limiter, guard: AuditGuard) -> Ca
     sys.stdout = printed
     try:
         with limiter.within(CALL_S):
-            value = _finished(call.function(*positional, **named))
+            value = _finish(call.function(*positional, **named))
             text, after = shape(value), shape((positional, sorted(named.items())))
             left = to_text((*positional, *named.values()))
         said = printed.getvalue()[:2000]
@@ -111,7 +111,7 @@ def outcome(call: Input, number: int, limiter: Limiter, guard: AuditGuard) -> Ca
         sys.stdout = before
 
 
-def _finished(value: Any) -> Any:
+def _finish(value: Any) -> Any:
     """Return the items of a generator and the result of a coroutine."""
     if inspect.iscoroutine(value):
         import asyncio

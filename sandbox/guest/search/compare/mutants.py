@@ -35,7 +35,7 @@ def kill_count(facts: Any, one: Alternative, seconds: float) -> Optional[Tuple[i
         seconds: Timeout.
     """
     deadline = time.monotonic() + seconds
-    patched = _patched(one)
+    patched = _patch(one)
     if patched is None or facts.baseline.isolated:
         return None
     unit, twin, lines = patched
@@ -53,7 +53,7 @@ def kill_count(facts: Any, one: Alternative, seconds: float) -> Optional[Tuple[i
     return (killed, tried) if tried else None
 
 
-def _patched(one: Alternative) -> Optional[Tuple[Unit, Unit, Set[int]]]:
+def _patch(one: Alternative) -> Optional[Tuple[Unit, Unit, Set[int]]]:
     """Return the function before and after the edit, and the numbers of its new lines."""
     if len(one.units) != 1 or not one.swaps:
         return None

@@ -35,7 +35,7 @@ def condition_doubts(
         tests: Indexes of those to run.
         wait_s: Timeout in seconds.
     """
-    probed = _probed(one)
+    probed = _probe(one)
     if probed is None or wait_s <= 0.05:
         return []
     unit, twin, code = probed
@@ -68,7 +68,7 @@ def describe_doubts(holds: int, fails: int) -> List[str]:
     return [f"its condition is {'always' if holds else 'never'} true in the tests"]
 
 
-def _probed(one: Alternative) -> Any:
+def _probe(one: Alternative) -> Any:
     """Return the edited function with a probe on every new condition, or None."""
     if len(one.units) != 1 or not one.swaps:
         return None

@@ -92,7 +92,7 @@ class ColdLane:
             if all("::" in goal or os.path.isfile(self._place(goal)) for goal in self._goals)
             else ()
         )
-        outcomes = self._edited(files, targets, left)
+        outcomes = self._edit(files, targets, left)
         if outcomes is None:
             return TrialOutcome(TIMEOUT)
         fixed = cold_run.reached(outcomes, self._goals)
@@ -102,7 +102,7 @@ class ColdLane:
 
     def confirm(self, files: Mapping[str, bytes], left: Callable[[], float]) -> Tuple[str, ...]:
         """Run the whole command; return the goals reached, or none if a passing test breaks."""
-        outcomes = self._edited(files, (), left)
+        outcomes = self._edit(files, (), left)
         if outcomes is None or any(
             outcomes.get(name) not in (PASS, SKIP) for name in self._passing
         ):
@@ -120,7 +120,7 @@ class ColdLane:
         finally:
             self._tree.restore()
 
-    def _edited(
+    def _edit(
         self, files: Mapping[str, bytes], targets: Sequence[str], left: Callable[[], float]
     ) -> Optional[Dict[str, str]]:
         if not self._tree.write(files):

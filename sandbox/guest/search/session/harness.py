@@ -124,16 +124,16 @@ class Runner:
         plan = self._plans.get(index, BY_HOOKS) if around is None else BY_HOOKS
         item = self.items[index]
         if plan.kind == DIRECT:
-            return self._bounded(lambda: _call(item, plan), cpu_s)
+            return self._bound(lambda: _call(item, plan), cpu_s)
         self._tear_down(item)
         self._open = self._last_item = item
         self._hooked = plan.kind == HOOKS
         vars(item).pop("_excinfo", None)  # pytest appends unittest failures to this list
         self.watch.failed = False
         if self._hooked:
-            outcome = self._bounded(lambda: _with_hooks(item, around), cpu_s)
+            outcome = self._bound(lambda: _with_hooks(item, around), cpu_s)
         else:
-            outcome = self._bounded(lambda: _set_up_and_call(item, plan), cpu_s)
+            outcome = self._bound(lambda: _set_up_and_call(item, plan), cpu_s)
         recorded = self._recorded(item)
         if outcome != PASS:
             return outcome
@@ -153,7 +153,7 @@ class Runner:
         self._tear_down(None)
         item, self._last_item = self._last_item, None
         if item is not None:
-            self._bounded(lambda: _down_to(item, None), TEAR_DOWN_S)
+            self._bound(lambda: _down_to(item, None), TEAR_DOWN_S)
 
     def outliving(self, index: int) -> List[Any]:
         """Return the values of fixtures that outlive a test, as they are set up now."""
@@ -167,14 +167,14 @@ class Runner:
         if item is None:
             return PASS
         if self._hooked:
-            outcome = self._bounded(
+            outcome = self._bound(
                 lambda: item.ihook.pytest_runtest_teardown(item=item, nextitem=following),
                 TEAR_DOWN_S,
             )
         else:
-            outcome = self._bounded(lambda: _down_to(item, following), TEAR_DOWN_S)
+            outcome = self._bound(lambda: _down_to(item, following), TEAR_DOWN_S)
         if outcome != PASS:
-            self._bounded(lambda: _down_to(item, None), TEAR_DOWN_S)
+            self._bound(lambda: _down_to(item, None), TEAR_DOWN_S)
         _forget(item)
         return outcome
 
@@ -189,7 +189,7 @@ class Runner:
             self.mark = failure_mark(first.value)
         return SKIP if getattr(first, "typename", "") in SKIPPED else FAIL
 
-    def _bounded(self, call: Callable[[], Any], cpu_s: float) -> str:
+    def _bound(self, call: Callable[[], Any], cpu_s: float) -> str:
         """Call within a time limit; return the outcome."""
         limiter = self._limiter
         outcome = FAIL

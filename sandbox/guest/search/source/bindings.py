@@ -246,10 +246,10 @@ def _named_by(node: ast.AST) -> Iterator[Made]:
     elif isinstance(node, ast.ExceptHandler) and node.name:
         yield node.name, "caught", node.type, (), node_span(node.body[0])[0]
     else:
-        yield from _matched(node)
+        yield from _match(node)
 
 
-def _matched(node: ast.AST) -> Iterator[Made]:
+def _match(node: ast.AST) -> Iterator[Made]:
     name = None
     if type(node).__name__ in ("MatchAs", "MatchStar"):
         name = getattr(node, "name", None)

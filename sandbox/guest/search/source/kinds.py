@@ -71,7 +71,7 @@ ANNOTATIONS: Dict[str, Tuple[str, ...]] = {
 def of_annotation(node: Optional[ast.AST], depth: int = 0) -> Optional[ValueKind]:
     """Return the kind of an annotation, or None if it is unknown."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        node = _parsed(node.value)
+        node = _parse(node.value)
     if node is None or depth > 6:
         return None
     if isinstance(node, ast.Constant):
@@ -112,7 +112,7 @@ def _of_generic(node: ast.Subscript, depth: int) -> Optional[ValueKind]:
     return kind(*names, item=None if "function" in names else kinds[0], sure=False)
 
 
-def _parsed(text: str) -> Optional[ast.AST]:
+def _parse(text: str) -> Optional[ast.AST]:
     if len(text) > 200:
         return None
     try:
@@ -123,7 +123,7 @@ def _parsed(text: str) -> Optional[ast.AST]:
 
 def of_observed(names: Iterable[str]) -> Optional[ValueKind]:
     """Return the kind of a name from the types of its values during tests."""
-    found = union([of_annotation(_parsed(name)) for name in names])
+    found = union([of_annotation(_parse(name)) for name in names])
     # Observed types are exact, while annotations are not: an observed float is no int.
     return found._replace(sure=True) if found and found.names else None
 

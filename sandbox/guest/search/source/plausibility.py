@@ -101,7 +101,7 @@ class Plausibility:
             pieces += [data[at : edit.start], edit.text.encode("utf-8")]
             at = edit.end
         text = b"".join([*pieces, data[at : region.end]]).decode("utf-8")
-        tree = self._parsed(text, region)
+        tree = self._parse(text, region)
         if tree is None:
             return None
         return _extra(self._check(tree, region.how, node_span(region.node)[0], moved=True), before)
@@ -111,14 +111,14 @@ class Plausibility:
         if index not in self._before:
             region = self._regions[index]
             text = self._source.data[region.start : region.end].decode("utf-8")
-            tree = self._parsed(text, region)
+            tree = self._parse(text, region)
             point = node_span(region.node)[0]
             self._before[index] = (
                 self._check(tree, region.how, point, moved=True) if tree is not None else None
             )
         return self._before[index]
 
-    def _parsed(self, text: str, region: CheckedRegion) -> Optional[ast.AST]:
+    def _parse(self, text: str, region: CheckedRegion) -> Optional[ast.AST]:
         try:
             if region.how != "statement":
                 return ast.parse(f"({text})", mode="eval").body
@@ -236,7 +236,7 @@ def check_statement(node: ast.stmt, inference: Inference) -> None:
     elif isinstance(node, ast.Assign):
         _assignment(node, inference)
     elif isinstance(node, ast.AugAssign):
-        _augmented(node, inference)
+        _augment(node, inference)
     else:
         _head(node, inference)
     for block in ("body", "orelse", "finalbody"):
@@ -265,7 +265,7 @@ def _assignment(node: ast.Assign, inference: Inference) -> None:
             inference.complaints.add()
 
 
-def _augmented(node: ast.AugAssign, inference: Inference) -> None:
+def _augment(node: ast.AugAssign, inference: Inference) -> None:
     value = inference.of(node.value)
     if isinstance(node.target, ast.Name):
         now = inference.of(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))

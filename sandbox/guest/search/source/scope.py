@@ -293,7 +293,7 @@ class CodeScope:
         if indent is None:
             return None
         at = self.source.line_span(statement.lineno, statement.lineno)[0]
-        lines = self._indented(indent, code)
+        lines = self._indent(indent, code)
         if lines is None or getattr(statement, "decorator_list", None):
             return None
         return ProposedEdits(
@@ -305,7 +305,7 @@ class CodeScope:
         lines, indent = self.source.whole_lines(statement), self.source.indent(statement)
         if lines is None or indent is None:
             return None
-        put = self._indented(indent, code)
+        put = self._indent(indent, code)
         if put is None:
             return None
         newline = self.source.newline
@@ -320,7 +320,7 @@ class CodeScope:
         if indent is None or getattr(statement, "decorator_list", None):
             return None
         start, end = self.source.span(statement)
-        lines = self._indented(indent, code)
+        lines = self._indent(indent, code)
         if lines is None:
             return None
         lines[0] = lines[0][len(indent) :]
@@ -350,7 +350,7 @@ class CodeScope:
 
     # --- helpers ---------------------------------------------------------------------------------
 
-    def _indented(self, indent: str, code: str) -> Optional[List[str]]:
+    def _indent(self, indent: str, code: str) -> Optional[List[str]]:
         """Return the lines of code, indented except inside strings.
 
         Return None if the strings cannot be located.

@@ -38,7 +38,7 @@ def locate_tests(names: Sequence[str], read: Any) -> Sequence[Lines]:
     for name in names[:MAX_TESTS]:
         path, *parts = name.split("::")
         if path not in trees:
-            trees[path] = _parsed(read(path))
+            trees[path] = _parse(read(path))
         node = _inside(trees[path], [part.partition("[")[0] for part in parts])
         if node is not None:
             # A changed decorator, such as a parametrization, changes the test.
@@ -47,7 +47,7 @@ def locate_tests(names: Sequence[str], read: Any) -> Sequence[Lines]:
     return found
 
 
-def _parsed(data: Any) -> Any:
+def _parse(data: Any) -> Any:
     try:
         return ast.parse(data) if data is not None else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -30,7 +30,7 @@ PLAIN = ("True", "False", "None", "0", "1", "-1", "[]", "''", "{}")
 def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     """Return a name, a test of it, or a plain value; return the value of the last call."""
     if node is scope.root and scope.is_function:
-        yield from _exchanged(scope)
+        yield from _exchange(scope)
     if isinstance(node, ast.Return) and node.value is not None:
         names = scope.names_at(node)
         made = [(0.4, form.format(name)) for name in names for form in FORMS]
@@ -47,7 +47,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         yield scope.restate(COST - 0.4, node, f"return {scope.text(node.value)}")
 
 
-def _exchanged(scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+def _exchange(scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     values = [n.value for n in scope.nodes if isinstance(n, ast.Return)]
     flags = [
         value

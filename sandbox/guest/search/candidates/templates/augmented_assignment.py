@@ -51,7 +51,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
             cost = min(cost, COST + LOST[operator]) if lost else cost
             yield ProposedEdits(cost, (edit,)) if edit else None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield from _assigned(node, node.value, scope)
+        yield from _assign(node, node.value, scope)
 
 
 def _loses(node: ast.Assign, scope: CodeScope) -> bool:
@@ -85,9 +85,7 @@ def _cost(target: ast.expr, value: ast.expr, operator: str, scope: CodeScope) ->
     return COST - 0.2 if number and before and operator in ("+=", "-=") else COST + 0.5
 
 
-def _assigned(
-    node: ast.Expr, call: ast.Call, scope: CodeScope
-) -> Iterator[Optional[ProposedEdits]]:
+def _assign(node: ast.Expr, call: ast.Call, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     """Assign the argument or the result of a call: `x = y` or `x = x.f(y)` for `x.f(y)`."""
     start, end = scope.source.span(node)
     function = call.func

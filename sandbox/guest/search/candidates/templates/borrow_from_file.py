@@ -97,7 +97,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
     if not scope.is_function or node is scope.root:
         return
     if isinstance(node, ast.stmt):
-        yield from _inserted(node, scope)
+        yield from _insert(node, scope)
     elif isinstance(node, ast.expr) and scope.is_value(node):
         if scope.is_condition(node):
             yield from _condition(node, scope)
@@ -113,7 +113,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
                 yield scope.replace(COST - 0.4 + 0.05 * rank, node, text)
 
 
-def _inserted(node: ast.stmt, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+def _insert(node: ast.stmt, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
     for rank, code in enumerate(_borrowed_code(scope).statements):

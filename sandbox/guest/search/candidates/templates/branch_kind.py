@@ -99,7 +99,7 @@ def _alternative(
             for one, two in swapped
             for a, b in ((one, two), (two, one))
         ]
-        yield ProposedEdits(COST, (*edits, *_exchanged(node, other, scope)))
+        yield ProposedEdits(COST, (*edits, *_exchange(node, other, scope)))
         yield ProposedEdits(COST + 0.2, tuple(edits))
         return
     line = scope.source.line_span(other.lineno, other.lineno)[0]
@@ -119,7 +119,7 @@ def _alternative(
     yield ProposedEdits(COST, (TextEdit(first, last, newline.join(lines)),))
 
 
-def _exchanged(node: ast.If, other: ast.If, scope: CodeScope) -> tuple[TextEdit, TextEdit]:
+def _exchange(node: ast.If, other: ast.If, scope: CodeScope) -> tuple[TextEdit, TextEdit]:
     one = (scope.source.span(node.body[0])[0], scope.source.span(node.body[-1])[1])
     two = (scope.source.span(other.body[0])[0], scope.source.span(other.body[-1])[1])
     data = scope.source.data

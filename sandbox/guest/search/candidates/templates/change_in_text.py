@@ -48,7 +48,7 @@ ESCAPES = {"\\r\\n": "\\n", "\\n": "\\r\\n", "\\t": " "}
 def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     """Exchange characters with those they are confused with; change numbers by one."""
     if isinstance(node, ast.JoinedStr) and node in scope.source.places:
-        yield from _joined(node, scope)
+        yield from _join(node, scope)
     if (
         not isinstance(node, ast.Constant)
         or not isinstance(node.value, (str, bytes))
@@ -71,7 +71,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
             yield ProposedEdits(COST, (TextEdit(first, first + len(old.encode("utf-8")), text),))
 
 
-def _joined(node: ast.JoinedStr, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+def _join(node: ast.JoinedStr, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     """Change the literal text and the format specifications of an f-string."""
     start, end = scope.source.span(node)
     for part in string_parts(scope.source.data[start:end]):

@@ -24,7 +24,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         numbers = frozenset(("int", "float"))
         kind = scope.infer_kind(node)
         if kind is None or kind.names & numbers:
-            yield from _bounded(node, scope)
+            yield from _bound(node, scope)
     if isinstance(node, ast.stmt) and scope.is_inside(node) and scope.parent(node) is scope.root:
         for name in scope.names_with_type(node, "int", "float")[:8]:
             if name not in ("self", "cls"):
@@ -35,7 +35,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
                         yield scope.before(COST + 0.9, node, f"{name} = min({name}, {other})")
 
 
-def _bounded(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+def _bound(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     text = scope.text(node)
     simple = 0.0 if isinstance(node, ast.BinOp) else 0.4
     for bound in ("0", "1"):

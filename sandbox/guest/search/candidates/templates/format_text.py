@@ -47,7 +47,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
     elif isinstance(node, ast.Constant) and isinstance(node.value, str) and scope.is_value(node):
         yield from _constant(node, scope)
     elif isinstance(node, ast.FormattedValue):
-        yield from _formatted(node, scope)
+        yield from _format(node, scope)
 
 
 def _operator(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
@@ -133,7 +133,7 @@ def _constant(node: ast.Constant, scope: CodeScope) -> Iterator[Optional[Propose
                     yield scope.replace(COST + 0.2, node, text[:at] + new + text[at + len(old) :])
 
 
-def _formatted(node: ast.FormattedValue, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+def _format(node: ast.FormattedValue, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     value = node.value
     start, end = scope.source.span(value)
     if node.conversion == -1:

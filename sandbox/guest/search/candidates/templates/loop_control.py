@@ -52,7 +52,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         old, new = ("while", "if") if isinstance(node, ast.While) else ("if", "while")
         yield ProposedEdits(COST + 0.2, (TextEdit(start, start + len(old), new),))
     if isinstance(node, (ast.For, ast.comprehension)):
-        yield from _iterated(node.iter, node.target, scope)
+        yield from _iterate(node.iter, node.target, scope)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         yield from _range(node, scope)
     if (
@@ -70,7 +70,7 @@ def _is_written(node: ast.stmt, scope: CodeScope) -> bool:
     return scope.source.data[start : start + len(word)] == word
 
 
-def _iterated(
+def _iterate(
     over: ast.expr, target: ast.expr, scope: CodeScope
 ) -> Iterator[Optional[ProposedEdits]]:
     text = scope.text(over)

@@ -51,23 +51,23 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
     following = block[index + 1] if index + 1 < len(block) else None
     yield scope.delete(COST, node)
     for distance, later in enumerate(block[index + 2 : index + 6]):
-        yield _carried(node, block[index + 1], later, scope, cost=COST + 0.4 + 0.1 * distance)
+        yield _carry(node, block[index + 1], later, scope, cost=COST + 0.4 + 0.1 * distance)
         yield _brought(
             node, block[index + 1 + distance], later, scope, cost=COST + 0.4 + 0.1 * distance
         )
     if following is not None:
-        yield _exchanged(node, following, scope)
+        yield _exchange(node, following, scope)
         if isinstance(node, BLOCKS):
-            yield _moved(following, node.body[-1], following, scope)
+            yield _move(following, node.body[-1], following, scope)
     elif index and isinstance(scope.parent(node), BLOCKS):
         outer = scope.parent(node)
         if isinstance(outer, BLOCKS) and block is outer.body and not getattr(outer, "orelse", None):
-            yield _moved(node, outer, node, scope)
+            yield _move(node, outer, node, scope)
     if isinstance(node, ast.If):
         yield from _without_if(node, scope)
 
 
-def _moved(
+def _move(
     node: ast.stmt, indent_like: ast.stmt, at: ast.stmt, scope: CodeScope
 ) -> Optional[ProposedEdits]:
     """Indent a statement like another one, between the same neighbours."""
@@ -80,7 +80,7 @@ def _moved(
     return ProposedEdits(COST + 0.2, (TextEdit(lines[0], start, ""), TextEdit(start, end, text)))
 
 
-def _carried(
+def _carry(
     node: ast.stmt, nxt: ast.stmt, last: ast.stmt, scope: CodeScope, *, cost: float
 ) -> Optional[ProposedEdits]:
     """Move a statement down, behind the last of several."""
@@ -117,7 +117,7 @@ def _brought(
     )
 
 
-def _exchanged(node: ast.stmt, following: ast.stmt, scope: CodeScope) -> Optional[ProposedEdits]:
+def _exchange(node: ast.stmt, following: ast.stmt, scope: CodeScope) -> Optional[ProposedEdits]:
     one, two = scope.source.whole_lines(node), scope.source.whole_lines(following)
     if one is None or two is None or not scope.source.data[one[0] : two[1]].endswith(b"\n"):
         return None

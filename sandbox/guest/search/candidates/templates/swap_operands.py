@@ -29,7 +29,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         yield scope.swap(COST, node.left, node.right)
         yield scope.replace(COST - 0.1, node, scope.text(node.left))
         yield scope.replace(COST - 0.1, node, scope.text(node.right))
-        yield from _regrouped(node, scope)
+        yield from _regroup(node, scope)
         yield from _deeper(node, scope)
     if isinstance(node, ast.IfExp):
         yield scope.swap(COST, node.body, node.orelse)
@@ -55,7 +55,7 @@ def _deeper(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdit
         )
 
 
-def _regrouped(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+def _regroup(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     outer, level = OPERATOR_TEXT[type(node.op)], BINARY_LEVELS[type(node.op)]
     if isinstance(node.left, ast.BinOp):
         first, inner, last = node.left.left, node.left.op, node.left.right

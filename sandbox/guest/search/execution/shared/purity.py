@@ -274,7 +274,7 @@ def _generator(node: Any) -> Any:
     return type(node)(elt=checked(node.elt), generators=generators)
 
 
-def _formatted(node: Any) -> ast.expr:
+def _format(node: Any) -> ast.expr:
     if node.format_spec is not None and not isinstance(node.format_spec, ast.JoinedStr):
         raise Impure
     spec = _text(node.format_spec) if node.format_spec is not None else None
@@ -314,7 +314,7 @@ RULES: Dict[type, Callable[[Any], ast.expr]] = {
     ast.SetComp: _generator,
     ast.DictComp: _generator,
     ast.JoinedStr: _text,
-    ast.FormattedValue: _formatted,
+    ast.FormattedValue: _format,
 }
 
 

@@ -77,7 +77,7 @@ def propose(place: FindingPlace) -> Iterator[FixDraft]:
         if isinstance(node, ast.Call):
             yield from _missing(place, node, words)
             yield from _too_many(place, node)
-            yield from _awaited(place, node)
+            yield from _add_await(place, node)
 
 
 def _attribute(place: FindingPlace, node: ast.Attribute, suggested: str) -> Iterator[FixDraft]:
@@ -163,7 +163,7 @@ def _missing(place: FindingPlace, node: ast.Call, words: List[str]) -> Iterator[
         if any(isinstance(n, ast.Attribute) and n.attr == name for n in place.nodes):
             yield FixDraft(0.7, (TextEdit(end, end, f"{comma}{name}=self.{name}"),))
         for function in functions:
-            yield from _defaulted(place, function, name)
+            yield from _add_default(place, function, name)
         for cost, value in (
             (1.2, "None"),
             (1.5, "''"),
@@ -175,7 +175,7 @@ def _missing(place: FindingPlace, node: ast.Call, words: List[str]) -> Iterator[
             yield FixDraft(cost, (TextEdit(end, end, f"{comma}{name}={value}"),))
 
 
-def _defaulted(place: FindingPlace, function: Function, name: str) -> Iterator[FixDraft]:
+def _add_default(place: FindingPlace, function: Function, name: str) -> Iterator[FixDraft]:
     plain = function.args.args
     without = len(plain) - len(function.args.defaults)
     for index, argument in enumerate(plain):
@@ -196,7 +196,7 @@ def _too_many(place: FindingPlace, node: ast.Call) -> Iterator[FixDraft]:
         yield FixDraft(0.6, (TextEdit(place.source.span(node.args[-1])[0], end, ""),))
 
 
-def _awaited(place: FindingPlace, node: ast.Call) -> Iterator[FixDraft]:
+def _add_await(place: FindingPlace, node: ast.Call) -> Iterator[FixDraft]:
     if not re.search(r"await|[Cc]oroutine", place.message):
         return
     function = place.function(node)

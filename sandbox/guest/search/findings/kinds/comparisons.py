@@ -36,12 +36,12 @@ def propose(place: FindingPlace) -> Iterator[FixDraft]:
             and isinstance(node.op, ast.Not)
             and isinstance(node.operand, ast.Compare)
         ):
-            yield from _negated(place, node, node.operand)
+            yield from _negate(place, node, node.operand)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _plain(place, node)
 
 
-def _negated(place: FindingPlace, node: ast.UnaryOp, inner: ast.Compare) -> Iterator[FixDraft]:
+def _negate(place: FindingPlace, node: ast.UnaryOp, inner: ast.Compare) -> Iterator[FixDraft]:
     words = {ast.In: "not in", ast.Is: "is not", ast.Eq: "!=", ast.NotEq: "=="}
     word = words.get(type(inner.ops[0])) if len(inner.ops) == 1 else None
     if word is not None:

@@ -50,10 +50,10 @@ def propose(place: FindingPlace) -> Iterator[FixDraft]:
                 yield FixDraft(0.1, (TextEdit(at, at, " BaseException"),))
     for node in place.here(ast.Raise):
         if isinstance(node, ast.Raise) and node.exc is not None and node.cause is None:
-            yield from _caused(place, node)
+            yield from _add_cause(place, node)
 
 
-def _caused(place: FindingPlace, node: ast.Raise) -> Iterator[FixDraft]:
+def _add_cause(place: FindingPlace, node: ast.Raise) -> Iterator[FixDraft]:
     handler: ast.AST = node
     while not isinstance(handler, ast.ExceptHandler):
         if handler not in place.source.places or isinstance(

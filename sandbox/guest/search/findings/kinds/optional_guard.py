@@ -97,7 +97,7 @@ def propose(place: FindingPlace) -> Iterator[FixDraft]:
         if statement is None or "\n" in text:
             continue
         yield from _guards(place, statement, subject, text)
-        yield from _chosen(place, subject, text)
+        yield from _choose(place, subject, text)
 
 
 def _default(place: FindingPlace) -> Iterator[FixDraft]:
@@ -247,7 +247,7 @@ def _named(
         )
 
 
-def _chosen(place: FindingPlace, subject: ast.expr, text: str) -> Iterator[FixDraft]:
+def _choose(place: FindingPlace, subject: ast.expr, text: str) -> Iterator[FixDraft]:
     """Replace an expression that uses None by another value."""
     if isinstance(subject, ast.Call):
         return

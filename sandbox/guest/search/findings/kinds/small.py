@@ -54,7 +54,7 @@ def propose(place: FindingPlace) -> Iterator[FixDraft]:
     elif code in {"E731", "C3001"}:
         yield from _lambda(place)
     elif code == "E741":
-        yield from _renamed(place)
+        yield from _rename(place)
     elif code in {"B905", "W1514", "PLW1514", "W1510", "PLW1510", "B009"}:
         yield from _calls(place)
     else:
@@ -121,7 +121,7 @@ def _lambda(place: FindingPlace) -> Iterator[FixDraft]:
             yield place.rewrite(0.3, node, text)
 
 
-def _renamed(place: FindingPlace) -> Iterator[FixDraft]:
+def _rename(place: FindingPlace) -> Iterator[FixDraft]:
     match = re.search(r"[`'\"](l|O|I)[`'\"]", place.message)
     if match is None:
         return
@@ -194,10 +194,10 @@ def _layout(place: FindingPlace) -> Iterator[FixDraft]:
             indent = line[: len(line) - len(line.lstrip())]
             yield FixDraft(0.1, (TextEdit(*span, f"  {mark} " if inline else f"{indent}{mark} "),))
     else:
-        yield from _joined(place, start)
+        yield from _join(place, start)
 
 
-def _joined(place: FindingPlace, start: int) -> Iterator[FixDraft]:
+def _join(place: FindingPlace, start: int) -> Iterator[FixDraft]:
     """Move statements to lines of their own."""
     code, line = place.finding.code, place.line_text
     if code in {"E703", "W0301"} and line.rstrip().endswith(";"):

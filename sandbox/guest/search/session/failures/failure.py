@@ -71,7 +71,7 @@ def describe_exception(
         root: Absolute path of the checkout.
         depth: Number of exceptions that follow from this one.
     """
-    inner = _unwrapped(exc)
+    inner = _unwrap(exc)
     if inner is not exc:
         exc, tb = inner, inner.__traceback__
     frames = list(iterate_frames(tb))[-MOST_FRAMES:]
@@ -96,7 +96,7 @@ def describe_exception(
     return FailureRecord(type(exc).__name__, message, told, extra)
 
 
-def _unwrapped(exc: BaseException) -> BaseException:
+def _unwrap(exc: BaseException) -> BaseException:
     for _ in range(3):
         name = type(exc).__name__
         inner = exc.__cause__ if name in ("CollectError", "ConftestImportFailure") else None

@@ -99,7 +99,7 @@ def propose(view: FailureContext) -> Iterator[GuidedProposal]:
         for source, node in view.class_named(
             str(recorded.get("file") or ""), str(recorded.get("type") or "")
         ):
-            yield from _implemented(source, node, [n for n in names if n != "and"])
+            yield from _implement(source, node, [n for n in names if n != "and"])
 
 
 def _class_at(spot: Spot) -> Optional[ast.ClassDef]:
@@ -131,7 +131,7 @@ def _as_changes(spot: Spot, proposal: object, shift: float) -> Iterator[GuidedPr
         yield spot.edit(max(0.1, float(getattr(proposal, "cost", 1.0)) + shift), *edits)
 
 
-def _implemented(
+def _implement(
     source: SourceFile, node: ast.ClassDef, names: List[str]
 ) -> Iterator[GuidedProposal]:
     """Implement missing methods by renaming others, or with an empty body."""

@@ -64,7 +64,7 @@ def propose(view: FailureContext) -> Iterator[GuidedProposal]:
         if not hasattr(builtins, kind) and kind not in spot.names:
             continue
         for rank, handler in enumerate(_let_through(spot)[:3]):
-            for change in _widened(spot, handler, kind):
+            for change in _widen(spot, handler, kind):
                 yield change._replace(cost=change.cost + 0.1 * depth + 0.1 * rank)
 
 
@@ -80,7 +80,7 @@ def _let_through(spot: Spot) -> List[ast.ExceptHandler]:
     return found
 
 
-def _widened(spot: Spot, handler: ast.ExceptHandler, kind: str) -> Iterator[GuidedProposal]:
+def _widen(spot: Spot, handler: ast.ExceptHandler, kind: str) -> Iterator[GuidedProposal]:
     if handler.type is None:
         return
     caught = list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]

@@ -146,7 +146,7 @@ def _at(
     if isinstance(node, ast.ImportFrom):
         if name and any(alias.name == name for alias in node.names):
             yield from _moved_name(spot, node, name, view)
-            yield from _dropped(spot, node, name)
+            yield from _drop(spot, node, name)
         if missing or relative:
             yield from _other_module(spot, node, missing, view)
     elif missing and any(a.name == missing or a.name.startswith(missing + ".") for a in node.names):
@@ -161,7 +161,7 @@ def _bound_as(alias: ast.alias) -> str:
     return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
 
 
-def _restated(
+def _restate(
     spot: Spot, node: ast.ImportFrom, name: str, *, module: str, new: str
 ) -> Tuple[TextEdit, ...]:
     """Import one name from another module or under another name; keep the others."""
@@ -196,7 +196,7 @@ def _moved_name(
         module, _, last = new.rpartition(".")
         if module and last.isidentifier() and view.lookups.exists(module):
             yield spot.edit(
-                COST - 0.1 + 0.05 * rank, *_restated(spot, node, name, module=module, new=last)
+                COST - 0.1 + 0.05 * rank, *_restate(spot, node, name, module=module, new=last)
             )
         elif not module and len(node.names) == 1:
             start, end = spot.source.span(node)
@@ -206,7 +206,7 @@ def _moved_name(
     owner = view.failure.extra.get("owner") or {}
     names = list(owner.get("names") or ()) or view.lookups.defined_names(full)
     for rank, near in enumerate(close_names(name, [n for n in names if not n.startswith("__")], 4)):
-        yield spot.edit(COST + 0.1 * rank, *_restated(spot, node, name, module=own, new=near))
+        yield spot.edit(COST + 0.1 * rank, *_restate(spot, node, name, module=own, new=near))
         yield from _renamed_everywhere(spot, node, name, near=near, cost=COST + 0.1 + 0.1 * rank)
     package = full.partition(".")[0]
     homes = (
@@ -220,11 +220,11 @@ def _moved_name(
     homes += [h for h in HOMES.get(name, ()) if h != full]
     for rank, home in enumerate(dict.fromkeys(homes)):
         yield spot.edit(
-            COST + 0.1 + 0.05 * rank, *_restated(spot, node, name, module=home, new=name)
+            COST + 0.1 + 0.05 * rank, *_restate(spot, node, name, module=home, new=name)
         )
     # Some projects keep their previous interface in a `v1` package.
     if view.lookups.exists(f"{full}.v1"):
-        yield spot.edit(COST + 0.4, *_restated(spot, node, name, module=f"{full}.v1", new=name))
+        yield spot.edit(COST + 0.4, *_restate(spot, node, name, module=f"{full}.v1", new=name))
 
 
 def _renamed_everywhere(
@@ -243,7 +243,7 @@ def _renamed_everywhere(
     yield spot.edit(cost, head, *(spot.source.replacement(n, near) for n in uses))
 
 
-def _dropped(spot: Spot, node: ast.ImportFrom, name: str) -> Iterator[GuidedProposal]:
+def _drop(spot: Spot, node: ast.ImportFrom, name: str) -> Iterator[GuidedProposal]:
     """Remove a name from an import; the cost is lower if the name is unused."""
     used = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(spot.source.tree))
     cost = COST + (1.2 if used else 0.2)

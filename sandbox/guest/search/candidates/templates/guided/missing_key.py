@@ -113,8 +113,8 @@ def _at(spot: Spot, key: Any, keys: List[Any], view: FailureContext) -> Iterator
     dynamic = [n for n in subscripts if not isinstance(_key(n), ast.Constant)]
     for node in (matching or dynamic or subscripts)[:3]:
         yield from _other_key(spot, _key(node), key, keys)
-        yield from _softened(spot, node)
-        yield from _guarded(spot, node)
+        yield from _soften(spot, node)
+        yield from _guard(spot, node)
         yield from _with_default(spot, node)
         yield from _entry_added(spot, node.value, key, view)
     for call in spot.find(ast.Call)[:3]:
@@ -184,7 +184,7 @@ def _spellings(key: Any, keys: List[Any], text: str, part: str) -> Iterator[str]
         )
 
 
-def _softened(spot: Spot, node: ast.Subscript) -> Iterator[GuidedProposal]:
+def _soften(spot: Spot, node: ast.Subscript) -> Iterator[GuidedProposal]:
     value, key = spot.source.part(node.value, 16), spot.text(_key(node))
     if (
         isinstance(node.ctx, ast.Del)
@@ -221,7 +221,7 @@ def _softened(spot: Spot, node: ast.Subscript) -> Iterator[GuidedProposal]:
             yield spot.replace(COST - 0.1, node, f"{value}.setdefault({key}, {maker})")
 
 
-def _guarded(spot: Spot, node: ast.Subscript) -> Iterator[GuidedProposal]:
+def _guard(spot: Spot, node: ast.Subscript) -> Iterator[GuidedProposal]:
     value, key = spot.text(node.value), spot.text(_key(node))
     if "\n" in value + key or spot.statement is None:
         return

@@ -183,7 +183,7 @@ def propose(view: FailureContext) -> Iterator[GuidedProposal]:
 def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[GuidedProposal]:
     # A None is repaired by its own template.
     if "NoneType" not in kinds and OPERATION.search(message):
-        yield from _converted(spot, kinds)
+        yield from _convert(spot, kinds)
     if "unhashable type" in message:
         yield from make_hashable(spot, kinds, COST)
     if "expected str instance" in message:
@@ -197,7 +197,7 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[GuidedProposal]:
         or "Future" in message
         or "context manager" in message
     ):
-        yield from _awaited(spot, message)
+        yield from _add_await(spot, message)
     if "not subscriptable" in message or "for |" in message:
         yield from _annotations(spot)
     if "offset-naive" in message:
@@ -214,7 +214,7 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[GuidedProposal]:
         yield from make_mutable(spot, COST)
 
 
-def _converted(spot: Spot, kinds: List[str]) -> Iterator[GuidedProposal]:
+def _convert(spot: Spot, kinds: List[str]) -> Iterator[GuidedProposal]:
     """Convert operands to each other's type, and arguments to the required type."""
     pairs: List[Tuple[ast.expr, ...]] = [(n.left, n.right) for n in spot.find(ast.BinOp)[:3]]
     pairs += [(n.left, n.comparators[0]) for n in spot.find(ast.Compare)[:2]]
@@ -253,7 +253,7 @@ def _texts_joined(spot: Spot) -> Iterator[GuidedProposal]:
                 )
 
 
-def _awaited(spot: Spot, message: str) -> Iterator[GuidedProposal]:
+def _add_await(spot: Spot, message: str) -> Iterator[GuidedProposal]:
     if "can't be used in 'await'" in message:
         for node in spot.find(ast.Await):
             yield spot.replace(COST - 0.1, node, spot.text(node.value))

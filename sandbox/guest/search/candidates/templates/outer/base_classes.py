@@ -42,7 +42,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
     for one, other in zip(node.bases, node.bases[1:]):
         yield scope.swap(COST, one, other)
     for index in range(len(node.bases)):
-        yield _dropped(node, index, scope)
+        yield _drop(node, index, scope)
     present = [scope.text(base) for base in node.bases]
     for rank, name in enumerate(n for n in _kin(node, present, scope) if n not in present):
         if len(node.bases) == 1:
@@ -72,7 +72,7 @@ def _is_error(name: str) -> bool:
     )
 
 
-def _dropped(node: ast.ClassDef, index: int, scope: CodeScope) -> Optional[ProposedEdits]:
+def _drop(node: ast.ClassDef, index: int, scope: CodeScope) -> Optional[ProposedEdits]:
     span = scope.source.span
     if len(node.bases) > 1:
         if index:

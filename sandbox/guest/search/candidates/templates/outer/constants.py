@@ -48,7 +48,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         if isinstance(
             following, (ast.Assign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef)
         ):
-            yield _exchanged(node, following, scope)
+            yield _exchange(node, following, scope)
 
 
 def _other_constants(node: ast.Constant, scope: OuterScope) -> Iterator[Optional[ProposedEdits]]:
@@ -128,7 +128,7 @@ def _name(node: ast.Assign | ast.AnnAssign) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def _exchanged(node: ast.stmt, following: ast.stmt, scope: CodeScope) -> Optional[ProposedEdits]:
+def _exchange(node: ast.stmt, following: ast.stmt, scope: CodeScope) -> Optional[ProposedEdits]:
     one, two = scope.source.whole_lines(node), scope.source.whole_lines(following)
     data = scope.source.data
     if one is None or two is None or not data[one[0] : two[1]].endswith(b"\n"):

@@ -99,7 +99,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
     block, index = scope.block(node)
     following = block[index + 1] if index + 1 < len(block) else None
     if isinstance(following, ast.AnnAssign):
-        edits = (_restated(node, following, scope), _restated(following, node, scope))
+        edits = (_restate(node, following, scope), _restate(following, node, scope))
         yield ProposedEdits(COST + 0.6, edits)
 
 
@@ -110,7 +110,7 @@ def _is_record(owner: ast.ClassDef, scope: CodeScope) -> bool:
     )
 
 
-def _restated(place: ast.stmt, other: ast.stmt, scope: CodeScope) -> TextEdit:
+def _restate(place: ast.stmt, other: ast.stmt, scope: CodeScope) -> TextEdit:
     start, end = scope.source.span(place)
     return TextEdit(start, end, scope.text(other))
 

@@ -80,10 +80,10 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         return
     present = [scope.text(d) for d in node.decorator_list]
     for index, decorator in enumerate(node.decorator_list):
-        yield _dropped(decorator, scope)
+        yield _drop(decorator, scope)
         if index:
             yield scope.swap(COST, node.decorator_list[index - 1], decorator)
-        yield from _replaced(decorator, node, scope)
+        yield from _replace(decorator, node, scope)
     for rank, text in enumerate(t for t in _fitting(node, scope) if t not in present):
         yield _added(COST + 0.3 + 0.1 * rank, node, text, scope)
     if isinstance(node, FunctionNode):
@@ -91,12 +91,12 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         yield from _context_manager(node, scope)
 
 
-def _dropped(decorator: ast.expr, scope: CodeScope) -> Optional[ProposedEdits]:
+def _drop(decorator: ast.expr, scope: CodeScope) -> Optional[ProposedEdits]:
     start, end = scope.source.line_span(decorator.lineno, decorator.end_lineno or decorator.lineno)
     return ProposedEdits(COST + 0.2, (TextEdit(start, end, ""),))
 
 
-def _replaced(
+def _replace(
     decorator: ast.expr, node: ast.AST, scope: CodeScope
 ) -> Iterator[Optional[ProposedEdits]]:
     text = scope.text(decorator)

@@ -78,7 +78,7 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
         if isinstance(default, (ast.Name, ast.Attribute)):
             yield scope.replace(COST + 0.3, default, "None")
     yield from _added(node, pairs, scope)
-    yield from _dropped(node, scope)
+    yield from _drop(node, scope)
 
 
 def parameters_with_defaults(
@@ -153,7 +153,7 @@ def _added(
             yield ProposedEdits(COST + 0.4 + 0.1 * rank, (TextEdit(at, at, equals + text),))
 
 
-def _dropped(
+def _drop(
     node: ast.FunctionDef | ast.AsyncFunctionDef, scope: CodeScope
 ) -> Iterator[Optional[ProposedEdits]]:
     positional = [*node.args.posonlyargs, *node.args.args]

@@ -61,15 +61,15 @@ def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]
     kind = next((t.id for t in targets if isinstance(t, ast.Name)), "")
     owner = scope.parent(statement)
     if kind == "__all__" and isinstance(owner, ast.Module):
-        yield from _corrected(
+        yield from _correct(
             node, [n for n in scope.bound if not n.startswith("_")], scope.bound, scope
         )
     elif kind == "__slots__" and isinstance(owner, ast.ClassDef):
         names = _attributes_set(owner)
-        yield from _corrected(node, [*names, "__dict__", "__weakref__"], None, scope)
+        yield from _correct(node, [*names, "__dict__", "__weakref__"], None, scope)
 
 
-def _corrected(
+def _correct(
     node: ast.List | ast.Tuple,
     names: Sequence[str],
     known: Optional[Sequence[str]],
@@ -89,7 +89,7 @@ def _corrected(
         gone = known is not None and element.value not in known
         for name in close_names(element.value, missing, 3):
             yield scope.replace(COST - 0.3 if gone else COST + 0.2, element, repr(name))
-        yield _dropped(node, index, COST - 0.1 if gone else COST + 0.6, scope)
+        yield _drop(node, index, COST - 0.1 if gone else COST + 0.6, scope)
 
 
 def _added(
@@ -118,7 +118,7 @@ def _added(
     )
 
 
-def _dropped(
+def _drop(
     node: ast.List | ast.Tuple, index: int, cost: float, scope: CodeScope
 ) -> Optional[ProposedEdits]:
     span = scope.source.span

@@ -136,7 +136,7 @@ def _order_and_number(
     bare = len(plain) - len(node.args.defaults)
     for index, (one, other) in enumerate(zip(plain, plain[1:])):
         if index + 1 < bare:
-            yield _swapped(one, other, scope)
+            yield _swap(one, other, scope)
         elif index >= bare:
             yield _defaults_swapped(node, index - bare, scope, (one, other))
     # A parameter that the body never reads may be superfluous or misspelt.
@@ -154,7 +154,7 @@ def _order_and_number(
             yield ProposedEdits(COST + 0.6, (TextEdit(begin, end, ""),))
 
 
-def _swapped(one: ast.arg, other: ast.arg, scope: CodeScope) -> ProposedEdits:
+def _swap(one: ast.arg, other: ast.arg, scope: CodeScope) -> ProposedEdits:
     spans = [(scope.source.span(a)[0], end_of_argument(scope.source, a)) for a in (one, other)]
     texts = [scope.source.data[slice(*span)].decode("utf-8") for span in spans]
     return ProposedEdits(COST + 0.2, (TextEdit(*spans[0], texts[1]), TextEdit(*spans[1], texts[0])))

@@ -113,7 +113,7 @@ def _words(sample: object, scope: OuterScope) -> List[str]:
     """Return words of the failing tests in the spelling of an entry that is one word."""
     if not isinstance(sample, str) or not sample.isidentifier():
         return []
-    like = [_cased(word, sample) for word in scope.literals.words]
+    like = [_change_case(word, sample) for word in scope.literals.words]
     quote = "'" if scope.source.data.count(b"'") >= scope.source.data.count(b'"') else '"'
     return [f"{quote}{word}{quote}" for word in dict.fromkeys(like)][:12]
 
@@ -131,10 +131,10 @@ def _by_analogy(key: str, name: str, present: Set[str], scope: OuterScope) -> It
             and other == before + middle + after
             and (before or after)
         ):
-            yield f"{_cased(middle, key)!r}: {other}"
+            yield f"{_change_case(middle, key)!r}: {other}"
 
 
-def _cased(text: str, like: str) -> str:
+def _change_case(text: str, like: str) -> str:
     return text.lower() if like.islower() else text.upper() if like.isupper() else text
 
 
