@@ -60,7 +60,10 @@ class EvidenceStore:
         if isinstance(content, KeptEvidence):
             return content
         if await self._stored_bytes() + len(content) > self._limits.total_bytes:
-            log.warning("evidence not stored: existing bundles fill evidence.total_bytes")
+            log.warning(
+                "evidence not stored: existing bundles fill evidence.total_bytes",
+                extra={"mission": story.context.mission_id},
+            )
             reason = f"all bundles together would exceed {self._limits.total_bytes} bytes"
             return KeptEvidence(
                 reason=f"{reason} (evidence.total_bytes), and the stored ones have not expired"

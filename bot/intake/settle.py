@@ -181,7 +181,9 @@ async def _find_superseded(red: RedHead, services: Services) -> str | None:
     try:
         last = await services.registry.last(red.repository.id, branch=red.head_branch)
     except StoreError as error:
-        log.warning("reading the last mission failed: %s", error.message)
+        log.warning(
+            "reading the last mission failed: %s", error.message, extra={"mission": red.mission_id}
+        )
         return None
     if last is None or last.mission_id == red.mission_id or last.head_sha == red.head_sha:
         return None

@@ -240,6 +240,6 @@ def _log_call(call: ModelCall) -> None:
         "metaagent.cost_usd": call.cost_usd,
     }
     log.info(
-        "a model was asked",
+        "model call ended",
         extra={name: value for name, value in fields.items() if value is not None},
     )

@@ -108,7 +108,9 @@ class Billed:
             return await by_model(self, rules)
         except ModelError as error:
             _logger.warning(
-                "the rules decide: %s", error.message, extra={"trouble": error.trouble.value}
+                "model failed, the rules decide: %s",
+                error.message,
+                extra={"trouble": error.trouble.value},
             )
             return rules.with_(by="fallback")
 

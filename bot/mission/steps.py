@@ -202,7 +202,9 @@ class Steps:
             await self.meter.close(round(self.seconds + self._running_s(), 6))
         except StoreError as error:
             _logger.warning(
-                "not everything is booked: %s", error.message, extra={"mission": self._mission_id}
+                "booking the last step's time failed: %s",
+                error.message,
+                extra={"mission": self._mission_id},
             )
 
     def _running_s(self) -> float:

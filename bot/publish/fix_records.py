@@ -190,5 +190,5 @@ async def _quietly(asked: Awaitable[Answer]) -> Answer | None:
     try:
         return await asked
     except StoreError as error:
-        log.warning("%s; %s", error.message, error.advice)
+        log.warning("registry call failed: %s; %s", error.message, error.advice)
         return None

@@ -37,7 +37,9 @@ class LogProgress:
 
     async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
         """Log the stage with the mission's id."""
-        _log.info("stage", extra={"mission": context.mission_id, "stage": name, "detail": detail})
+        _log.info(
+            "stage reached", extra={"mission": context.mission_id, "stage": name, "detail": detail}
+        )
 
 
 class TerminalProgress:

@@ -74,7 +74,7 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
         check_run = None
         refused.append(_refused("No check run could be written", error))
     for trace in refused:
-        log.warning("%s", trace, extra={"mission": context.mission_id})
+        log.warning("publishing failed in part: %s", trace, extra={"mission": context.mission_id})
     return _publication(
         story,
         PublishedTraces(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)),
@@ -97,7 +97,7 @@ async def _label(story: Story, places: Places) -> None:
             )
     except GitHubError as error:
         log.warning(
-            "%s",
+            "publishing failed in part: %s",
             _refused("No label could be written", error),
             extra={"mission": story.context.mission_id},
         )

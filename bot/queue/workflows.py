@@ -238,7 +238,9 @@ class Workflows:
             await self._checkpoint().step("feed_back", Frozen, hand_over)
         except (MetaAgentError, SandboxError) as error:
             self._interrupt_if_temporary(error)
-            log.exception("processing feedback failed")
+            log.exception(
+                "processing feedback failed", extra={"pull_request": feedback.pull_request}
+            )
             return keep_error(error)
         return {"ok": {}}
 
@@ -252,7 +254,7 @@ class Workflows:
             await self._handlers.notice(change, self._checkpoint())
         except (MetaAgentError, SandboxError) as error:
             self._interrupt_if_temporary(error)
-            log.exception("processing a change failed")
+            log.exception("processing a change failed", extra={"change": change.kind})
             return keep_error(error)
         return {"ok": {}}
 

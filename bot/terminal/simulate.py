@@ -236,7 +236,7 @@ class _Queue:
         return True
 
     async def feed_back(self, feedback: Feedback) -> None:
-        log.debug("not fed back: %s", feedback.pull_request)
+        log.debug("simulation: feedback dropped: %s", feedback.pull_request)
 
     async def settle(self, _: RedHead) -> bool:
         return True
@@ -245,10 +245,10 @@ class _Queue:
         return True
 
     async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
-        log.debug("not noticed: %s", change.kind)
+        log.debug("simulation: change dropped: %s", change.kind)
 
     async def cancel(self, mission_id: str) -> None:
-        log.debug("not cancelled: %s", mission_id)
+        log.debug("simulation: cancellation dropped: %s", mission_id)
 
     async def status(self, _: str) -> str | None:
         return None
