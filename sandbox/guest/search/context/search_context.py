@@ -196,15 +196,8 @@ def build_context(
     """
     root = os.path.realpath(request.root)
     files = CheckoutFiles(root, base.EditablePaths(root, request.protected))
-    facts, refusal = None, "pytest could not collect the tests here"
-    if collected is not None:
-        try:
-            facts = measure_suite(
-                collected.session, request, kit.templates, left, guard_for=guard_for
-            )
-        except SearchRefused as refused:
-            refusal = str(refused) or refusal
-    elif all(type(b.error).__name__ in NO_SESSION for b in broken):
+    facts, refusal = _measure(request, kit, left, collected, guard_for=guard_for)
+    if collected is None and all(type(b.error).__name__ in NO_SESSION for b in broken):
         raise SearchRefused(f"the tests could not be collected here: {broken[-1].error}"[:200])
     goals = _name_goals(request, facts, broken, has_session=collected is not None)
     if not goals:
@@ -220,9 +213,8 @@ def build_context(
     else:
         scores = _score_unseen(request, files, goals, failures, reach=reach)
         literals = facts.literals if facts is not None else SeenLiterals((), ())
-        code = _suspect_lines(
-            scores, files, literals, Generator(kit.templates, request.template_shifts)
-        )
+        generator = Generator(kit.templates, request.template_shifts)
+        code = _suspect_lines(scores, files, literals, generator)
     return SearchContext(
         request=request,
         kit=kit,
@@ -236,6 +228,25 @@ def build_context(
         code=code,
         diff=read_diff(request.red_hunks, files, goals, code.units),
     )
+
+
+def _measure(
+    request: SearchJob,
+    kit: Any,
+    left: Callable[[], float],
+    collected: Optional[Collected],
+    *,
+    guard_for: Callable[[], Any],
+) -> Tuple[Optional[SuiteFacts], str]:
+    """Return the facts from the collected tests, or None and the reason."""
+    refusal = "pytest could not collect the tests here"
+    if collected is None:
+        return None, refusal
+    try:
+        facts = measure_suite(collected.session, request, kit.templates, left, guard_for=guard_for)
+    except SearchRefused as refused:
+        return None, str(refused) or refusal
+    return facts, ""
 
 
 def _refuse_any(facts: SuiteFacts, tests: Sequence[int], runs: int, wait_s: float) -> None:
