@@ -6,7 +6,7 @@ from sandbox.runners.diagnostics import Diagnostics
 from sandbox.runners.junit import JUnitReports
 from sandbox.runners.python_pytest import PythonPytest
 from sandbox.runners.python_unittest import PythonUnittest
-from sandbox.types import RUNNER_TRAITS, RunnerTraits
+from sandbox.types import RunnerTraits, find_traits
 
 RUNNERS: tuple[TestRunner, ...] = (
     PythonPytest(),
@@ -25,7 +25,7 @@ def detect_runner(command: str) -> TestRunner:
 
 def detect_traits(command: str) -> RunnerTraits:
     """Return the properties of the runner that reads a command."""
-    return RUNNER_TRAITS[detect_runner(command).name]
+    return find_traits(detect_runner(command).name)
 
 
 __all__ = ["RUNNERS", "TestRunner", "detect_runner", "detect_traits"]

@@ -37,7 +37,7 @@ from sandbox.types.results import (
     TestStatus,
     stands_for,
 )
-from sandbox.types.runners import RUNNER_TRAITS, RunnerTraits
+from sandbox.types.runners import RUNNER_TRAITS, RunnerTraits, find_traits
 from sandbox.types.search import (
     Difference,
     GivenChange,
@@ -117,6 +117,7 @@ __all__ = [
     "TrustTier",
     "WorkspaceFacts",
     "apply_spans",
+    "find_traits",
     "group_by_file",
     "stands_for",
 ]

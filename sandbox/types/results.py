@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.types.frozen import Frozen
-from sandbox.types.runners import RUNNER_TRAITS, RunnerTraits
+from sandbox.types.runners import RunnerTraits, find_traits
 
 FAILURES_IN_FULL = 10
 """Number of failures that a report carries in full; the others are only counted."""
@@ -147,7 +147,7 @@ class TestReport(Frozen):
     @property
     def traits(self) -> RunnerTraits:
         """Return the properties of the runner."""
-        return RUNNER_TRAITS.get(self.runner, RunnerTraits())
+        return find_traits(self.runner)
 
     @property
     def hangs(self) -> bool:

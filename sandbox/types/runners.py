@@ -22,7 +22,10 @@ RUNNER_TRAITS = {
     ),
     "unittest": RunnerTraits(takes_targets=True, searched_by="search"),
     "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
-    "junit": RunnerTraits(),
-    "command": RunnerTraits(),
 }
-"""By the name of the runner, which is stored in reports."""
+"""By the name of the runner, which is stored in reports. A runner that is missing here has none."""
+
+
+def find_traits(runner: str) -> RunnerTraits:
+    """Return the traits of a runner, also of one that only another version has."""
+    return RUNNER_TRAITS.get(runner, RunnerTraits())
