@@ -190,7 +190,7 @@ def _plain(trial: Any) -> bool:
     path = Path(candidate.source.path)
     path.write_bytes(candidate.source.render(candidate.edits))
     try:
-        return subprocess.run(PYTEST, capture_output=True, timeout=20, check=False).returncode == 0
+        return subprocess.run(PYTEST, capture_output=True, timeout=120, check=False).returncode == 0
     except subprocess.TimeoutExpired:
         return False
     finally:

@@ -50,6 +50,7 @@ class _Scan:
 
     def __init__(self, matcher: Matcher) -> None:
         self._matcher = matcher
+        self._first = matcher.patterns[0]
         self._next = 0
         self._fields: dict[str, str] = {}
         self._open: PrintedFinding | None = None
@@ -69,6 +70,10 @@ class _Scan:
     def idle(self) -> bool:
         """Return True if no finding is incomplete."""
         return not self._next and self._open is None
+
+    def may_begin(self, line: str) -> bool:
+        """Return True if the line begins a finding of this tool."""
+        return self._first.match(line) is not None
 
     def skip(self) -> list[PrintedFinding]:
         """Process a line of another tool, which ends any continuation."""
@@ -146,6 +151,9 @@ def match_lines(matchers: Sequence[Matcher], lines: Iterable[str]) -> Iterator[P
             continue
         taken = False
         for scan in scans:
+            # An idle scan has nothing to end, and most first lines are not its own.
+            if scan.idle and (taken or not scan.may_begin(line)):
+                continue
             if taken:
                 found = scan.skip()
             else:
