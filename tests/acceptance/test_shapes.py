@@ -188,7 +188,7 @@ def test_a_mistake_in_a_project_of_this_shape_is_fixed(
 
 
 UNREPAIRABLE = {
-    "requirements.txt": "pytest\nruff\n",
+    "requirements.txt": "mypy\npytest\nruff\n",
     "Makefile": "check:\n\truff check .\n\tpython -m pytest -q\n",
     "words.py": "import os\n\n\ndef shout(word):\n    return word.upper()\n",
     "test_words.py": (
@@ -202,7 +202,7 @@ UNREPAIRABLE = {
 
 @pytest.mark.docker
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["ruff check . && python -m pytest -q", "make check"])
+@pytest.mark.parametrize("command", ["ruff check . && mypy words.py && pytest -q", "make check"])
 def test_a_fix_of_the_first_command_that_uncovers_the_second_is_partial(
     tmp_path: Path, docker_ready: None, command: str
 ) -> None:
