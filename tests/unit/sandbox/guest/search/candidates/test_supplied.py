@@ -21,11 +21,16 @@ def edit(old: str, new: str, path: str = "m.py") -> dict[str, Any]:
 
 def offered(*changes: list[dict[str, Any]]) -> list[CandidatePatch]:
     source = SourceFile("m.py", TEXT.encode())
-    known = SimpleNamespace(
+    code = SimpleNamespace(
         sources=[source],
         units=list_units(source, "/checkout/m.py"),
         suspicion=Suspicion({"m.py": {6: 0.8, 10: 0.3}}),
-        load_source=lambda path: PlainSource(path, OTHER.encode()) if path == "other.py" else None,
+    )
+    known = SimpleNamespace(
+        code=code,
+        files=SimpleNamespace(
+            load=lambda path: PlainSource(path, OTHER.encode()) if path == "other.py" else None
+        ),
         request=SimpleNamespace(
             given=[{"edits": edits, "description": "said", "cost": 0.7} for edits in changes]
         ),

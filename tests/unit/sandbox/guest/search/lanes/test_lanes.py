@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.context import search_context
 from sandbox.guest.search.lanes.fresh import few_goals
 from sandbox.guest.search.lanes.model import FRESH, SWAP, ReadyCandidate
 from sandbox.guest.search.lanes.selection import Lanes
@@ -79,9 +80,8 @@ class Lane:
 def lanes(unseen: frozenset[str], **some: Lane) -> Lanes:
     context: Any = SimpleNamespace(
         request=SimpleNamespace(lanes=()),
-        elsewhere=False,
+        reach=search_context.TestReach(unseen=unseen),
         goals=("test_a", "test_tool"),
-        unseen=unseen,
         facts=None,
     )
     budget: Any = SimpleNamespace(note=lambda _: None, left=lambda: 9.0)
