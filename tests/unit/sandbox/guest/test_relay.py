@@ -45,11 +45,10 @@ async def python(path: Path, script: str) -> "subprocess.CompletedProcess[bytes]
 async def echoing(path: Path) -> AsyncIterator[list[int]]:
     """A socket that gives back what it gets; counts connections."""
     seen: list[int] = []
-    writers: list[asyncio.StreamWriter] = []
+    others = asyncio.all_tasks()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(1)
-        writers.append(writer)
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
                 writer.write(data)
@@ -63,12 +62,11 @@ async def echoing(path: Path) -> AsyncIterator[list[int]]:
         yield seen
     finally:
         server.close()
+        # Connections that were just accepted have a task, too; each ends with its client.
+        async with asyncio.timeout(HANG_S):
+            while serving := asyncio.all_tasks() - others:
+                await asyncio.wait(serving)
         await server.wait_closed()
-        await asyncio.sleep(0.02)  # a connection that was just taken has its writer by then
-        for writer in writers:  # a client that died may not have been noticed yet
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
 
 
 def test_a_command_has_its_streams_and_its_results_channel() -> None:
