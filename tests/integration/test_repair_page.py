@@ -48,7 +48,7 @@ def test_the_page_of_repair_says_what_the_command_does(docker_ready: None, tmp_p
     )
     assert done.returncode == 0, done.stderr[-3000:]
     shown = squeezed(done.stdout)
-    found, _, failing, test, _, title, header, first, *_ = squeezed(blocks("")[0]).splitlines()
+    found, _, failing, test, _, title, header, first, *_ = squeezed(blocks("text")[0]).splitlines()
     assert found.startswith("FOUND: N of N candidates make every known test pass")
     assert shown.startswith("FOUND: N of N candidates make every known test pass")
     assert f"{failing}\n{test}\n" in shown

@@ -1,0 +1,136 @@
+"""The blocks of the guides that need no sandbox, run as a reader would; and the list of those that no test can run."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.pages import ROOT, Block, Shell, blocks
+
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for path in (
+        ROOT / "README.md",
+        *ROOT.glob("docs/tutorial/*.md"),
+        *ROOT.glob("docs/howto/*.md"),
+    )
+)
+REBUILD = "docs/howto/rebuild-a-job.md"
+LIMITS = "docs/howto/limits.md"
+DATABASES = "docs/howto/databases.md"
+RUN = {
+    "README.md": "tests/acceptance/test_pages.py",
+    "docs/tutorial/first-fix.md": "tests/acceptance/test_pages.py",
+    "docs/tutorial/set-up.md": "tests/acceptance/test_pages.py",
+    "docs/howto/replay.md": "tests/acceptance/test_pages.py",
+    "docs/howto/improve.md": "tests/integration/test_improve_page.py",
+    "docs/howto/repair.md": "tests/integration/test_repair_page.py",
+    REBUILD: "tests/acceptance/test_guides.py",
+    LIMITS: "tests/acceptance/test_guides.py",
+    DATABASES: "tests/acceptance/test_guides.py",
+}
+"""The pages whose commands a test runs, and the test."""
+NOT_RUN = {
+    "metaagent lessons": "needs lessons of many missions; tests/unit/bot/terminal/test_lessons.py",
+    "export ANTHROPIC_API_KEY": "needs an account",
+    "metaagent fix shop --model-agent codex-cli": "needs an account and an image of one's own",
+    "metaagent fix shop --model-agent openai-chat": "needs an account and an agent",
+    "metaagent replay mission:": "needs a mission of a service",
+    "METAAGENT_APP_ID=": "needs a GitHub App",
+    "METAAGENT_DATABASE_URL=": "needs a PostgreSQL server; tests/integration/test_service_on_github.py",
+    "pip install '.[s3]'": "needs a bucket; tests/contract/test_blobs.py",
+    "metaagent log mission:": "needs a mission of a service",
+}
+"""What a block that no test runs begins with, and why."""
+ENGINE = ROOT / "tests" / "data" / "older_engine.sql"
+"""The engine's tables as a service leaves them."""
+WORKFLOW = """on: push
+jobs:
+  test:
+    runs-on: ${{ matrix.os }}
+    strategy:
+      matrix:
+        python-version: ["3.11", "3.12"]
+        os: [ubuntu-latest, macos-latest]
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: ${{ matrix.python-version }}
+      - run: pytest -q
+"""
+
+
+def commands() -> Iterator[tuple[str, Block]]:
+    """Every block of commands, with its page."""
+    for page in PAGES:
+        yield from ((page, block) for block in blocks(page) if block.kind == "sh")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_says_what_it_is(page: str) -> None:
+    assert [block.text for block in blocks(page) if not block.kind] == []
+
+
+def test_every_block_of_commands_is_run_or_listed_with_the_reason() -> None:
+    unused = set(NOT_RUN)
+    for page, block in commands():
+        reason = next((start for start in NOT_RUN if block.text.startswith(start)), None)
+        assert reason or page in RUN, f"{page}: no test runs\n{block.text}"
+        unused -= {reason}
+    assert not unused
+    assert set(RUN) <= {page for page, _ in commands()}
+    for test in set(RUN.values()):
+        assert (ROOT / test).is_file()
+
+
+def test_the_guide_to_rebuilding_a_job_does_what_it_says(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    workflow = shell.here / ".github" / "workflows" / "ci.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(WORKFLOW)
+    (shell.here / "test_a.py").write_text("def test_a():\n    assert False\n")
+    by_check, by_job, policy = blocks(REBUILD)
+    printed = shell.run(by_check.text)
+    assert "cell      python-version=3.11, os=ubuntu-latest\n" in printed
+    assert printed.endswith("It can be rebuilt here.\n")
+    assert shell.run(by_job.text) == printed
+    (shell.here / ".github" / "metaagent.yml").write_text(policy.text)
+    assert "python -m pytest -q tests/unit" in shell.run(by_check.text)
+
+
+def test_the_guide_to_pausing_does_what_it_says(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    (block,) = (block for block in blocks(LIMITS) if block.kind == "sh")
+    shell.run("metaagent db upgrade")
+    *pauses, resume = block.text.splitlines()
+    printed = [shell.run(line) for line in pauses]
+    assert all("paused by the operator" in text for text in printed)
+    assert "(costs)" in printed[2]
+    assert "missions begin again" in shell.run(resume)
+
+
+def test_the_guide_to_databases_does_what_it_says(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    data, backups, away = (tmp_path / name for name in ("data", "backups", "away"))
+    for made in (backups, away):
+        made.mkdir()
+    places = {"/var/lib/metaagent": data, "/backups": backups, "/somewhere/else": away}
+
+    def run(text: str) -> str:
+        for place, here in places.items():
+            text = text.replace(place, str(here))
+        return shell.run(f"export METAAGENT_DATA_DIR={data}\n{text}")
+
+    check, back_up, restore = (block.text for block in blocks(DATABASES) if block.kind == "sh")
+    run("metaagent db upgrade")
+    with closing(sqlite3.connect(data / "engine.sqlite")) as engine:
+        engine.executescript(ENGINE.read_text())
+    assert "our tables" in run(check)
+    assert "metaagent.sqlite" in run(back_up.splitlines()[0])
+    (backup,) = backups.iterdir()
+    assert {path.name for path in backup.iterdir()} == {"engine.sqlite", "metaagent.sqlite"}
+    run(restore)
+    assert "our tables" in run(check)
