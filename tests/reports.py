@@ -40,7 +40,7 @@ GREEN = RED.replace("a - b", "a + b").replace("== 1", "== 0")
 TESTS = ("tests/test_broken_math.py::test_add", "tests/test_broken_math.py::test_is_even")
 OTHERS = tuple(f"tests/test_numbers.py::test_number_{number}" for number in range(12))
 ADVICE = {
-    Outcome.ENV_UNBUILDABLE: "add `postgres` to `services` of the sandbox, or set `test` to a part that needs none",
+    Outcome.ENV_UNBUILDABLE: "add `postgres` to `services` of the sandbox, or set `test_command` to a part that needs none",
     Outcome.POLICY: "set `automatic: true` in `.github/metaagent.yml` to allow it",
 }
 REASONS = {

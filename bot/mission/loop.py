@@ -119,7 +119,7 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
         if flake is None:
             raise
         run.know(triage=flake)
-        raise end(Outcome.FLAKY, flake.reason, advice="; ".join(flake.notes)) from ended
+        raise end(Outcome.FLAKY, flake.reason) from ended
 
 
 def _as_asked(context: MissionContext, why: str) -> Trouble:
@@ -147,9 +147,7 @@ async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -
     )
     if triage.kind in OUTCOMES:
         question = _MERGE_QUESTION if triage.kind is FailureKind.MERGE_ONLY else None
-        raise end(
-            OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes), question=question
-        )
+        raise end(OUTCOMES[triage.kind], triage.reason, question=question)
     if triage.report is None:
         raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
     # Tests that are red by chance, or on the base commit too, are not this mission's.

@@ -12,10 +12,11 @@ def next_step(story: Story) -> str:
     The mission's own advice is more exact than the step of its outcome.
     """
     advice = story.pen.words(story.context.advice, cap=600)
-    return f"**Next:** {advice or _step(story)}"
+    return f"**Next:** {advice or step_after(story)}"
 
 
-def _step(story: Story) -> str:
+def step_after(story: Story) -> str:
+    """Return the step of a story's outcome, in trusted words."""
     is_heard = story.is_heard and story.context.request.repository is not None
     if story.outcome is Outcome.NO_FIX and story.context.request.depth is not Depth.FIX:
         return "comment `/metaagent fix` to search for a fix" if is_heard else "ask for a fix"

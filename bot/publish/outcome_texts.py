@@ -52,7 +52,8 @@ TEXTS: Mapping[Outcome, OutcomeText] = MappingProxyType(
         ),
         Outcome.ENV_UNBUILDABLE: OutcomeText(
             headline="the job's environment could not be rebuilt",
-            step="provide the missing part, or set `test` in the policy",
+            step="provide the missing part, or set `test_command` in the policy",
+            step_unheard="provide the missing part, or choose a command that needs less",
         ),
         Outcome.NEEDS_HUMAN: OutcomeText(
             headline="one question has to be answered by a person",

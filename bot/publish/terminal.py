@@ -8,12 +8,23 @@ from bot.publish.evidence import agreement, held_out
 from bot.publish.fix_sections import before_and_after
 from bot.publish.markdown import SafeWriter
 from bot.publish.model_costs import speakers, spend_by, spend_in_words
+from bot.publish.next_steps import step_after
 from bot.publish.recalled import recalled_lessons
 from bot.publish.report import reproduce_command
 from bot.publish.story import Story, build_story, headline, winner
 
 ROWS_SHOWN = 30
 """Maximum number of tests in the report."""
+_MEASURED = frozenset(
+    {
+        Outcome.NOT_REPRODUCED,
+        Outcome.FLAKY,
+        Outcome.BASE_RED,
+        Outcome.INFRA,
+        Outcome.ENV_UNBUILDABLE,
+    }
+)
+"""Outcomes that triage measures; its notes explain them."""
 
 
 def report_text(
@@ -23,8 +34,7 @@ def report_text(
     story = build_story(context, confidence=confidence, secrets=secrets)
     pen = story.pen
     lines = [headline(story), f"  {pen.line(story.reason, cap=1000)}"]
-    if context.advice:
-        lines.append(f"  {pen.line(context.advice, cap=1000)}")
+    lines += _notes_and_next_step(story)
     if context.question:
         lines += [
             "",
@@ -50,6 +60,16 @@ def report_text(
     if command := reproduce_command(context):
         lines += ["", "Reproduce", f"  {pen.line(command, cap=1000)}"]
     return "\n".join(lines) + "\n"
+
+
+def _notes_and_next_step(story: Story) -> list[str]:
+    """Return what triage noted and what a person can do; a fix or question says it elsewhere."""
+    context, pen = story.context, story.pen
+    if story.outcome in {Outcome.FIXED, Outcome.NEEDS_HUMAN}:
+        return [f"  {pen.line(context.advice, cap=1000)}"] if context.advice else []
+    notes = context.triage.notes if context.triage and story.outcome in _MEASURED else ()
+    advice = pen.line(context.advice, cap=1000)
+    return [*(f"  {pen.line(note)}" for note in notes), f"  next: {advice or step_after(story)}"]
 
 
 def _text_of_models(story: Story) -> list[str]:

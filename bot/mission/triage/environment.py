@@ -188,6 +188,10 @@ def _module(red: TestReport, evidence: Evidence, in_ci: str) -> str | None:
         since = "; it is imported since this commit: declare it where the job installs from"
     elif all(f"No module named '{m}" in in_ci for m in missing):
         since = "; CI misses it too: declare it where the job installs from"
+    elif not evidence.base.checked:
+        since = (
+            "; declare it where the job installs from, or write it if it belongs to this project"
+        )
     return (
         f"the tests cannot be imported: {names} {verb} neither installed nor part of the "
         f"repository{since}"

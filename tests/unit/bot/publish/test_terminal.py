@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import Confidence, Outcome
 from bot.publish.terminal import report_text
 from tests.builders import (
@@ -11,6 +12,7 @@ from tests.builders import (
     a_mission,
     a_model_call,
     a_recalled_lesson,
+    a_triage,
     an_attempt,
     an_iteration,
 )
@@ -41,6 +43,26 @@ def test_a_mission_without_a_fix_says_what_was_tried() -> None:
     assert "Tried\n  rung 1: none" in report_text(
         a_mission(Outcome.NO_FIX, iterations=(iteration,))
     )
+
+
+@pytest.mark.parametrize(
+    "outcome", sorted(set(Outcome) - {Outcome.FIXED, Outcome.NEEDS_HUMAN}, key=str)
+)
+def test_every_end_without_a_fix_names_the_next_step(outcome: Outcome) -> None:
+    mission = a_mission(outcome, iterations=(), request=a_folder_request())
+    _, reason, step, *_ = report_text(mission).splitlines()
+    assert not reason.startswith("  next: ")
+    assert step.startswith("  next: ")
+    assert "/metaagent" not in step, "a terminal reads no comments"
+    told = report_text(mission.with_(advice="turn it off and on"))
+    assert "  next: turn it off and on\n" in told
+
+
+def test_notes_of_triage_explain_what_it_measured_and_are_no_step() -> None:
+    triage = a_triage(kind=FailureKind.FLAKE, notes=("it fails in about 30 % of runs",))
+    text = report_text(a_mission(Outcome.FLAKY, iterations=(), triage=triage))
+    assert "  it fails in about 30 % of runs\n  next: rerun the failed jobs" in text
+    assert "30 %" not in report_text(a_mission(Outcome.NO_FIX, iterations=(), triage=triage))
 
 
 def test_foreign_text_cannot_drive_the_terminal() -> None:
