@@ -12,6 +12,7 @@ from benchmarks.figures import figure, measured, missed, spread
 from benchmarks.measure import summary
 from benchmarks.mission import stages_of
 from benchmarks.sets.programs import programs_of
+from benchmarks.startup import WRONG_USE
 from bot.publish.evidence import evidence
 from bot.publish.story import build_story
 from tests.builders import a_mission
@@ -78,6 +79,9 @@ def test_the_start_up_benchmark_compares_with_an_empty_application() -> None:
         "import_fix_command_s",
     ):
         assert found[name].keys() == SUMMARY
+    assert {
+        kind: figures.keys() for kind, figures in found["wrong_use_s"].items()
+    } == dict.fromkeys(WRONG_USE, SUMMARY)
     assert found["serve_idle_rss_mb"] > found["empty_fastapi_rss_mb"] > 0
 
 
