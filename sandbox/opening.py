@@ -28,8 +28,8 @@ from sandbox.types import ArchiveSource, Checkout, Fidelity, GitSource, Recipe, 
 log = logging.getLogger(__name__)
 
 _REMEMBERED_S = 3600.0
-"""How long a failed Node.js part is not tried again: longer than a mission, whose workspaces must
-be alike, and short enough for a registry that was away."""
+"""Time before a failed Node.js part is tried again, in seconds. All workspaces of a mission must be
+alike, so it is longer than a mission; a registry may recover, so it is not for ever."""
 _MOST_REMEMBERED = 200
 
 

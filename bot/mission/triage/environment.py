@@ -109,7 +109,7 @@ _NO_NODE = re.compile(
     r"No such file or directory: '(?:\S{0,200}/)?(?:node|npm|npx)'"
     r"|\b(?:node|npm|npx): (?:command )?not found|\bnode_modules/"
 )
-"""What a failure says that needs Node.js, or one of its packages."""
+"""Errors of tests that lack Node.js or one of its packages."""
 
 
 def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
