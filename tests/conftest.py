@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Continuous integration tries the same examples every time, so that a red run is about the change; people explore.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
-settings.register_profile("quick", max_examples=25, deadline=None)  # `make check`; `make test` tries the usual hundred
+# For `make check`; `make test` tries the usual hundred examples.
+settings.register_profile("quick", max_examples=25, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 

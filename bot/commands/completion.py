@@ -54,6 +54,8 @@ class _Recorder:
 
     def add_argument(self, *names: str, **more: Any) -> None:
         """Record the long names of an option, or the choices of a positional argument."""
+        if more.get("help") == argparse.SUPPRESS:
+            return
         words = [name for name in names if name.startswith("--")]
         if not names[0].startswith("-"):
             words += more.get("choices") or ()

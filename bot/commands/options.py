@@ -87,17 +87,17 @@ def add_project(parser: argparse.ArgumentParser) -> None:
 
 def add_test(parser: argparse.ArgumentParser, text: str) -> None:
     """Add the red command."""
-    names = ("--test", "--test-command", "--command")
-    parser.add_argument(*names, dest="command", action=_Renamed, metavar="COMMAND", help=text)
+    parser.add_argument("--test", dest="command", metavar="COMMAND", help=text)
+    _add_former(parser, "--test-command", "--command", name="--test", dest="command")
 
 
 def add_time_limit(parser: argparse.ArgumentParser) -> None:
     """Add the time limit of the search."""
     text = "time limit for the search of a fix, in seconds (default: the setting limits.time_limit)"
-    names = ("--time-limit", "--seconds")
     parser.add_argument(
-        *names, dest="time_limit_s", action=_Renamed, type=float, metavar="SECONDS", help=text
+        "--time-limit", dest="time_limit_s", type=float, metavar="SECONDS", help=text
     )
+    _add_former(parser, "--seconds", name="--time-limit", dest="time_limit_s", kind=float)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -148,8 +148,26 @@ def _option(key: str) -> str:
     return "--" + key.replace(".", "-").replace("_", "-")
 
 
-class _Renamed(argparse.Action):
-    """An option whose former names are still understood, and reported as deprecated."""
+def _add_former(
+    parser: argparse.ArgumentParser,
+    *former: str,
+    name: str,
+    dest: str,
+    kind: Callable[[str], Any] = str,
+) -> None:
+    parser.add_argument(
+        *former,
+        dest=dest,
+        const=name,
+        type=kind,
+        action=_Former,
+        help=argparse.SUPPRESS,
+        default=argparse.SUPPRESS,
+    )
+
+
+class _Former(argparse.Action):
+    """A former name of an option: understood, reported as deprecated, and absent from the help."""
 
     @override
     def __call__(
@@ -159,9 +177,7 @@ class _Renamed(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        current, *former = self.option_strings
-        if option_string in former:
-            print(f"metaagent: {option_string} is deprecated: use {current}", file=sys.stderr)
+        print(f"metaagent: {option_string} is deprecated: use {self.const}", file=sys.stderr)
         setattr(namespace, self.dest, values)
 
 

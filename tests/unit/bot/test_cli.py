@@ -1,6 +1,7 @@
 """The command line: what it offers, what it answers, with which exit status."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -195,6 +196,18 @@ def test_one_thing_has_one_name_and_its_former_names_are_reported(
         if given != name
     ]
     assert capsys.readouterr().err.splitlines() == former
+
+
+@pytest.mark.parametrize("command", ["fix", "repair"])
+def test_former_names_are_no_longer_offered(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    main(["completion", "bash"])
+    shown = capsys.readouterr().out
+    assert "--time-limit" in shown
+    assert not {"--test-command", "--command", "--seconds"} & set(re.findall(r"--[\w-]+", shown))
 
 
 def test_no_two_settings_share_an_option_or_a_variable() -> None:
