@@ -158,7 +158,7 @@ def template_wins_page() -> str:
         "- *unique*: correct candidates were shown, and all of them need this template. The search stops soon after its first",
         "  finds, and equal edits count for the cheapest template. Without the template another one might therefore win.",
         "",
-        f"A template without a plausible candidate that takes more than {COSTLY:.0%} of the time is removed, unless it is the only one",
+        f"A template that was never ranked first and takes more than {COSTLY:.0%} of the time is removed, unless it is the only one",
         "for its kind of mistake. One that no bug of these sets calls for costs nothing and stays.",
         *("", *(f"- `{name}` stays: {reason}." for name, reason in REASONS.items())),
         *("", "## Sources", "", table(sources, SOURCE_NAMES, total_s), "", *meanings),

@@ -59,7 +59,7 @@ def test_wins_are_counted_by_bug() -> None:
     assert (about["bugs"], about["fixed"]) == (4, 2)
 
 
-def test_only_what_never_passes_and_takes_time_is_costly() -> None:
+def test_only_what_never_wins_and_takes_time_is_costly() -> None:
     assert count_wins(ROWS)["costly"] == ["c"]
     cheap = spent("e", 1, COSTLY * 9)
     assert count_wins([*ROWS, row([cheap])])["costly"] == ["c"]
