@@ -21,16 +21,22 @@ _LAUNCHER_VALUES = {
     "--python", "--index", "--index-url", "--extra-index-url", "--find-links", "--cache-dir", "-w",
 }  # fmt: skip
 _LAUNCHER_REFUSED = {"--directory", "--project", "--package", "--env-file", "-C"}
-_COVERAGE_VALUES = {
-    "--source",
-    "--omit",
-    "--include",
-    "--rcfile",
-    "--data-file",
-    "--context",
-    "--concurrency",
-    "--source-pkgs",
-}
+COVERAGE_VALUES = frozenset(
+    {
+        "--source",
+        "--source-pkgs",
+        "--source-dirs",
+        "--omit",
+        "--include",
+        "--rcfile",
+        "--data-file",
+        "--context",
+        "--concurrency",
+        "--debug",
+        "--save-signal",
+    }
+)
+"""Options of `coverage run` whose value is the next word."""
 # Interpreter flags that change what tests see are kept; the others only concern start-up.
 _PYTHON_VALUES = {"-W", "-X"}
 _PYTHON_KEPT = re.compile(r"^-(?:O+|b+|u|W.+|X.+|q|v+|d)$")
@@ -186,7 +192,7 @@ def _read_coverage(
         and words[index].startswith("-")
         and words[index] not in ("-m", "--module")
     ):
-        index += 2 if words[index] in _COVERAGE_VALUES else 1
+        index += 2 if words[index] in COVERAGE_VALUES else 1
     if words[index : index + 2] in (["-m", module], ["--module", module]):
         return PytestCommand(words[index + 2 :], environment, options, adds_cwd=True)
     return None

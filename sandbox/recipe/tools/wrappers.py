@@ -2,6 +2,7 @@
 
 import re
 
+from sandbox.guest.pytest_command import COVERAGE_VALUES
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext, read_options
 
@@ -30,21 +31,6 @@ _OPTIONS: dict[str, frozenset[str]] = {
 }
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
-_COVERAGE = frozenset(
-    {
-        "-m",
-        "--module",
-        "--source",
-        "--omit",
-        "--include",
-        "--rcfile",
-        "--data-file",
-        "--context",
-        "--concurrency",
-        "--debug",
-    }
-    | {"--source-pkgs", "--source-dirs", "--save-signal"}
-)
 
 
 def unwrap(call: Call, context: ToolContext) -> Call:
@@ -93,7 +79,7 @@ def _unwrap_coverage(call: Call, start: int) -> Call | None:
     while index < len(call.words) and call.words[index].startswith("-"):
         if call.words[index] in {"-m", "--module"}:
             return _as_python(call, ("python", "-m"), index + 1)
-        index += 2 if call.words[index] in _COVERAGE else 1
+        index += 2 if call.words[index] in COVERAGE_VALUES else 1
     return _as_python(call, ("python",), index)
 
 

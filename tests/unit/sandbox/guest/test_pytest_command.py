@@ -29,6 +29,7 @@ UNDERSTOOD: dict[str, tuple[list[str], dict[str, str], list[str], bool]] = {
     "uv run -m pytest -q": (["-q"], {}, [], True),
     "poetry run python -m pytest": ([], {}, [], True),
     "coverage run -m pytest tests": (["tests"], {}, [], True),
+    "coverage run --debug sys --source-dirs src -m pytest -q": (["-q"], {}, [], True),
     "coverage run --source pkg --branch -m pytest": ([], {}, [], True),
     "python -m coverage run -p -m pytest -q": (["-q"], {}, [], True),
 }
