@@ -40,8 +40,8 @@ from bot.ports import (
     Switchboard,
 )
 from bot.publish.dry_run import publish_staged
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import Story, build_story
 from bot.registry import under_way
 from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
@@ -333,7 +333,7 @@ async def _publish(
     confidence = await _confidence(context, line)
     story = build_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
-    return await publish(story, Places(github, line.app_slug, line.registry))
+    return await publish(story, PublishServices(github, line.app_slug, line.registry))
 
 
 async def _confidence(context: MissionContext, line: MissionServices) -> Confidence:

@@ -15,8 +15,8 @@ from bot.errors import GitHubError, UsageError
 from bot.github.staged import Notebook, stage
 from bot.lessons.calibration import confidence_by_rules
 from bot.policy.policy_file import load_policy
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import Story, build_story
 from bot.wiring.github import ActionGitHub
 from sandbox.errors import SandboxError
@@ -70,15 +70,15 @@ async def _publish(step: Step, github: ActionGitHub, done: Done) -> Done:
                 "Nothing was written: the policy of the default branch switches us off."
             )
         story = done.story.with_(context=context)
-        places = Places(
+        services = PublishServices(
             github=github,
             app_slug=await github.app_slug(),
             branch_prefix=step.inputs.branch_prefix,
             base_branch=step.inputs.base_branch,
         )
         if step.inputs.dry_run or context.policy.mode == "staged":
-            return await _rehearse(done, story, places)
-        publication = await publish_outcome(story, places)
+            return await _rehearse(done, story, services)
+        publication = await publish_outcome(story, services)
     except (GitHubError, SandboxError) as error:
         return done.noting(f"Nothing was written on GitHub: {describe_error(error)}.")
     # GitHub starts no workflows for pushes that are made with a workflow's own token.
@@ -89,10 +89,10 @@ async def _publish(step: Step, github: ActionGitHub, done: Done) -> Done:
     return done.noting(publication.skipped or "", warning)
 
 
-async def _rehearse(done: Done, story: Story, places: Places) -> Done:
+async def _rehearse(done: Done, story: Story, services: PublishServices) -> Done:
     """Describe all writes without making them."""
     notebook = Notebook()
-    told = await publish_outcome(story, replace(places, github=stage(places.github, notebook)))
+    told = await publish_outcome(story, replace(services, github=stage(services.github, notebook)))
     writes = (f"Would be written: {one.what}" for one in notebook.writes)
     return done.noting("Dry run: nothing was written on GitHub.", *writes, told.skipped or "")
 

@@ -9,14 +9,14 @@ from bot.publish.branch import branch_commit, trailers
 from bot.publish.comment import is_fork
 from bot.publish.fix_records import is_chosen, refused_before, remember_offer
 from bot.publish.offer import Offer, Way
-from bot.publish.places import Places
 from bot.publish.pull_request import offer_fix
 from bot.publish.report import answer
+from bot.publish.services import PublishServices
 from bot.publish.story import Story, identity
 from bot.publish.suggestions import suggestions_for
 
 
-async def hand_over(story: Story, places: Places) -> Offer:
+async def hand_over(story: Story, services: PublishServices) -> Offer:
     """Deliver one fix and record it.
 
     Raises:
@@ -28,12 +28,12 @@ async def hand_over(story: Story, places: Places) -> Offer:
     paths = [edit.path for edit in story.fix[1].edits]
     if reasons := path_refusals(story.context.policy, paths):
         return Offer(outcome=Outcome.POLICY, note="; ".join(reasons[:3]))
-    if (refused := await refused_before(story, places)) is not None:
+    if (refused := await refused_before(story, services)) is not None:
         return Offer(
             outcome=Outcome.DUPLICATE, note=_describe_rejection(refused), branch=refused.branch
         )
-    offer = await _deliver(story, places, _way(story, paths))
-    await remember_offer(story, places, offer)
+    offer = await _deliver(story, services, _way(story, paths))
+    await remember_offer(story, services, offer)
     return offer
 
 
@@ -73,12 +73,12 @@ def _way(story: Story, paths: list[str]) -> Way:
     return "push" if wanted == "push" and not doubtful else "pull-request"
 
 
-async def _deliver(story: Story, places: Places, way: Way) -> Offer:
+async def _deliver(story: Story, services: PublishServices, way: Way) -> Offer:
     offer = None
     if way == "suggest":
-        offer = await _suggest(story, places)
+        offer = await _suggest(story, services)
     elif way == "push":
-        offer = await _push(story, places)
+        offer = await _push(story, services)
     if offer is not None:
         return offer
     if is_fork(story):
@@ -88,12 +88,12 @@ async def _deliver(story: Story, places: Places, way: Way) -> Offer:
             outcome=story.outcome,
             note="The fix is verified but only shown, as the policy requires.",
         )
-    return await offer_fix(story, places)
+    return await offer_fix(story, services)
 
 
-async def _suggest(story: Story, places: Places) -> Offer | None:
+async def _suggest(story: Story, services: PublishServices) -> Offer | None:
     """Create a review with suggestions; return None if the change does not fit the diff."""
-    request, github = story.context.request, places.github
+    request, github = story.context.request, services.github
     if story.fix is None or request.repository is None or request.pull_request is None:
         return None
     number, sha = request.pull_request, request.head_sha
@@ -116,13 +116,13 @@ async def _suggest(story: Story, places: Places) -> Offer | None:
     return Offer(outcome=story.outcome, way="suggest", branch=request.head_branch, review=review)
 
 
-async def _push(story: Story, places: Places) -> Offer | None:
+async def _push(story: Story, services: PublishServices) -> Offer | None:
     """Push one commit to the failing branch; return None if the branch does not accept it."""
-    request, github = story.context.request, places.github
+    request, github = story.context.request, services.github
     if story.fix is None or request.repository is None or request.head_branch is None:
         return None
     repository, branch = request.repository, request.head_branch
-    if (done := await _find_earlier_push(story, places, repository, branch)) is not None:
+    if (done := await _find_earlier_push(story, services, repository, branch)) is not None:
         return done
     rules = await github.branch_rules(repository, branch)
     # The branch would reject a direct push.
@@ -136,21 +136,21 @@ async def _push(story: Story, places: Places) -> Offer | None:
         return None
     except Conflict:
         note = "The branch changed during the mission; nothing was pushed."
-        return await _find_earlier_push(story, places, repository, branch) or Offer(
+        return await _find_earlier_push(story, services, repository, branch) or Offer(
             outcome=Outcome.STALE, note=note
         )
     return Offer(outcome=story.outcome, way="push", branch=branch, commit=sha)
 
 
 async def _find_earlier_push(
-    story: Story, places: Places, repository: RepositoryRef, branch: str
+    story: Story, services: PublishServices, repository: RepositoryRef, branch: str
 ) -> Offer | None:
     """Check the branch's head: our own commit of an interrupted run, or another one."""
-    head = await places.github.branch_head(repository, branch)
+    head = await services.github.branch_head(repository, branch)
     if head == story.context.request.head_sha:
         return None
     if head is not None:
-        commit = await places.github.commit(repository, head)
+        commit = await services.github.commit(repository, head)
         if trailers(commit.message).get("MetaAgent-Mission") == identity(story.context.mission_id):
             return Offer(outcome=story.outcome, way="push", branch=branch, commit=head)
     where = f"moved to {head[:12]}" if head else "was deleted"

@@ -14,26 +14,26 @@ from bot.domain.registry import (
 )
 from bot.github.staged import Notebook, stage
 from bot.ports import Registry, RegistryReads
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import Story
 
 
-async def publish_staged(story: Story, places: Places) -> Publication:
+async def publish_staged(story: Story, services: PublishServices) -> Publication:
     """Report the outcome only in our own check, with all writes it would have made.
 
     Args:
         story: The finished mission.
-        places: Publishing targets.
+        services: External dependencies of publishing.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
     """
     notebook = Notebook()
     staged = replace(
-        places,
-        github=stage(places.github, notebook),
-        registry=stage_registry(places.registry) if places.registry is not None else None,
+        services,
+        github=stage(services.github, notebook),
+        registry=stage_registry(services.registry) if services.registry is not None else None,
     )
     publication = await publish_outcome(story, staged)
     return Publication(

@@ -10,7 +10,7 @@ from bot.domain.registry import FixState, OfferedFix, Proposal, ProposedChange
 from bot.domain.request import Trigger
 from bot.errors import StoreError
 from bot.publish.offer import Offer
-from bot.publish.places import Places
+from bot.publish.services import PublishServices
 from bot.publish.story import Story, patch_id
 
 Answer = TypeVar("Answer")
@@ -21,18 +21,18 @@ _NOT_TO_BE_HAD = frozenset({Outcome.STALE, Outcome.DUPLICATE, Outcome.CANCELLED,
 log = logging.getLogger(__name__)
 
 
-async def refused_before(story: Story, places: Places) -> OfferedFix | None:
+async def refused_before(story: Story, services: PublishServices) -> OfferedFix | None:
     """Return the record of this change's rejection; None if a person now asks for the fix."""
     request = story.context.request
     if (
-        places.registry is None
+        services.registry is None
         or request.repository is None
         or story.fix is None
         or is_asked(story)
     ):
         return None
     found = await _quietly(
-        places.registry.is_blocked(request.repository.id, patch_id(story.fix[1].diff))
+        services.registry.is_blocked(request.repository.id, patch_id(story.fix[1].diff))
     )
     # A repeated run of the same mission must not block itself.
     return found if found is not None and found.mission_id != story.context.mission_id else None
@@ -49,21 +49,21 @@ def is_chosen(story: Story) -> bool:
     return answer is not None and answer.choice is not None
 
 
-async def ended_by_us(places: Places, repository_id: int, number: int) -> bool:
+async def ended_by_us(services: PublishServices, repository_id: int, number: int) -> bool:
     """Return True if we closed the pull request ourselves, so that its fix was not rejected."""
-    if places.registry is None:
+    if services.registry is None:
         return False
-    rows = await _quietly(places.registry.offered(repository_id, pull_request=number)) or ()
+    rows = await _quietly(services.registry.offered(repository_id, pull_request=number)) or ()
     return any(row.state in {FixState.SUPERSEDED, FixState.EXPIRED} for row in rows)
 
 
-async def open_elsewhere(story: Story, places: Places) -> str:
+async def open_elsewhere(story: Story, services: PublishServices) -> str:
     """Describe an open fix for an older commit of this branch; empty if there is none."""
     request = story.context.request
-    if places.registry is None or request.repository is None:
+    if services.registry is None or request.repository is None:
         return ""
     fixes = (
-        await _quietly(places.registry.offered(request.repository.id, state=FixState.OPEN)) or ()
+        await _quietly(services.registry.offered(request.repository.id, state=FixState.OPEN)) or ()
     )
     ours = [
         fix
@@ -77,11 +77,11 @@ async def open_elsewhere(story: Story, places: Places) -> str:
     )
 
 
-async def remember_offer(story: Story, places: Places, offer: Offer) -> None:
+async def remember_offer(story: Story, services: PublishServices, offer: Offer) -> None:
     """Record an offered fix; later decisions of people are kept."""
     request = story.context.request
     if (
-        places.registry is None
+        services.registry is None
         or request.repository is None
         or request.head_sha is None
         or story.fix is None
@@ -107,24 +107,26 @@ async def remember_offer(story: Story, places: Places, offer: Offer) -> None:
         at=story.context.created_at,
     )
     known = (
-        await _quietly(places.registry.offered(request.repository.id, fingerprint=fix.fingerprint))
+        await _quietly(
+            services.registry.offered(request.repository.id, fingerprint=fix.fingerprint)
+        )
         or ()
     )
     if all(row.key != fix.key for row in known):
-        await _quietly(places.registry.offer(fix))
+        await _quietly(services.registry.offer(fix))
         return
 
     def reset(row: OfferedFix) -> OfferedFix:
         return fix if row.state is FixState.OPEN and not row.taken_over else row
 
-    await _quietly(places.registry.revise(fix.key, reset))
+    await _quietly(services.registry.revise(fix.key, reset))
 
 
-async def propose(story: Story, places: Places) -> Proposal | None:
+async def propose(story: Story, services: PublishServices) -> Proposal | None:
     """Record a change that was only shown, so that a person can take it with a command."""
     request = story.context.request
     if (
-        places.registry is None
+        services.registry is None
         or request.repository is None
         or request.head_sha is None
         or story.delivered
@@ -145,12 +147,12 @@ async def propose(story: Story, places: Places) -> Proposal | None:
         at=story.context.created_at,
     )
     earlier = await _quietly(
-        places.registry.proposal(request.repository.id, proposal_id=proposal.proposal_id)
+        services.registry.proposal(request.repository.id, proposal_id=proposal.proposal_id)
     )
     # A person has already decided on it.
     if earlier is not None and earlier.decided:
         return None
-    await _quietly(places.registry.propose(proposal))
+    await _quietly(services.registry.propose(proposal))
     return proposal
 
 

@@ -12,7 +12,7 @@ from bot.publish.comment import is_fork, reply
 from bot.publish.delivery import hand_over
 from bot.publish.fix_records import is_chosen, open_elsewhere, propose
 from bot.publish.offer import Offer
-from bot.publish.places import Places
+from bot.publish.services import PublishServices
 from bot.publish.story import Story
 from sandbox.types import Frozen
 
@@ -28,7 +28,7 @@ class PublishedTraces(Frozen):
     refused: tuple[str, ...] = ()
 
 
-async def publish_outcome(story: Story, places: Places) -> Publication:
+async def publish_outcome(story: Story, services: PublishServices) -> Publication:
     """Publish the outcome of a mission on GitHub.
 
     Everything is looked up by the mission's marker or the failure's branch before it is created, so
@@ -37,12 +37,12 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
 
     Args:
         story: The finished mission; without a repository nothing is published.
-        places: Publishing targets.
+        services: External dependencies of publishing.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
     """
-    context, github = story.context, places.github
+    context, github = story.context, services.github
     if context.request.repository is None:
         return Publication(
             mission_id=context.mission_id, outcome=story.outcome, skipped="there is no repository"
@@ -51,14 +51,14 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
     offer = None
     if _offers(story):
         try:
-            offer = await hand_over(story, places)
+            offer = await hand_over(story, services)
         except GitHubError as error:
             refused.append(_refused("The fix could not be pushed", error))
             offer = Offer(outcome=story.outcome, note=refused[0])
         story = _with_offer(story, offer)
     if story.outcome is Outcome.BASE_RED:
-        story = story.with_(delivered=await open_elsewhere(story, places))
-    proposal = await propose(story, places)
+        story = story.with_(delivered=await open_elsewhere(story, services))
+    proposal = await propose(story, services)
     story = story.with_(
         choices=tuple(change.title for change in proposal.changes) if proposal else ()
     )
@@ -67,7 +67,7 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
     except GitHubError as error:
         comment = None
         refused.append(_refused("No comment could be written", error))
-    await _label(story, places)
+    await _label(story, services)
     try:
         check_run = await publish_result(story, github)
     except GitHubError as error:
@@ -81,18 +81,18 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
     )
 
 
-async def _label(story: Story, places: Places) -> None:
+async def _label(story: Story, services: PublishServices) -> None:
     """Label the failing pull request while a person is needed, and remove the label afterwards."""
     request = story.context.request
     if request.repository is None or request.pull_request is None:
         return
     try:
         if story.outcome is Outcome.NEEDS_HUMAN:
-            await places.github.add_labels(
+            await services.github.add_labels(
                 request.repository, request.pull_request, [LABEL_NEEDS_HUMAN]
             )
         elif request.answer is not None and story.delivered:
-            await places.github.remove_label(
+            await services.github.remove_label(
                 request.repository, request.pull_request, LABEL_NEEDS_HUMAN
             )
     except GitHubError as error:

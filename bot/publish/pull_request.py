@@ -13,16 +13,16 @@ from bot.publish.branch import branch_commit, branch_names, trailers
 from bot.publish.fix_records import ended_by_us, is_asked
 from bot.publish.offer import Offer
 from bot.publish.overview import with_ticks
-from bot.publish.places import Places
 from bot.publish.report import mission_report
 from bot.publish.retire import retire
+from bot.publish.services import PublishServices
 from bot.publish.story import Story, identity, marker, patch_marker
 from bot.publish.title import fix_title
 
 log = logging.getLogger(__name__)
 
 
-async def offer_fix(story: Story, places: Places) -> Offer:
+async def offer_fix(story: Story, services: PublishServices) -> Offer:
     """Create a branch with one commit and a pull request into the failing branch.
 
     Everything is looked up before it is created, so that an interrupted step can run again.
@@ -31,7 +31,7 @@ async def offer_fix(story: Story, places: Places) -> Offer:
         GitHubError: GitHub rejected the call, failed or could not be reached.
         StoreError: Replacing an earlier fix could not be recorded.
     """
-    request, github = story.context.request, places.github
+    request, github = story.context.request, services.github
     if request.repository is None or request.head_sha is None or request.head_branch is None:
         return Offer(
             outcome=story.outcome,
@@ -39,23 +39,23 @@ async def offer_fix(story: Story, places: Places) -> Offer:
         )
     repository = request.repository
     older: list[PullRequestState] = []
-    for name in branch_names(story.context, places.branch_prefix):
+    for name in branch_names(story.context, services.branch_prefix):
         existing = await github.pull_requests_from(repository, name)
-        offer = await _match_existing(story, places, existing)
+        offer = await _match_existing(story, services, existing)
         if offer is None and existing:
             # Either a finished fix still uses the name, or an open fix for an older commit is
             # replaced.
             older += [
                 pull
                 for pull in existing
-                if pull.state == "open" and pull.base_ref == places.base_of(request)
+                if pull.state == "open" and pull.base_ref == services.target_branch(request)
             ]
             continue
-        offer = offer or await _new(story, places, name, replaces=len(older))
+        offer = offer or await _new(story, services, name, replaces=len(older))
         if offer is not None:
-            await _replace(story, places, older, offer)
+            await _replace(story, services, older, offer)
             return offer
-    first = branch_names(story.context, places.branch_prefix)[0]
+    first = branch_names(story.context, services.branch_prefix)[0]
     return Offer(
         outcome=story.outcome,
         note=f"Branches of earlier fixes use all names: delete {first} and similar branches.",
@@ -63,25 +63,27 @@ async def offer_fix(story: Story, places: Places) -> Offer:
 
 
 async def _match_existing(
-    story: Story, places: Places, existing: Sequence[PullRequestState]
+    story: Story, services: PublishServices, existing: Sequence[PullRequestState]
 ) -> Offer | None:
     """Decide what existing pull requests of a branch mean; None if none blocks a new one."""
     for found in existing:
-        if found.author in places.ours and marker(story.context) in found.body:
-            return await _refresh(story, places, found)
-        if found.base_ref != places.base_of(story.context.request):
+        if found.author in services.ours and marker(story.context) in found.body:
+            return await _refresh(story, services, found)
+        if found.base_ref != services.target_branch(story.context.request):
             continue
         offer = await (
-            _handle_open_fix(story, places, found)
+            _handle_open_fix(story, services, found)
             if found.state == "open"
-            else _handle_ended_fix(story, places, found)
+            else _handle_ended_fix(story, services, found)
         )
         if offer is not None:
             return offer
     return None
 
 
-async def _handle_open_fix(story: Story, places: Places, found: PullRequestState) -> Offer | None:
+async def _handle_open_fix(
+    story: Story, services: PublishServices, found: PullRequestState
+) -> Offer | None:
     """Handle an open fix of the same failure; return None if ours replaces it."""
     request, name = story.context.request, found.url or f"#{found.number}"
     live = Offer(
@@ -90,9 +92,9 @@ async def _handle_open_fix(story: Story, places: Places, found: PullRequestState
         branch=found.head_ref,
         pull_request=found,
     )
-    if request.repository is None or found.author not in places.ours:
+    if request.repository is None or found.author not in services.ours:
         return live
-    head = await places.github.commit(request.repository, found.head_sha)
+    head = await services.github.commit(request.repository, found.head_sha)
     # A head commit without our trailer was pushed by a person.
     if "MetaAgent-Mission" not in trailers(head.message):
         return live.with_(
@@ -100,20 +102,26 @@ async def _handle_open_fix(story: Story, places: Places, found: PullRequestState
         )
     if request.head_sha in head.parents:
         return live
-    if moved := await _check_branch(story, places.github):
+    if moved := await _check_branch(story, services.github):
         return moved
     if patch_marker(story) in found.body:
         # The open change for an older commit also fixes this one: update that pull request.
-        return await _refresh(story, places, found)
+        return await _refresh(story, services, found)
     return None
 
 
-async def _handle_ended_fix(story: Story, places: Places, found: PullRequestState) -> Offer | None:
+async def _handle_ended_fix(
+    story: Story, services: PublishServices, found: PullRequestState
+) -> Offer | None:
     """Handle a fix that was merged and reverted, or closed: a person has decided on this patch."""
     repository = story.context.request.repository
-    if found.author not in places.ours or patch_marker(story) not in found.body or is_asked(story):
+    if (
+        found.author not in services.ours
+        or patch_marker(story) not in found.body
+        or is_asked(story)
+    ):
         return None
-    if repository is not None and await ended_by_us(places, repository.id, found.number):
+    if repository is not None and await ended_by_us(services, repository.id, found.number):
         return None
     name = found.url or f"#{found.number}"
     note = (
@@ -137,17 +145,17 @@ async def _check_branch(story: Story, github: GitHub) -> Offer | None:
     )
 
 
-async def _refresh(story: Story, places: Places, found: PullRequestState) -> Offer:
+async def _refresh(story: Story, services: PublishServices, found: PullRequestState) -> Offer:
     """Update the text of our own pull request; its ticked boxes are kept."""
     repository = story.context.request.repository
     body = with_ticks(mission_report(story, offered=True), found.body)
     if repository is not None and found.state == "open":
         if found.body != body:
-            await places.github.update_pull_request(repository, found.number, body=body)
+            await services.github.update_pull_request(repository, found.number, body=body)
         if marker(story.context) in found.body:
             # Our process may have died before labelling. For an earlier mission, reviewers are not
             # asked again.
-            await _add_labels_and_reviewers(story, places, repository, found.number)
+            await _add_labels_and_reviewers(story, services, repository, found.number)
     return Offer(
         outcome=story.outcome,
         way="pull-request",
@@ -157,14 +165,16 @@ async def _refresh(story: Story, places: Places, found: PullRequestState) -> Off
     )
 
 
-async def _new(story: Story, places: Places, name: str, *, replaces: int) -> Offer | None:
+async def _new(
+    story: Story, services: PublishServices, name: str, *, replaces: int
+) -> Offer | None:
     """Create commit and pull request under this name; return None if the name is already used."""
-    repository, github = story.context.request.repository, places.github
+    repository, github = story.context.request.repository, services.github
     if story.fix is None or repository is None:
         return None
     if moved := await _check_branch(story, github):
         return moved
-    if full := await _check_limit(story, places, repository, replaces):
+    if full := await _check_limit(story, services, repository, replaces):
         return full
     candidate, verification = story.fix
     commit = branch_commit(story.context, name, candidate, pen=story.pen)
@@ -175,11 +185,11 @@ async def _new(story: Story, places: Places, name: str, *, replaces: int) -> Off
             return None
         note = f"Another mission is publishing a fix for this failure on the branch {name}."
         return Offer(outcome=Outcome.DUPLICATE, note=note, branch=name)
-    return await _open(story, places, repository, name=name, sha=sha)
+    return await _open(story, services, repository, name=name, sha=sha)
 
 
 async def _check_limit(
-    story: Story, places: Places, repository: RepositoryRef, replaces: int
+    story: Story, services: PublishServices, repository: RepositoryRef, replaces: int
 ) -> Offer | None:
     """Return an offer without pull request if the repository's limit is reached.
 
@@ -188,11 +198,11 @@ async def _check_limit(
     if is_asked(story):
         return None
     most = story.context.policy.limits.open_pull_requests
-    pulls = await places.github.open_pull_requests(repository)
+    pulls = await services.github.open_pull_requests(repository)
     ours = [
         pull
         for pull in pulls
-        if pull.author in places.ours and pull.head_ref.startswith(places.branch_prefix)
+        if pull.author in services.ours and pull.head_ref.startswith(services.branch_prefix)
     ]
     if len(ours) - replaces < most:
         return None
@@ -204,7 +214,7 @@ async def _check_limit(
 
 
 async def _replace(
-    story: Story, places: Places, older: Sequence[PullRequestState], offer: Offer
+    story: Story, services: PublishServices, older: Sequence[PullRequestState], offer: Offer
 ) -> None:
     """Close open fixes of the same failure for older commits."""
     repository, new = story.context.request.repository, offer.pull_request
@@ -220,21 +230,21 @@ async def _replace(
                 repository,
                 pull,
                 (FixState.SUPERSEDED, why),
-                github=places.github,
-                registry=places.registry,
+                github=services.github,
+                registry=services.registry,
             )
 
 
 async def _add_labels_and_reviewers(
-    story: Story, places: Places, repository: RepositoryRef, number: int
+    story: Story, services: PublishServices, repository: RepositoryRef, number: int
 ) -> None:
     """Add the policy's labels and reviewers; a permanent rejection by GitHub is only logged."""
     policy = story.context.policy
     try:
         if policy.labels:
-            await places.github.add_labels(repository, number, policy.labels)
+            await services.github.add_labels(repository, number, policy.labels)
         if policy.reviewers:
-            await places.github.request_reviewers(repository, number, policy.reviewers)
+            await services.github.request_reviewers(repository, number, policy.reviewers)
     except GitHubError as error:
         if error.retryable:
             raise
@@ -259,10 +269,10 @@ async def _being_published(
 
 
 async def _open(
-    story: Story, places: Places, repository: RepositoryRef, *, name: str, sha: str
+    story: Story, services: PublishServices, repository: RepositoryRef, *, name: str, sha: str
 ) -> Offer:
-    github = places.github
-    base = places.base_of(story.context.request)
+    github = services.github
+    base = services.target_branch(story.context.request)
     try:
         pull_request = await github.open_pull_request(
             repository,
@@ -278,7 +288,7 @@ async def _open(
         if not found:
             raise
         pull_request = found[0]
-    await _add_labels_and_reviewers(story, places, repository, pull_request.number)
+    await _add_labels_and_reviewers(story, services, repository, pull_request.number)
     return Offer(
         outcome=story.outcome,
         way="pull-request",

@@ -14,8 +14,8 @@ from bot.domain.request import (
 )
 from bot.ports import GitHubReads, PatientCheckpoint, Registry, Services
 from bot.publish.dry_run import publish_staged
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import build_story
 from bot.registry import under_way
 from sandbox.types import Frozen, TrustTier
@@ -165,7 +165,7 @@ async def report_end(
     )
     story = build_story(context.ended(outcome, reason), secrets=services.secrets)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
-    return await publish(story, Places(services.github, services.app_slug))
+    return await publish(story, PublishServices(services.github, services.app_slug))
 
 
 def _why(moved: HeadMoved) -> tuple[Outcome, str]:

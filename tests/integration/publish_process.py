@@ -15,8 +15,8 @@ from pydantic import SecretStr
 from bot.domain.mission import Confidence
 from bot.domain.request import MissionRequest
 from bot.github.gateway import GitHubGateway
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import build_story
 from bot.registry.stored import StoredRegistry
 from bot.store.opening import open_database
@@ -39,7 +39,7 @@ async def publish(job: Job, folder: Path) -> None:
     database = open_database(f"sqlite:///{folder}/engine.sqlite")
     context = a_mission(mission_id=job.request.mission_id, request=job.request)
     story = build_story(context, confidence=Confidence(value=0.9))
-    await publish_outcome(story, Places(gateway, "metaagent", StoredRegistry(database)))
+    await publish_outcome(story, PublishServices(gateway, "metaagent", StoredRegistry(database)))
     database.close()
     await gateway.aclose()
 

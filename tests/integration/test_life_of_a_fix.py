@@ -21,8 +21,8 @@ from bot.intake.identity import OwnApp
 from bot.intake.router import route
 from bot.policy.policy_file import load_policy
 from bot.ports import Services
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import build_story
 from bot.registry.stored import StoredRegistry
 from bot.upkeep.feedback import head_moved, take_feedback
@@ -82,8 +82,10 @@ class Life:
     ) -> Publication:
         """A mission on the red branch's head ends with this content of the file."""
         context = self.mission(number, fixed).with_(policy=policy or RepositoryPolicy())
-        places = Places(self.gateway, self.own.slug, self.registry)
-        return await publish_outcome(build_story(context, confidence=Confidence(value=0.9)), places)
+        services = PublishServices(self.gateway, self.own.slug, self.registry)
+        return await publish_outcome(
+            build_story(context, confidence=Confidence(value=0.9)), services
+        )
 
     def mission(self, number: int, fixed: str) -> MissionContext:
         edit = FileEdit(path="calculator.py", mode="100644", content=fixed.encode())

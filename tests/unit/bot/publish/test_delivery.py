@@ -16,8 +16,8 @@ from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import Answer
 from bot.domain.verdict import Route
 from bot.errors import GitHubError, NotPermitted, StoreError
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import build_story, patch_id
 from sandbox.types import FileEdit, TrustTier
 from tests.builders import (
@@ -77,9 +77,9 @@ class World:
     async def publish(
         self, context: MissionContext, *, confidence: float | None = 0.9
     ) -> Publication:
-        places = Places(self.github, "metaagent", self.registry)
+        services = PublishServices(self.github, "metaagent", self.registry)
         return await publish_outcome(
-            build_story(context, confidence=Confidence(value=confidence)), places
+            build_story(context, confidence=Confidence(value=confidence)), services
         )
 
     @property
@@ -293,19 +293,19 @@ async def test_a_verdict_that_came_while_we_published_is_not_forgotten() -> None
 
 async def test_without_a_registry_github_alone_tells_what_is_offered() -> None:
     world = World()
-    places = Places(world.github, "metaagent")
-    first = await publish_outcome(build_story(fixed()), places)
+    services = PublishServices(world.github, "metaagent")
+    first = await publish_outcome(build_story(fixed()), services)
     world.move(NEWER)
-    same = await publish_outcome(build_story(fixed(2, sha=NEWER)), places)
+    same = await publish_outcome(build_story(fixed(2, sha=NEWER)), services)
     assert same.pull_request == first.pull_request
     world.move(NEWEST)
-    other = await publish_outcome(build_story(fixed(3, sha=NEWEST, diff=OTHER_DIFF)), places)
+    other = await publish_outcome(build_story(fixed(3, sha=NEWEST, diff=OTHER_DIFF)), services)
     assert world.ours == [other.pull_request]
     world.github.pulls[other.pull_request or 0] = world.github.pulls[other.pull_request or 0].with_(
         state="closed"
     )
     world.move("9" * 40)
-    again = await publish_outcome(build_story(fixed(4, sha="9" * 40, diff=OTHER_DIFF)), places)
+    again = await publish_outcome(build_story(fixed(4, sha="9" * 40, diff=OTHER_DIFF)), services)
     assert again.outcome is Outcome.DUPLICATE
 
 

@@ -10,7 +10,7 @@ from bot.domain.publication import Publication
 from bot.domain.registry import FixState, OfferedFix
 from bot.ports import Registry, RegistryReads
 from bot.publish.dry_run import publish_staged, stage_registry
-from bot.publish.places import Places
+from bot.publish.services import PublishServices
 from bot.publish.story import build_story
 from tests.builders import HEAD, a_commanded_request, a_mission, a_pull_request
 from tests.fakes.fake_github import FakeGitHub
@@ -35,7 +35,9 @@ async def staged(
         policy=RepositoryPolicy(mode="staged", reviewers=("lisa",), labels=("bot",))
     )
     story = build_story(context, confidence=Confidence(value=0.9))
-    return await publish_staged(story, Places(fake, "metaagent", registry or MemoryRegistry()))
+    return await publish_staged(
+        story, PublishServices(fake, "metaagent", registry or MemoryRegistry())
+    )
 
 
 async def test_a_fix_is_shown_in_the_check_and_nowhere_else() -> None:

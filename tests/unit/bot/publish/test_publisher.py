@@ -7,8 +7,8 @@ from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.errors import GitHubError, NotPermitted
-from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.services import PublishServices
 from bot.publish.story import build_story
 from sandbox.types import TrustTier
 from tests.builders import (
@@ -36,7 +36,7 @@ def github() -> FakeGitHub:
 
 async def published(context: MissionContext, fake: FakeGitHub) -> Publication:
     story = build_story(context, confidence=Confidence(value=0.9))
-    return await publish_outcome(story, Places(fake, "metaagent"))
+    return await publish_outcome(story, PublishServices(fake, "metaagent"))
 
 
 async def test_a_fix_becomes_one_commit_and_one_pull_request_into_the_red_branch() -> None:

@@ -8,7 +8,7 @@ from bot.publish.branch import PREFIX
 
 
 @dataclass(frozen=True)
-class Places:
+class PublishServices:
     """External dependencies of publishing."""
 
     github: GitHub
@@ -21,7 +21,7 @@ class Places:
     base_branch: str | None = None
     """Target branch of pull requests; None uses the failing branch."""
 
-    def base_of(self, request: MissionRequest) -> str | None:
+    def target_branch(self, request: MissionRequest) -> str | None:
         """Return the target branch for a fix of this request."""
         return self.base_branch or request.head_branch
 
