@@ -8,12 +8,16 @@ from bot.domain.mission import MissionContext
 from bot.fixers.rung1_search.locate import red_hunks, suspect_lines
 from bot.fixers.rung1_search.order import template_shifts
 from bot.ports import Recall
+from sandbox.languages import LANGUAGES
 from sandbox.types import SearchRequest, TestReport, WorkspaceFacts
 
 PROTECTED = (
-    "test_*.py",
-    "*/test_*.py",
-    "*_test.py",
+    *(
+        pattern
+        for language in LANGUAGES
+        for name in language.test_files
+        for pattern in (name, f"*/{name}")
+    ),
     "tests/*",
     "*/tests/*",
     "test/*",

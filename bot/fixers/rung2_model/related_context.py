@@ -9,6 +9,7 @@ from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.sources import Definition, Excerpt, Files, Source
+from sandbox.languages import is_source
 from sandbox.types import RedHunk, WorkspaceFacts
 
 _FILES_READ = 12
@@ -207,7 +208,7 @@ def _homes(paths: Iterable[str]) -> dict[str, list[str]]:
     """Group Python files by the last part of their module name."""
     homes: dict[str, list[str]] = {}
     for path in paths:
-        if path.endswith(".py"):
+        if is_source(path):
             homes.setdefault(_module(path).rpartition("/")[2], []).append(path)
     return homes
 

@@ -199,7 +199,7 @@ async def test_the_request_carries_budget_tests_and_suspects() -> None:
     (request,) = workspace.searches
     assert request.failing == tuple(sorted(a_report().failing))
     assert (request.time_limit_s, request.max_candidates, request.max_survivors) == (11.0, 9, 3)
-    assert "conftest.py" in request.protected
+    assert {"conftest.py", "tests.py", "*/tests.py"} <= set(request.protected)
     assert request.suspects
 
 
