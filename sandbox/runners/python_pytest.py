@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from typing import Any
+from collections.abc import Sequence
 
 from sandbox.guest.pytest_command import PytestCommand, split_pytest_command
 from sandbox.runners.base import GuestPlaces, Invocation, RunnerReading, RunRequest, with_defaults
@@ -58,50 +58,43 @@ class PythonPytest:
         command = split_pytest_command(request.command)
         if command is None:
             raise ValueError("not a pytest command")
-        environment = with_defaults(request, command.environment)
-        # PYTHONPATH is applied after pytest is imported, so that the checkout cannot shadow pytest.
-        python_path = environment.pop("PYTHONPATH", "")
-        # The guest reads the key from standard input and closes it before any test runs.
-        key = secrets.token_bytes(_KEY_BYTES)
-        return Invocation(
-            argv=(
-                places.python,
-                "-s",
-                "-B",
-                *command.interpreter_options,
-                f"{places.guest_dir}/pytest_entry.py",
-            ),
-            environment=environment,
-            stdin=json.dumps(
-                session_config(command, request, places, key=key, python_path=python_path)
-            ).encode(),
-            key=key,
-        )
+        targets = [f"{places.checkout}/{target}" for target in request.targets]
+        return start_session("pytest_entry.py", command, request, places, targets=targets)
 
     def read(
         self, request: RunRequest, invocation: Invocation, result: CommandResult
     ) -> RunnerReading:
         """Read the result of a run."""
-        try:
-            records = list(read_records(result.results, invocation.key))
-        except RecordsForged as error:
-            return RunnerReading(ended=False, tampering=(str(error),))
-        return SessionReader(result, request, tool="pytest", usage_error=USAGE_ERROR).read(records)
+        return read_session(result, request, invocation, tool="pytest", usage_error=USAGE_ERROR)
 
 
-def session_config(
+def start_session(
+    entry: str,
     command: PytestCommand,
     request: RunRequest,
     places: GuestPlaces,
     *,
-    key: bytes,
-    python_path: str,
-) -> dict[str, Any]:
-    """Return the input of `pytest_entry` and `unittest_entry`."""
-    return {
+    targets: Sequence[str],
+) -> Invocation:
+    """Return the start of a program of ours that runs the tests and records their results.
+
+    Args:
+        entry: Its file in the guest folder: `pytest_entry.py` or `unittest_entry.py`.
+        command: The parsed command line.
+        request: What to run.
+        places: Paths inside the sandbox.
+        targets: The tests to run, in the form that the program expects; all if empty.
+    """
+    environment = with_defaults(request, command.environment)
+    # PYTHONPATH is applied after the test framework is imported, so that the checkout cannot
+    # shadow it.
+    python_path = environment.pop("PYTHONPATH", "")
+    # The guest reads the key from standard input and closes it before any test runs.
+    key = secrets.token_bytes(_KEY_BYTES)
+    config = {
         "key": key.hex(),
         "args": list(command.args),
-        "targets": [f"{places.checkout}/{target}" for target in request.targets],
+        "targets": list(targets),
         "order": request.order,
         "seed": request.seed,
         "maxfail": request.maxfail,
@@ -112,6 +105,37 @@ def session_config(
         "wall_s": request.wall_s,
         "test_cpu_s": request.test_cpu_s,
     }
+    program = f"{places.guest_dir}/{entry}"
+    return Invocation(
+        argv=(places.python, "-s", "-B", *command.interpreter_options, program),
+        environment=environment,
+        stdin=json.dumps(config).encode(),
+        key=key,
+    )
+
+
+def read_session(
+    result: CommandResult,
+    request: RunRequest,
+    invocation: Invocation,
+    *,
+    tool: str,
+    usage_error: int,
+) -> RunnerReading:
+    """Read the signed records of such a program.
+
+    Args:
+        result: The result of the run.
+        request: What was run.
+        invocation: How it was started.
+        tool: Name of the test framework.
+        usage_error: Its exit status for wrong use.
+    """
+    try:
+        records = list(read_records(result.results, invocation.key))
+    except RecordsForged as error:
+        return RunnerReading(ended=False, tampering=(str(error),))
+    return SessionReader(result, request, tool=tool, usage_error=usage_error).read(records)
 
 
 def _canary_name() -> str:
