@@ -1,11 +1,12 @@
 """Derive a verdict from raw records that test output cannot forge."""
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 
 from sandbox.backends.base import Guest
 from sandbox.errors import ChangeRejected
-from sandbox.known_answers import observe
+from sandbox.known_answers import observe, observe_together
 from sandbox.runners import detect_runner, detect_traits
 from sandbox.runners.base import GuestPlaces, RunnerReading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
@@ -14,6 +15,7 @@ from sandbox.spec import RunLimits
 from sandbox.types import (
     FAILURES_IN_FULL,
     CommandResult,
+    Frozen,
     RunVerdict,
     TestOrder,
     TestReport,
@@ -23,6 +25,8 @@ from sandbox.types import (
 
 RAW_OUTPUT_CHARACTERS = 64 * 1024
 _NO_LIMIT = 0
+FAILED = 1
+"""Exit status of pytest and unittest after a failed test."""
 _BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR})
 
 
@@ -53,7 +57,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         working_directory: Relative to the checkout.
         environment: Additional environment variables.
         confirm: Confirm passing tests with known-answer copies: all tests that were requested by
-            name, or a sample of the others.
+            name, in the same session if possible, or else a sample.
 
     Returns:
         The report. Its `verdict` is PASS only if every record agrees that every test ran and
@@ -69,59 +73,16 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
             targets=targets, order=order, seed=seed, maxfail=maxfail
         )
         folder = posixpath.normpath(f"{working_directory}/{step.folder}")
-        report = await _run_step(guest, request, limits, folder)
-        if confirm and report.success and report.knows_tests:
-            report = await _check_copies(report, guest, request, limits=limits, folder=folder)
+        run = partial(_run_step, guest, limits=limits, folder=folder)
+        report = await _run_with_copies(guest, request, run) if confirm and targets else None
+        if report is None:
+            report = (await run(request)).report
+            if confirm and report.success and report.knows_tests:
+                report = await _check_copies(report, guest, request, run)
         reports.append(report)
         if not report.success:
             break
     return _merge_reports(command, reports)
-
-
-async def confirm(  # noqa: PLR0913 - as above
-    guest: Guest,
-    command: str,
-    report: TestReport,
-    *,
-    limits: RunLimits,
-    targets: Iterable[str] = (),
-    working_directory: str = ".",
-    environment: Mapping[str, str] | None = None,
-) -> TestReport:
-    """Run known-answer copies of the tests that a report of `run_tests` calls passed.
-
-    Args:
-        guest: Sandbox the tests ran in; its files are the same afterwards.
-        command: Command that was run.
-        report: Its report.
-        limits: What each run of copies may use.
-        targets: The tests that were asked for by name; all of them count. Otherwise a sample does.
-        working_directory: Relative to the checkout.
-        environment: Added to the sandbox's own few names.
-
-    Returns:
-        The report, or one that is not a success if a copy gave a wrong answer.
-
-    Raises:
-        SandboxDied: the sandbox went away.
-    """
-    targets = tuple(targets)
-    if not (report.success and report.knows_tests):
-        return report
-    steps = _steps(command, targeted=True)
-    if len(steps) > 1:
-        # A joined report does not say which of the commands ran a test.
-        return await run_tests(
-            guest,
-            command,
-            limits=limits,
-            targets=targets,
-            working_directory=working_directory,
-            environment=environment,
-        )
-    request = _request(steps[0], limits, environment).with_(targets=targets)
-    folder = posixpath.normpath(f"{working_directory}/{steps[0].folder}")
-    return await _check_copies(report, guest, request, limits=limits, folder=folder)
 
 
 def _request(
@@ -144,9 +105,18 @@ def _steps(command: str, *, targeted: bool) -> tuple[CommandStep, ...]:
     return testing if targeted and testing else steps
 
 
-async def _run_step(
-    guest: Guest, request: RunRequest, limits: RunLimits, folder: str
-) -> TestReport:
+class _Ran(Frozen):
+    """One run of a command."""
+
+    reading: RunnerReading
+    result: CommandResult
+    report: TestReport
+
+
+_Run = Callable[[RunRequest], Awaitable[_Ran]]
+
+
+async def _run_step(guest: Guest, request: RunRequest, *, limits: RunLimits, folder: str) -> _Ran:
     cwd = guest.workdir if folder == "." else f"{guest.workdir}/{folder}"
     places = GuestPlaces(
         python=guest.python, guest_dir=guest.guest_dir, checkout=guest.workdir, cwd=cwd
@@ -162,19 +132,58 @@ async def _run_step(
         # A report file from before this run is no evidence about it.
         fresh = {path: data for path, data in after.items() if before.get(path) != data}
         invocation = invocation.with_(found=fresh)
-    return judge(request, runner, runner.read(request, invocation, result), result)
+    reading = runner.read(request, invocation, result)
+    return _Ran(reading=reading, result=result, report=judge(request, runner, reading, result))
+
+
+async def _run_with_copies(guest: Guest, request: RunRequest, run: _Run) -> TestReport | None:
+    """Run the requested tests and known-answer copies of them in one session.
+
+    Returns:
+        The report of the tests if they passed and every copy gave its answer, or a report of
+        tampering; otherwise None.
+    """
+    ran: _Ran | None = None
+
+    async def together(names: tuple[str, ...]) -> TestReport:
+        nonlocal ran
+        ran = await run(request.with_(targets=names, maxfail=_NO_LIMIT))
+        return ran.report
+
+    answers = await observe_together(
+        guest, together, request.targets, copies_first=request.order == "reversed"
+    )
+    if ran is None:
+        return None
+    reading, result, copies = ran.reading, ran.result, answers.copies
+    if answers.finding == "tampered":
+        own = {name: status for name, status in ran.report.outcomes.items() if name not in copies}
+        return ran.report.with_(failed=False, failure_count=0, failures=(), outcomes=own)
+    if answers.finding != "confirmed" or ran.report.verdict is not RunVerdict.FAIL:
+        return None
+    if {result.exit_code, reading.session_status} != {FAILED}:
+        return None
+    # The status and the output tell of the copies that had to fail.
+    alone = reading.with_(
+        results=tuple(test for test in reading.results if test.name not in copies),
+        collected=tuple(name for name in reading.collected if name not in copies),
+        session_status=0,
+    )
+    silent = result.with_(exit_code=0, stdout="", stderr="")
+    report = judge(request, detect_runner(request.command), alone, silent)
+    return report.with_(unconfirmed=answers.not_copied) if report.success else None
 
 
 async def _check_copies(
-    report: TestReport, guest: Guest, request: RunRequest, *, limits: RunLimits, folder: str
+    report: TestReport, guest: Guest, request: RunRequest, run: _Run
 ) -> TestReport:
     """Return the report of a passing run, unless known-answer copies of its tests contradict it."""
 
-    async def run(names: tuple[str, ...]) -> TestReport:
+    async def run_names(names: tuple[str, ...]) -> TestReport:
         again = request.with_(targets=names, order="given", maxfail=_NO_LIMIT)
-        return await _run_step(guest, again, limits, folder)
+        return (await run(again)).report
 
-    answers = await observe(guest, run, report, targeted=bool(request.targets))
+    answers = await observe(guest, run_names, report, targeted=bool(request.targets))
     match answers.finding:
         case "forged":
             why = f"a copy of {answers.test[:200]} that must fail passed"
@@ -367,4 +376,4 @@ def _merge_reports(command: str, reports: list[TestReport]) -> TestReport:
     )
 
 
-__all__ = ["confirm", "judge", "run_tests"]
+__all__ = ["judge", "run_tests"]

@@ -12,7 +12,7 @@ from sandbox.diffs import write_diff
 from sandbox.errands import run_errand
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
-from sandbox.judge import confirm, run_tests
+from sandbox.judge import run_tests
 from sandbox.opening import OpenCheckout, Parts, open_checkout, take_source
 from sandbox.proposals import propose_edits
 from sandbox.snapshot import Snapshotter
@@ -107,6 +107,7 @@ class SandboxWorkspace:
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         """Run the recipe's command, or another, and read it into structured failures.
 
@@ -116,6 +117,7 @@ class SandboxWorkspace:
             order: `random` shuffles by the seed.
             seed: Also seeds Python's hashing, so that two runs with one seed are alike.
             maxfail: Stop after so many failures.
+            confirm: Run known-answer copies of passed tests: of all targets, or of a sample.
         """
         opened = await self._open()
         return await run_tests(
@@ -126,28 +128,7 @@ class SandboxWorkspace:
             order=order,
             seed=seed,
             maxfail=maxfail,
-            confirm=False,
-            working_directory=opened.recipe.working_directory,
-            environment=opened.baseline.variables,
-        )
-
-    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
-        """Run known-answer copies of passed tests.
-
-        Args:
-            report: Run of the recipe's command in this sandbox.
-            targets: Tests to copy, all of them; if empty, a sample is copied.
-
-        Returns:
-            The report, or one that is not a success if a copy gave a wrong answer.
-        """
-        opened = await self._open()
-        return await confirm(
-            opened.guest,
-            opened.recipe.command,
-            report,
-            limits=self._test_limits,
-            targets=targets,
+            confirm=confirm,
             working_directory=opened.recipe.working_directory,
             environment=opened.baseline.variables,
         )

@@ -48,6 +48,7 @@ class Workspace(Protocol):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         """Run the recipe's command (or another one) and return its failures.
 
@@ -57,18 +58,8 @@ class Workspace(Protocol):
             order: `random` shuffles by the seed.
             seed: Also seeds Python's hashing, so that runs with the same seed are alike.
             maxfail: Number of failures to stop after.
-        """
-        ...
-
-    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
-        """Run known-answer copies of passed tests.
-
-        Args:
-            report: Run of the recipe's command in this sandbox.
-            targets: Tests requested by name, all of which are checked; by default a sample is.
-
-        Returns:
-            The report, or one that is not a success if a copy gave a wrong answer.
+            confirm: Also run known-answer copies of passed tests: of all targets, or of a sample.
+                A copy with a wrong answer makes the report no success.
         """
         ...
 

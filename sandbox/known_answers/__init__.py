@@ -1,5 +1,5 @@
 """Known-answer tests: copies of a test whose outcomes the judge decides before they run."""
 
-from sandbox.known_answers.observer import Finding, KnownAnswers, observe
+from sandbox.known_answers.observer import Finding, KnownAnswers, observe, observe_together
 
-__all__ = ["Finding", "KnownAnswers", "observe"]
+__all__ = ["Finding", "KnownAnswers", "observe", "observe_together"]

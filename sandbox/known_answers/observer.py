@@ -47,6 +47,8 @@ class KnownAnswers(Frozen):
     """A run of the same tests that did not pass."""
     not_copied: tuple[str, ...] = ()
     """Requested functions without a plain definition in their files."""
+    copies: frozenset[str] = frozenset()
+    """Names of the copies that ran beside the tests."""
 
 
 async def observe(
@@ -70,9 +72,11 @@ async def observe(
         SandboxDied: The sandbox ended.
     """
     random = random or SystemRandom()
-    observation = _Observation(
-        guest, run, _choose(report, targeted=targeted, random=random), random
-    )
+    passing = report.passing
+    # In the order of the run: some tests pass in no other.
+    names = tuple(name for name in report.outcomes if name in passing)
+    most = MAX_FUNCTIONS if targeted else MAX_SAMPLED
+    observation = _Observation(guest, run, _choose(names, most, random), random)
     missing = await observation.read()
     if len(missing) == len(observation.tests):
         return KnownAnswers(finding="not copied", not_copied=missing)
@@ -83,6 +87,38 @@ async def observe(
     ):
         # A test that passes by chance must not make a fix look forged.
         answers = KnownAnswers(finding="unsteady", rerun=red)
+    return answers.with_(not_copied=missing)
+
+
+async def observe_together(
+    guest: Guest,
+    run: Run,
+    targets: tuple[str, ...],
+    *,
+    copies_first: bool,
+    random: Random | None = None,
+) -> KnownAnswers:
+    """Run tests and copies of them in one session, which costs no run more than the tests alone.
+
+    Only `confirmed` counts. Otherwise run the tests alone and `observe` them: copies can disturb
+    tests that run beside them.
+
+    Args:
+        guest: The sandbox; its files are the same afterwards.
+        run: Runs tests in it.
+        targets: The tests, in their order.
+        copies_first: Name the copies before the tests.
+        random: Source of all random choices.
+
+    Raises:
+        SandboxDied: The sandbox ended.
+    """
+    random = random or SystemRandom()
+    observation = _Observation(guest, run, _choose(targets, MAX_FUNCTIONS, random), random)
+    missing = await observation.read()
+    if len(missing) == len(observation.tests):
+        return KnownAnswers(finding="not copied", not_copied=missing)
+    answers = await observation.compare_together(targets, copies_first=copies_first)
     return answers.with_(not_copied=missing)
 
 
@@ -100,11 +136,9 @@ class _Test(Frozen):
         return "::".join((self.path, *self.qualname))
 
 
-def _choose(report: TestReport, *, targeted: bool, random: Random) -> tuple[_Test, ...]:
+def _choose(names: Sequence[str], most: int, random: Random) -> tuple[_Test, ...]:
     cases: dict[tuple[str, Qualname], list[str]] = defaultdict(list)
-    passing = report.passing
-    # In the order of the run: some tests pass in no other.
-    for name in (name for name in report.outcomes if name in passing):
+    for name in names:
         plain, bracket, case = name.partition("[")
         path, *qualname = plain.split("::")
         if qualname and is_python(path):
@@ -113,7 +147,7 @@ def _choose(report: TestReport, *, targeted: bool, random: Random) -> tuple[_Tes
         _Test(path=path, qualname=name, cases=_sample(some, MAX_CASES, random))
         for (path, name), some in cases.items()
     ]
-    return _sample(found, MAX_FUNCTIONS if targeted else MAX_SAMPLED, random)
+    return _sample(found, most, random)
 
 
 def _sample(values: Sequence[Value], most: int, random: Random) -> tuple[Value, ...]:
@@ -162,16 +196,28 @@ class _Observation:
         answer there. So only copies in the place of the originals, each kind in its own session,
         give a wrong answer that counts.
         """
-        found = await self._compare(self._beside(), shuffled=True)
+        files = self._beside()
+        found = await self._compare(files, self._order_copies(files, shuffled=True))
         if found.finding in {"confirmed", "tampered"}:
             return found
         kinds = [True, False, self._random.random() < 0.5]  # noqa: PLR2004 - a coin
         self._random.shuffle(kinds)
         for passes in kinds:
-            found = await self._compare(self._in_place(passes=passes), shuffled=False)
+            files = self._in_place(passes=passes)
+            found = await self._compare(files, self._order_copies(files, shuffled=False))
             if found.finding != "confirmed":
                 return found
         return found
+
+    async def compare_together(
+        self, targets: tuple[str, ...], *, copies_first: bool
+    ) -> KnownAnswers:
+        """Compare outcomes of copies that run before or after their originals."""
+        files = self._beside()
+        copies = self._order_copies(files, shuffled=True)
+        names = (*copies, *targets) if copies_first else (*targets, *copies)
+        found = await self._compare(files, copies, names)
+        return found.with_(copies=frozenset(copies))
 
     async def rerun_originals(self) -> TestReport | None:
         """Run the originals again. Return the first run that did not pass."""
@@ -204,12 +250,16 @@ class _Observation:
                 found[path] = made
         return found
 
-    async def _compare(self, files: Mapping[str, Rewritten], *, shuffled: bool) -> KnownAnswers:
-        """Write the copies, run them, and restore the originals."""
-        copies = self._order_copies(files, shuffled=shuffled)
+    async def _compare(
+        self,
+        files: Mapping[str, Rewritten],
+        copies: Mapping[str, Copy],
+        names: tuple[str, ...] = (),
+    ) -> KnownAnswers:
+        """Write the copies, run them (or `names`), and restore the originals."""
         try:
             await self._write({path: file.text.encode() for path, file in files.items()})
-            report = await self._run(tuple(copies))
+            report = await self._run(names or tuple(copies))
         finally:
             # Also after an error: the caller goes on with the same checkout.
             await self._write({path: self._originals[path] for path in files})

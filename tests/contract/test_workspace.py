@@ -379,7 +379,7 @@ async def test_a_red_test_turns_green_with_the_fix(workspace: Workspace) -> None
 async def test_a_green_run_is_confirmed_and_changes_no_files(workspace: Workspace) -> None:
     await workspace.apply_changes([FIX])
     report = await workspace.run_tests(targets=(ADD,))
-    confirmed = await workspace.confirm(report, (ADD,))
+    confirmed = await workspace.run_tests(targets=(ADD,), confirm=True)
     assert (confirmed.success, confirmed.outcomes) == (True, report.outcomes)
     assert {edit.path for edit in await workspace.changes()} == {"calculator.py"}
 

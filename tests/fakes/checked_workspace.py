@@ -70,6 +70,7 @@ class CheckedWorkspace(FakeWorkspace):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         if command is not None:
             return await super().run_tests(command, targets=targets)

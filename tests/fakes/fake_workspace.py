@@ -136,6 +136,7 @@ class FakeWorkspace:
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         self._check()
         self.commands.append(command or self._facts.recipe.command)
@@ -148,10 +149,6 @@ class FakeWorkspace:
         return report.with_(
             outcomes=kept, failures=tuple(f for f in report.failures if f.name in targets)
         )
-
-    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
-        self._check()
-        return report
 
     async def read_file(self, path: str) -> str | None:
         self._check()

@@ -167,6 +167,7 @@ class ScriptedWorkspace(FakeWorkspace):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         self._used("run_tests")
         await asyncio.sleep(0)
@@ -182,13 +183,11 @@ class ScriptedWorkspace(FakeWorkspace):
             maxfail,
         )
         self._world.runs.append(asked)
-        return self._world.run(asked)
-
-    @override
-    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
-        self._used("confirm")
+        report = self._world.run(asked)
+        if not confirm:
+            return report
         self._world.confirmed.append(targets)
-        return self._world.confirm(report)
+        return self._world.confirm(report) if report.success else report
 
     @override
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:

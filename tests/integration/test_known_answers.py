@@ -3,19 +3,21 @@
 import io
 import tarfile
 from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import pytest
 
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.judge import confirm, run_tests
+from sandbox.judge import run_tests
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import PythonPart, Recipe, RunVerdict, TestReport, TestStatus, TrustTier
+from sandbox.types import CommandResult, PythonPart, Recipe, RunVerdict, TestOrder, TrustTier
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
 LIMITS = RunLimits(wall_s=60.0)
+PLAIN = "kinds/test_kinds.py::test_plain"
 KINDS = '''
 import contextlib, os, unittest
 import pytest
@@ -191,24 +193,67 @@ async def test_a_runner_that_lies_is_not_believed(guest: Guest, targets: list[st
     assert await guest.export() == ()
 
 
-@pytest.mark.parametrize("command", ["pytest", "pytest && python -m pytest"])
-async def test_an_earlier_run_is_confirmed_or_not(guest: Guest, command: str) -> None:
-    lie = TestReport(
-        success=True,
-        failed=False,
-        exit_code=0,
-        target=command,
-        summary="1 passed",
-        failure_count=0,
-        verdict=RunVerdict.PASS,
-        runner="pytest",
-        outcomes={"lies/test_a.py::test_a": TestStatus.PASS},
+class Counting:
+    """Counts the commands that a guest runs."""
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest = guest
+        self.sessions = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._guest, name)
+
+    async def run(self, argv: tuple[str, ...], **more: Any) -> CommandResult:
+        self.sessions += any("_entry.py" in word for word in argv)
+        return await self._guest.run(argv, **more)
+
+
+@pytest.mark.parametrize("order", ["given", "reversed"])
+@pytest.mark.parametrize(
+    ("command", "folder", "targets"),
+    [
+        ("pytest", "kinds", ["kinds/test_kinds.py::test_parameters[a::b]", PLAIN]),
+        ("python -m unittest", "cases", ["cases/test_cases.py::Case::test_one"]),
+    ],
+)
+async def test_tests_and_their_copies_share_a_session(
+    guest: Guest, command: str, folder: str, targets: list[str], order: TestOrder
+) -> None:
+    counting = Counting(guest)
+    report = await run_tests(
+        cast(Guest, counting),
+        command,
+        limits=LIMITS,
+        working_directory=folder,
+        targets=targets,
+        order=order,
     )
-    found = await confirm(guest, command, lie, limits=LIMITS, working_directory="lies")
-    assert not found.success
-    honest = await run_tests(
-        guest, command, limits=LIMITS, working_directory="kinds", confirm=False
+    assert (report.verdict, report.unconfirmed) == (RunVerdict.PASS, ()), report.summary
+    assert counting.sessions == 1
+    assert list(report.outcomes) == (targets if order == "given" else targets[::-1])
+    assert (report.exit_code, report.failures, report.failure_count) == (0, (), 0)
+    assert str(len(targets)) in report.summary
+    assert "fail" not in report.summary
+    assert await guest.export() == ()
+
+
+async def test_a_test_that_copies_disturb_is_run_alone(guest: Guest) -> None:
+    counting = Counting(guest)
+    report = await run_tests(
+        cast(Guest, counting),
+        "pytest",
+        limits=LIMITS,
+        working_directory="kinds",
+        targets=["kinds/test_kinds.py::test_cannot_run_twice"],
     )
-    found = await confirm(guest, command, honest, limits=LIMITS, working_directory="kinds")
-    assert found.verdict is RunVerdict.PASS, found.summary
+    assert report.verdict is RunVerdict.PASS, report.summary
+    assert counting.sessions > 2
+
+
+async def test_each_of_several_commands_is_confirmed(guest: Guest) -> None:
+    command = "pytest && python -m pytest"
+    lie = await run_tests(guest, command, limits=LIMITS, working_directory="lies")
+    assert not lie.success
+    honest = await run_tests(guest, command, limits=LIMITS, working_directory="kinds")
+    assert honest.verdict is RunVerdict.PASS, honest.summary
     assert await guest.export() == ()

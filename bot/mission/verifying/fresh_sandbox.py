@@ -43,22 +43,22 @@ class FreshSandbox:
         *,
         seed: int = 0,
         order: TestOrder = "given",
+        confirm: bool = False,
     ) -> TestReport:
-        """Run once with the change. Each run starts from a clean tree, because runs write files."""
-        report = bounded(await self._with_the_change(targets, seed=seed, order=order))
-        self.runs.append(VerifiedRun(label=label, report=report, sandbox=self._number, seed=seed))
-        return report
-
-    async def confirm_first(self, targets: tuple[str, ...]) -> None:
-        """Run known-answer copies of the first run's tests, and keep what they show as its report.
+        """Run once with the change. Each run starts from a clean tree, because runs write files.
 
         Args:
-            targets: The tests that run was asked for.
+            label: Name of the run.
+            targets: Tests to run; the whole command by default.
+            seed: The seed of the run.
+            order: The order of the tests.
+            confirm: Also run known-answer copies of the tests.
         """
-        await self._restore_change()
-        first = self.runs[0]
-        report = bounded(await self._workspace.confirm(first.report, targets))
-        self.runs[0] = first.with_(report=report)
+        report = bounded(
+            await self._with_the_change(targets, seed=seed, order=order, confirm=confirm)
+        )
+        self.runs.append(VerifiedRun(label=label, report=report, sandbox=self._number, seed=seed))
+        return report
 
     async def once_more(self) -> TestReport:
         """Repeat the whole command as the first sandbox ran it; the result proves nothing."""
@@ -70,15 +70,15 @@ class FreshSandbox:
         *,
         seed: int = 0,
         order: TestOrder = "given",
+        confirm: bool = False,
     ) -> TestReport:
-        await self._restore_change()
-        return await self._workspace.run_tests(targets=targets, order=order, seed=seed)
-
-    async def _restore_change(self) -> None:
         if not self._clean:
             await self._workspace.revert()
             await self._workspace.apply_changes(self._change.changes)
         self._clean = False
+        return await self._workspace.run_tests(
+            targets=targets, order=order, seed=seed, confirm=confirm
+        )
 
     async def without_the_change(
         self, targets: tuple[str, ...], *, seed: int, ground: tuple[FileChange, ...] = ()

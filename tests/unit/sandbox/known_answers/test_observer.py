@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from sandbox.known_answers import KnownAnswers, observe
+from sandbox.known_answers import KnownAnswers, observe, observe_together
 from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
 from tests.builders import a_report
 from tests.fakes.fake_backend import FakeGuest
@@ -85,6 +85,18 @@ class Suite:
         assert self.guest.files == before
         return answers
 
+    async def observed_together(self, *, copies_first: bool = False, seed: int = 0) -> KnownAnswers:
+        before = dict(self.guest.files)
+        answers = await observe_together(
+            self.guest,
+            self.run,
+            ("test_m.py::test_a",),
+            copies_first=copies_first,
+            random=seeded(seed),
+        )
+        assert self.guest.files == before
+        return answers
+
 
 async def test_an_honest_test_is_confirmed_in_one_run(tmp_path: Path) -> None:
     suite = Suite(tmp_path, HONEST)
@@ -151,6 +163,34 @@ async def test_a_loader_that_changes_expected_values_is_not_confirmed(
 
     answers = await Suite(tmp_path, source, loader=load).observed()
     assert answers.finding in {"forged", "unconfirmed"}
+
+
+@pytest.mark.parametrize("copies_first", [False, True])
+async def test_copies_run_before_or_after_their_originals(
+    tmp_path: Path, *, copies_first: bool
+) -> None:
+    suite = Suite(tmp_path, HONEST)
+    answers = await suite.observed_together(copies_first=copies_first)
+    assert answers.finding == "confirmed"
+    (names,) = suite.runs
+    assert names[-1 if copies_first else 0] == "test_m.py::test_a"
+    assert answers.copies == set(names) - {"test_m.py::test_a"}
+    assert len(answers.copies) == 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("forger", [every_test, by_name, by_known_text, of_unknown_names])
+async def test_no_forger_is_confirmed_beside_copies(
+    tmp_path: Path, forger: Forger, seed: int
+) -> None:
+    answers = await Suite(tmp_path, RED, forger).observed_together(seed=seed)
+    assert answers.finding in {"forged", "unconfirmed"}
+
+
+async def test_what_has_no_copy_does_not_run_beside_copies(tmp_path: Path) -> None:
+    suite = Suite(tmp_path, "test_a = print\n")
+    assert (await suite.observed_together()).finding == "not copied"
+    assert suite.runs == []
 
 
 async def test_a_test_that_passes_by_chance_is_unsteady(tmp_path: Path) -> None:
