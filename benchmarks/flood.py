@@ -4,6 +4,7 @@
 
 Each flood meets a fresh `metaagent serve` at `ulimit -n 1024`: 200 connections that send bodies of 25 MiB, 2,000 that
 begin a request and do not go on. The bars: it grows by at most 64 MiB, and `/healthz` answers within a second.
+`healthz_most_work_s` is the service's processor time while an answer was waited for, whatever else the machine does.
 """
 
 import argparse
@@ -37,6 +38,7 @@ def main() -> None:
         floods[kind] = {
             "grown_mib": round(seen.grown / MIB, 1),
             "healthz_slowest_s": round(seen.slowest_s, 3),
+            "healthz_most_work_s": round(seen.most_work_s, 3),
             "healthz_asked": sum(seen.health.values()),
             "healthz_unanswered": unanswered,
             "most_files": seen.most_files,

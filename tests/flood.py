@@ -67,6 +67,12 @@ class Service:
         )
 
     @property
+    def processor_s(self) -> float:
+        """Processor seconds that it has used."""
+        threads = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1e9
+
+    @property
     def open_files(self) -> int:
         """Files and sockets that it has open."""
         return sum(1 for _ in Path(f"/proc/{self.process.pid}/fd").iterdir())
@@ -88,6 +94,8 @@ class Seen:
     """Bytes of memory at the worst moment, beyond those before."""
     slowest_s: float = 0.0
     """The slowest answer of `/healthz`."""
+    most_work_s: float = 0.0
+    """Most processor time of the service while `/healthz` waited: what a quiet machine would take."""
     health: Counter[int] = field(default_factory=Counter)
     """Answers of `/healthz` by status; 0 for none."""
     most_files: int = 0
@@ -147,12 +155,13 @@ def flood(target: Service, kind: str, connections: int, seconds: float) -> Seen:
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as sender:
         assert sender.stdout is not None
         while sender.poll() is None:
-            begun = time.perf_counter()
+            begun, worked = time.perf_counter(), target.processor_s
             try:
                 seen.health[target.health(60.0)] += 1
             except OSError:
                 seen.health[0] += 1
             seen.slowest_s = max(seen.slowest_s, time.perf_counter() - begun)
+            seen.most_work_s = max(seen.most_work_s, target.processor_s - worked)
             for _ in range(5):
                 seen.grown = max(seen.grown, target.resident - before)
                 seen.most_files = max(seen.most_files, target.open_files)

@@ -10,6 +10,7 @@ from uvicorn.server import ServerState
 
 from bot.domain.http import HttpLimits
 from bot.front.connections import Connections
+from bot.front.turns import Turns
 
 HEAD_BYTES = 16 * 1024
 """Largest head, in bytes. GitHub sends about 1 KiB; nginx accepts 32 KiB and Node.js 16 KiB."""
@@ -25,12 +26,15 @@ Closing at once would lose the answer of a client that sends everything before i
 GRACE_S = 2.0
 """Added to a body's time limit, in seconds, for handlers that answer a slow body themselves."""
 
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+
 
 class GuardedProtocol(HttpToolsProtocol):
     """A connection with limits.
 
     Args:
         connections: All connections of the server.
+        turns: The server's requests that wait for their start.
         limits: The limits.
         config: uvicorn's configuration.
         server_state: uvicorn's server state.
@@ -41,6 +45,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def __init__(
         self,
         connections: Connections,
+        turns: Turns,
         limits: HttpLimits,
         *,
         config: Config,
@@ -50,7 +55,10 @@ class GuardedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._all = connections
+        self._turns = turns
         self._limits = limits
+        self._application = self.app
+        self.app = self._run_in_turn
         self._receiving = False
         """True while a request arrives."""
         self._draining = False
@@ -72,6 +80,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._all.remove(self)
         super().connection_lost(exc)
+        self._turns.drop(self)
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -92,6 +101,12 @@ class GuardedProtocol(HttpToolsProtocol):
         super().resume_writing()
         if not self._receiving and not self.cycle.response_complete:
             self._all.serve(self)
+
+    async def _run_in_turn(self, scope: Any, receive: Any, send: Any) -> None:
+        """Run the application; for a request with a body, when it is its turn."""
+        has_body = any(name in _BODY_HEADERS for name, _ in scope["headers"])
+        if not has_body or await self._turns.wait(self):
+            await self._application(scope, receive, send)
 
     # --- received data ----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from bot.domain.http import HttpLimits
 from bot.front.bodies import READ_BYTES
 from bot.front.connections import Connections, fit_open_files
 from bot.front.protocol import GuardedProtocol
+from bot.front.turns import Turns
 
 STOP_S = 15.0
 """Time for open requests when the service stops, in seconds; enough for a body and its answer."""
@@ -31,7 +32,7 @@ class GuardedServer(uvicorn.Server):
         self, app: Any, limits: HttpLimits, *, host: str = "127.0.0.1", port: int = 0
     ) -> None:
         self.connections = Connections(fit_open_files(limits.connections), now=_now)
-        protocol = partial(GuardedProtocol, self.connections, limits)
+        protocol = partial(GuardedProtocol, self.connections, Turns(), limits)
         super().__init__(
             uvicorn.Config(
                 app,

@@ -13,9 +13,11 @@ from sandbox.changes.folding import ConstantFolder
 from sandbox.changes.reachable import (
     ATTRIBUTES,
     BUILTINS,
+    CALLERS,
     CI_NAMES,
     HIDDEN,
     MODULES,
+    NAMED,
     PLACES,
     RULES,
     SAME_MODULES,
@@ -28,6 +30,12 @@ from sandbox.changes.syntax import parse
 _LONGEST_NAME = 60
 _LOOKING = frozenset({"getattr", "hasattr", "vars", "setattr", "delattr"})
 _GETTERS = frozenset({"operator.attrgetter", "operator.methodcaller"})
+_LISTING = frozenset({"os.listdir", "os.scandir", "os.stat", "os.lstat", "os.walk"})
+_LOADING = frozenset({"pickle.loads", "_pickle.loads", "dill.loads", "cloudpickle.loads"})
+_BY_NAME = frozenset(
+    {CapabilityKind.PROCESS, CapabilityKind.SHELL, CapabilityKind.EXECUTION, CapabilityKind.FRAMES}
+)
+"""Kinds that a text can name for code that resolves it, such as a logging configuration."""
 
 
 class Reach(NamedTuple):
@@ -219,8 +227,30 @@ class _Reader:
                 yield from self._check_getter(self._folder.text(name) or "")
             case ast.Call(func=ast.Name(id="eval" | "exec" | "compile"), args=[program, *_]):
                 yield from self._program(program)
+            case ast.Call():
+                yield from self._call(node)
+                yield from self._attributes(node)
             case _:
                 yield from self._attributes(node)
+
+    def _call(self, node: ast.Call) -> Iterator[Reach]:
+        """Yield capabilities of a call that its arguments give it."""
+        name = self._dotted(node.func)
+        first = node.args[0] if node.args else None
+        text = self._folder.text(first) if first is not None else None
+        is_bytes = isinstance(first, ast.Constant) and isinstance(first.value, bytes)
+        if name in _LISTING and text == "/":
+            yield Reach(CapabilityKind.PLACE, "")
+        if name in _LOADING and (is_bytes or text is not None):
+            yield Reach(CapabilityKind.EXECUTION, "")
+        if name == "os.fstat" and isinstance(first, ast.Constant):
+            yield from _match_rules("a standard stream")
+        # A caught warning names the file and the line of a caller.
+        if name == "warnings.catch_warnings" and (first is not None or node.keywords):
+            yield Reach(CapabilityKind.FRAMES, "")
+        # It tells the hash seeds of a verdict's runs apart, or from those of production.
+        if self._is(node.func, "hash") and (is_bytes or text is not None):
+            yield from _match_rules("hash of a constant")
 
     def _attributes(self, node: ast.AST) -> Iterator[Reach]:
         """Yield capabilities of attributes that are assigned or matched by a pattern."""
@@ -337,3 +367,8 @@ def _check_text(text: str, *, asks: bool, is_computed: bool) -> Iterator[Reach]:
         yield Reach(CapabilityKind.MAIN, "")
     if is_computed and HIDDEN.fullmatch(plain):
         yield Reach(CapabilityKind.HIDDEN, plain)
+    if CALLERS.search(plain):
+        yield Reach(CapabilityKind.FRAMES, "")
+    if NAMED.fullmatch(plain):
+        meant = _match_rules(_canonical_name(plain.replace(":", ".")))
+        yield from (reach for reach in meant if reach.kind in _BY_NAME)

@@ -11,7 +11,15 @@ ALONE = frozenset({"__bool__"})
 """Methods that must read their own object."""
 KINDS_ASKED = frozenset({"__instancecheck__", "__subclasscheck__"})
 """Methods that check types by design: only a constant result is careless."""
-EVERY = COMPARISONS | ASKED | ALONE | KINDS_ASKED
+DIFFERENCES = frozenset({"__sub__", "__rsub__"})
+"""Methods that comparisons with a tolerance use; both objects count."""
+LOOKUPS = frozenset({"__getattr__", "__getattribute__"})
+"""Methods that must read the name; an object that has every attribute passes any check of one."""
+EVERY = COMPARISONS | ASKED | ALONE | KINDS_ASKED | DIFFERENCES | LOOKUPS
+_TRANSPARENT = frozenset(
+    {"abstractmethod", "cache", "deprecated", "final", "lru_cache", "overload", "override"}
+)
+"""Decorators that leave a method's results alone."""
 
 _NO_CONTENT = frozenset(
     {
@@ -40,10 +48,9 @@ def find_careless(tree: ast.AST) -> Iterator[int]:
     functions = _named_functions(tree)
     for node in ast.walk(tree):
         for name, value in _defined_methods(node):
-            if name == "__class__":
-                yield node.lineno  # type: ignore[attr-defined] # every node that binds has a line
-            elif name in EVERY and _is_careless(name, _function(value, functions)):
-                yield node.lineno  # type: ignore[attr-defined]
+            careless = name in EVERY and _is_careless(name, _function(value, functions))
+            if name == "__class__" or careless:
+                yield getattr(node, "lineno", 1)
 
 
 def _named_functions(tree: ast.AST) -> dict[str, _Function]:
@@ -60,13 +67,16 @@ def _named_functions(tree: ast.AST) -> dict[str, _Function]:
 
 
 def _defined_methods(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
-    """Yield the special methods that a node defines, with their values."""
+    """Yield the names that a node binds, with their values; None for an unknown value."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             yield name, node
         case ast.Assign(targets=targets, value=value):
             yield from ((_target(target), value) for target in targets)
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.NamedExpr(target=target, value=value)
+        ):
             yield _target(target), value
         case ast.Dict(keys=keys, values=values):
             yield from ((_text(key), value) for key, value in zip(keys, values, strict=True))
@@ -74,6 +84,21 @@ def _defined_methods(node: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             yield _text(key), value
         case ast.Call(func=ast.Name(id="type" | "dict"), keywords=keywords):
             yield from ((keyword.arg or "", keyword.value) for keyword in keywords)
+        case _:
+            yield from ((name, None) for name in _bound_otherwise(node))
+
+
+def _bound_otherwise(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds to values that this module does not follow."""
+    match node:
+        case ast.alias(name=name, asname=other):
+            yield other or name
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            yield _target(target)
+        case ast.withitem(optional_vars=ast.expr() as target):
+            yield _target(target)
+        case ast.Tuple(elts=parts, ctx=ast.Store()) | ast.List(elts=parts, ctx=ast.Store()):
+            yield from map(_target, parts)
         case _:
             pass
 
@@ -100,15 +125,31 @@ def _function(value: ast.AST | None, functions: dict[str, _Function]) -> ast.AST
 
 def _is_careless(name: str, value: ast.AST | None) -> bool:
     """Return True if a method's result does not depend on content."""
-    if isinstance(value, ast.Attribute):
-        return value.attr not in EVERY  # `__ne__ = Base.__ne__` inherits a base class's method
-    if not isinstance(value, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        return isinstance(value, ast.Call)  # a mock, a partial, a method of another object
+    match value:
+        case ast.Constant(value=None):
+            return False  # the class does not support it
+        case ast.Attribute(attr=other) | ast.Name(id=other):
+            return other not in EVERY  # `__ne__ = Base.__ne__` inherits a base class's method
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            return _is_decorated(value) or _answers_carelessly(name, value)
+        case _:
+            return True  # a mock, a partial, a method of another object
+
+
+def _is_decorated(function: _Function) -> bool:
+    """Return True if a decorator may replace the function."""
+    decorators = [] if isinstance(function, ast.Lambda) else function.decorator_list
+    called = [each.func if isinstance(each, ast.Call) else each for each in decorators]
+    names = {getattr(each, "attr", getattr(each, "id", "")) for each in called}
+    return not names <= _TRANSPARENT
+
+
+def _answers_carelessly(name: str, value: _Function) -> bool:
     answers = list(_returned_values(value))
     given = [answer for answer in answers if answer is not None]
     if any(_is_constant(answer) for answer in given) and not _has_conditions(value):
         return True
-    if (
+    if name not in DIFFERENCES | LOOKUPS and (
         _is_always_true(value)
         or _writes(value)
         or any(_is_hidden_constant(answer) for answer in given)
@@ -127,7 +168,7 @@ def _looks_at_content(name: str, function: _Function) -> bool:
     return len(wanted) == len(_PARTS.get(name, (0, 1))) and wanted <= looked
 
 
-_PARTS = {**dict.fromkeys(ASKED, (1,)), **dict.fromkeys(ALONE, (0,))}
+_PARTS = {**dict.fromkeys(ASKED | LOOKUPS, (1,)), **dict.fromkeys(ALONE, (0,))}
 """Indexes of the parameters that a method must read; both for all other methods."""
 
 

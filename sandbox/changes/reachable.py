@@ -73,7 +73,7 @@ RULES = (
     _names(
         CapabilityKind.PROCESS,
         r"subprocess|_posixsubprocess|pty|multiprocessing|_multiprocessing|pexpect|plumbum|sh"
-        r"|webbrowser|distutils\.spawn",
+        r"|webbrowser|distutils\.spawn|venv|ensurepip|pydoc\.(?:\w*pager|browse|cli)",
         r"concurrent\.futures\.(?:process|ProcessPoolExecutor)|asyncio\.(?:create_)?subprocess\w*",
         r"os\.(?:system|popen\w*|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|fork|forkpty|startfile)",
         # Not a name: attributes of unknown objects have such meanings, see `ATTRIBUTES`.
@@ -104,13 +104,14 @@ RULES = (
     _names(CapabilityKind.MAIN, r"__main__"),
     _names(
         CapabilityKind.REFLECTION,
-        r"globals|__builtins__|builtins|gc\.get_(?:objects|referrers|referents)"
+        r"globals|__builtins__|builtins|gc\.(?:get_\w+|isenabled)|string\.Formatter"
         r"|types\.(?:CodeType|FunctionType)",
         r"(?:os|sys|subprocess|socket|inspect|importlib|gc)\.__dict__|a computed attribute|insides",
     ),
     _names(
         CapabilityKind.EXECUTION,
-        r"a computed program|runpy|codeop?|timeit\.\w+|cProfile|profile|pdb|bdb",
+        r"a computed program|runpy|codeop?|timeit\.\w+|cProfile|profile|pdb|bdb|zipimport"
+        r"|marshal|pkgutil\.(?:resolve_name|get_\w+|find_\w+|\w*importers?)",
         r"builtins\.(?:eval|exec|compile|__import__)",
         r"importlib\.(?:reload|machinery|__import__|util\.(?:spec_from\w+|module_from\w+"
         r"|LazyLoader))",
@@ -118,7 +119,7 @@ RULES = (
     _names(
         CapabilityKind.PATCH,
         r"atexit\.\w+|sys\.(?:settrace|setprofile|addaudithook|excepthook|displayhook"
-        r"|unraisablehook|breakpointhook)",
+        r"|unraisablehook|breakpointhook)|codecs\.(?:un)?register\w*|copyreg\.\w+",
     ),
     _names(
         CapabilityKind.EXIT,
@@ -139,7 +140,11 @@ RULES = (
         r"sys\.(?:__std\w+__|std\w+\.(?:__\w+__|name|mode|_\w+))|warnings\.(?:filters|showwarning"
         r"|_\w+)",
         r"site\.\w+|sysconfig\.get_(?:path|config)\w*|threading\._\w+|os\.__\w+__|faulthandler",
-        r"logging\.(?:root\.handlers|_handlers|_handlerList|lastResort)",
+        r"logging\.(?:root\.handlers|_handlers|_handlerList|lastResort)|hash of a constant",
+        r"importlib\.metadata\.\w*distributions|pkgutil\.(?:iter_modules|walk_packages)"
+        r"|pkg_resources\.(?:working_set|WorkingSet|Environment)|uuid\.(?:getnode|_\w+)",
+        r"threading\.(?:active_?[cC]ount|enumerate)|a standard stream"
+        r"|sys\.(?:getallocatedblocks|getrefcount|getswitchinterval)",
         r"os\.(?:getppid|getpgid|getpgrp|getsid|ctermid|ttyname)|psutil|_?pytest|unittest|nose"
         r"|conftest",
         is_fine=True,
@@ -150,7 +155,8 @@ RULES = (
         r"|cpu_count)",
         r"os\.path\.expand(?:user|vars)|sys\.std\w+\.(?:isatty|fileno)|os\.isatty"
         r"|pathlib\.Path\.(?:cwd|home)|getpass|pwd|grp|platform|locale|tempfile\.gettempdir",
-        r"time\.(?:tzname|timezone|altzone|daylight|tzset)|os\.sched_getaffinity|sys\.path|a place",
+        r"time\.(?:tzname|timezone|altzone|daylight|tzset|(?:process|thread)_time\w*)|os\.times"
+        r"|(?:os|shutil)\.get_terminal_size|os\.sched_getaffinity|sys\.path|a place",
         is_fine=True,
     ),
 )
@@ -170,7 +176,7 @@ BUILTINS = MappingProxyType(
 
 _FRAMES = (
     "f_globals f_locals f_back f_code f_builtins f_lineno tb_frame gi_frame cr_frame ag_frame "
-    "findCaller"
+    "findCaller funcName pathname"
 )
 _INSIDES = (
     "__globals__ __builtins__ __subclasses__ __code__ __closure__ func_globals __loader__ "
@@ -218,6 +224,10 @@ CI_NAMES = re.compile(
     r"|TOX_\w+|NOX_\w+|COV_\w+|COVERAGE_\w+|PYTHON(?:HASHSEED|DONTWRITEBYTECODE|PATH|WARNINGS)"
     r"|VIRTUAL_ENV"
 )
+CALLERS = re.compile(r"%\((?:funcName|pathname|filename|lineno|module)\)|\{(?:funcName|pathname)\W")
+"""Fields of a log record's format that name the caller."""
+NAMED = re.compile(r"(?:os|sys|subprocess|builtins|inspect|ctypes|gc|posix)[.:]\w+")
+"""A text that names a function, to be resolved by other code."""
 HIDDEN = re.compile(
     r"(?:os|sys|subprocess|socket|builtins|inspect|importlib|ctypes|gc|pty|posix)(?:\.\w+)*"
     r"|system|popen|fork|exec\w?\w?"

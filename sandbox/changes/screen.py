@@ -270,7 +270,20 @@ def _swallows(node: ast.AST) -> bool:
             node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         )
         return name == "suppress" and any(_is_broad(argument) for argument in node.args)
-    return False
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _exits_quietly(node)
+
+
+def _exits_quietly(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return True for an `__exit__` that ends every exception, whatever it is."""
+    if node.name not in {"__exit__", "__aexit__"}:
+        return False
+    arguments = [*node.args.args[1:], *node.args.posonlyargs[1:], node.args.vararg]
+    given = {argument.arg for argument in arguments if argument is not None}
+    inside = [inner for step in node.body for inner in ast.walk(step)]
+    if any(isinstance(inner, ast.Name) and inner.id in given for inner in inside):
+        return False
+    results = [inner.value for inner in inside if isinstance(inner, ast.Return)]
+    return any(isinstance(each, ast.Constant) and bool(each.value) for each in results)
 
 
 def _is_broad(node: ast.expr) -> bool:
