@@ -24,7 +24,7 @@ JUDGING = (
     "_pytest.outcomes", "_pytest.python_api", "_pytest.raises", "pluggy._callers",
     "pluggy._execution", "pluggy._hooks",
     "pluggy._result", "pluggy.callers", "pluggy.hooks", "unittest.case", "unittest.suite",
-    "unittest.async_case",
+    "unittest.async_case", "_pytest.recwarn", "pytest",
 )  # fmt: skip
 COMPILING = (
     "_pytest.assertion",

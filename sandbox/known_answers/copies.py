@@ -2,7 +2,9 @@
 
 A copy runs every statement of the original, with its assertions in another form, and ends with a
 check of numbers. In a copy that must fail this check is false, or an assertion of the original is
-negated. Both kinds look alike, so that a program has to evaluate a copy to tell them apart.
+negated: also one that a method makes (`self.assertEqual` becomes `self.assertNotEqual`), or a block
+that expects an exception (its body goes). So a helper that accepts everything passes it. Both kinds
+look alike, so that a program has to evaluate a copy to tell them apart.
 """
 
 import ast
@@ -31,6 +33,32 @@ _WORDS = (
     "index",
     "level",
 )
+_OPPOSITES = {
+    "assertEqual": "assertNotEqual",
+    "assertTrue": "assertFalse",
+    "assertIs": "assertIsNot",
+    "assertIsNone": "assertIsNotNone",
+    "assertIn": "assertNotIn",
+    "assertIsInstance": "assertNotIsInstance",
+    "assertAlmostEqual": "assertNotAlmostEqual",
+    "assertGreater": "assertLessEqual",
+    "assertLess": "assertGreaterEqual",
+    "assertRegex": "assertNotRegex",
+}
+_OPPOSITES |= {after: before for before, after in _OPPOSITES.items()}
+"""Methods of `unittest.TestCase`, and those that fail where they pass."""
+_EXPECTING = frozenset(
+    {
+        "raises",
+        "warns",
+        "deprecated_call",
+        "assertRaises",
+        "assertRaisesRegex",
+        "assertWarns",
+        "assertWarnsRegex",
+    }
+)
+"""Context managers that fail if their block does nothing."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -71,20 +99,37 @@ def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> R
         if place is None:
             continue
         body, function = place
-        kinds = [True, False] * number
+        negates_first = random.random() < 0.5  # noqa: PLR2004 - a coin
+        kinds = [(True, False)] * number
+        # Of two copies that must fail, one has a negated assertion.
+        kinds += [(False, (index % 2 == 0) is negates_first) for index in range(number)]
         random.shuffle(kinds)
         first = body.index(function) + 1
-        for offset, passes in enumerate(kinds):
+        for offset, (passes, negates) in enumerate(kinds):
             name = f"{function.name}_{random.choice(_WORDS)}_{random.randrange(100, 1000)}{offset}"
-            body.insert(first + offset, _copy(function, name, random, passes=passes))
+            copied = _copy(function, name, random, passes=passes, negates=negates)
+            body.insert(first + offset, copied)
             added.append(Copy(original=qualname, name=(*qualname[:-1], name), passes=passes))
     return _rewritten(tree, added)
 
 
 def replace_originals(
-    source: str, wanted: Iterable[Qualname], random: Random, *, passes: bool
+    source: str,
+    wanted: Iterable[Qualname],
+    random: Random,
+    *,
+    passes: bool,
+    negates: bool = False,
 ) -> Rewritten | None:
-    """Put copies of one kind in the place of the originals, under the same names."""
+    """Put copies of one kind in the place of the originals, under the same names.
+
+    Args:
+        source: Text of the test file.
+        wanted: The functions.
+        random: Source of names and numbers.
+        passes: The known answer.
+        negates: Negate an assertion in copies that must fail, if a function has one.
+    """
     tree = parse(source)
     if tree is None:
         return None
@@ -94,7 +139,8 @@ def replace_originals(
         if place is None:
             continue
         body, function = place
-        body[body.index(function)] = _copy(function, function.name, random, passes=passes)
+        copied = _copy(function, function.name, random, passes=passes, negates=negates)
+        body[body.index(function)] = copied
         replaced.append(Copy(original=qualname, name=qualname, passes=passes))
     return _rewritten(tree, replaced)
 
@@ -137,12 +183,14 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-def _copy(function: Function, name: str, random: Random, *, passes: bool) -> Function:
+def _copy(
+    function: Function, name: str, random: Random, *, passes: bool, negates: bool
+) -> Function:
     made = copy.deepcopy(function)
     made.name = name
     if ast.get_docstring(made, clean=False) is not None:
         made.body = made.body[1:]  # an example in it would be a separate test
-    false_sum = not passes and not (random.randrange(2) and _negate_one(made, random))
+    false_sum = not passes and not (negates and _negate_one(made, random))
     local = f"{random.choice(_WORDS)}_{random.randrange(1000, 10000)}"
     start, step = random.randrange(100, 900), random.randrange(10, 90)
     claim = start + step + (random.randrange(1, 9) if false_sum else 0)
@@ -157,12 +205,31 @@ def _negate_one(function: Function, random: Random) -> bool:
     """Negate an assertion that surely runs; return False if there is none."""
     if any(isinstance(node, ast.Return) for node in _own_nodes(function)):
         return False
-    certain = [node for node in function.body if isinstance(node, ast.Assert)]
+    helped = [node for node in function.body if _is_helped(node)]
+    certain = helped or [node for node in function.body if isinstance(node, ast.Assert)]
     if not certain:
         return False
-    chosen = random.choice(certain)
-    chosen.test = ast.UnaryOp(ast.Not(), chosen.test)
+    match random.choice(certain):
+        case ast.Assert() as chosen:
+            chosen.test = ast.UnaryOp(ast.Not(), chosen.test)
+        case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
+            method.attr = _OPPOSITES[method.attr]
+        case ast.With() as block:
+            block.body = [ast.Pass()]
+        case _:
+            return False
     return True
+
+
+def _is_helped(node: ast.stmt) -> bool:
+    """Return True for an assertion that a function makes, which a liar may have replaced."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in _OPPOSITES
+        case ast.With(items=[ast.withitem(context_expr=ast.Call(func=function))]):
+            return getattr(function, "attr", getattr(function, "id", "")) in _EXPECTING
+        case _:
+            return False
 
 
 def _flat(statements: list[ast.stmt | list[ast.stmt]]) -> Iterator[ast.stmt]:

@@ -200,10 +200,11 @@ class _Observation:
         found = await self._compare(files, self._order_copies(files, shuffled=True))
         if found.finding in {"confirmed", "tampered"}:
             return found
-        kinds = [True, False, self._random.random() < 0.5]  # noqa: PLR2004 - a coin
+        by_chance = (self._random.random() < 0.5, False)  # noqa: PLR2004 - a coin
+        kinds = [(True, False), (False, True), (False, False), by_chance]
         self._random.shuffle(kinds)
-        for passes in kinds:
-            files = self._in_place(passes=passes)
+        for passes, negates in kinds:
+            files = self._in_place(passes=passes, negates=negates)
             found = await self._compare(files, self._order_copies(files, shuffled=False))
             if found.finding != "confirmed":
                 return found
@@ -234,9 +235,11 @@ class _Observation:
             lambda source, names: add_copies(source, dict.fromkeys(names, number), self._random)
         )
 
-    def _in_place(self, *, passes: bool) -> dict[str, Rewritten]:
+    def _in_place(self, *, passes: bool, negates: bool) -> dict[str, Rewritten]:
         return self._rewrite(
-            lambda source, names: replace_originals(source, names, self._random, passes=passes)
+            lambda source, names: replace_originals(
+                source, names, self._random, passes=passes, negates=negates
+            )
         )
 
     def _rewrite(

@@ -100,6 +100,53 @@ def test_both_kinds_give_their_answer(
         assert run(replaced.text, wanted, *arguments) is passes
 
 
+HELPED = """
+import contextlib, unittest
+
+
+class Quiet(unittest.TestCase):
+    assertEqual = assertIn = lambda self, *values: None
+
+
+@contextlib.contextmanager
+def raises(error):
+    with contextlib.suppress(error):
+        yield
+
+
+class Case(Quiet):
+    def test_equal(self):
+        self.assertEqual(1 + 1, 3)
+
+    def test_in(self):
+        self.assertIn(1, [2])
+
+    def test_block(self):
+        with raises(ValueError):
+            int("1")
+"""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["test_equal", "test_in", "test_block"])
+def test_a_helper_that_accepts_everything_passes_a_copy_that_must_fail(
+    name: str, seed: int
+) -> None:
+    """It passes the copy with the negated assertion. There is always one: among two, or in place."""
+    made = copied(HELPED, f"Case::{name}", seed=seed, number=2)
+    wrong = [copy.name[-1] for copy in made.copies if not copy.passes]
+    in_place = replace_originals(HELPED, [("Case", name)], seeded(seed), passes=False, negates=True)
+    assert in_place is not None
+    assert sorted(_passes(made.text, each) for each in wrong) == [False, True]
+    assert _passes(in_place.text, name)
+
+
+def _passes(text: str, name: str) -> bool:
+    module: dict[str, Any] = {"__name__": "module"}
+    exec(compile(text, "module.py", "exec"), module)  # noqa: S102 - a test's own text
+    return bool(module["Case"](name).run().wasSuccessful())
+
+
 def test_a_red_original_has_only_red_copies() -> None:
     made = copied("def test_a():\n    assert 1 == 2\n", "test_a", number=8)
     outcomes = {copy.passes: run(made.text, copy.name) for copy in made.copies if copy.passes}

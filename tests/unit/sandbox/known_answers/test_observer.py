@@ -125,7 +125,7 @@ async def test_tests_that_need_their_order_are_confirmed_in_it(tmp_path: Path, s
     assert found == KnownAnswers(finding="confirmed")
     assert suite.runs[1:] in (
         [],
-        [("test_m.py::test_b", "test_m.py::test_a")] * 3,
+        [("test_m.py::test_b", "test_m.py::test_a")] * 4,
     )
 
 
@@ -224,7 +224,7 @@ async def test_a_test_that_cannot_be_copied_beside_itself_is_confirmed_in_place(
 ) -> None:
     suite = Suite(tmp_path, source)
     assert (await suite.observed()).finding == "confirmed"
-    assert suite.runs[1:] == [("test_m.py::test_a",)] * 3
+    assert suite.runs[1:] == [("test_m.py::test_a",)] * 4
 
 
 async def test_each_parameter_set_that_passed_is_run(tmp_path: Path) -> None:
