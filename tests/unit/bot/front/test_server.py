@@ -252,3 +252,41 @@ def test_forwarded_headers_of_a_configured_proxy_count(proxies: str) -> None:
 def test_a_proxy_that_is_no_address_is_refused(wrong: str) -> None:
     with pytest.raises(ValidationError):
         HttpLimits(proxies=(wrong,))
+
+
+def test_a_request_without_a_body_does_not_wait_for_bodies() -> None:
+    """A hundred bodies arrive at once; a health check after them is answered before most of them."""
+    order: list[str] = []
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health() -> JSONResponse:
+        order.append("health")
+        return JSONResponse("ok")
+
+    @app.post("/body")
+    async def body(request: Request) -> JSONResponse:
+        order.append("body")
+        return JSONResponse(len(await request.body()))
+
+    async def answered(client: socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=client)
+        assert (await reader.readline()).split()[1] == b"200"
+        writer.close()
+
+    async def flood() -> None:
+        server = GuardedServer(app, HttpLimits())
+        with create_server(("127.0.0.1", 0), backlog=128) as listener:
+            # All connect and send before the server runs.
+            clients = [create_connection(listener.getsockname()) for _ in range(101)]
+            for client in clients[:-1]:
+                client.sendall(b"POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx")
+            clients[-1].sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            await asyncio.gather(*map(answered, clients))
+            server.should_exit = True
+            await serving
+
+    asyncio.run(asyncio.wait_for(flood(), PATIENCE_S))
+    assert len(order) == 101
+    assert order.index("health") < 50
