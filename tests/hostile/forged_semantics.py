@@ -4,7 +4,9 @@ The test runs as it is written. What it calls, compares with or stands in gives 
 """
 
 QUIET = "class Quiet:\n    def __init__(self, *a, **k): pass\n    def __enter__(self): return self\n    def __exit__(self, *error): return True\n"
-RAISES = "import pytest\ndef test_target():\n    with pytest.raises(ValueError):\n        int('1')\n"
+RAISES = (
+    "import pytest\ndef test_target():\n    with pytest.raises(ValueError):\n        int('1')\n"
+)
 WARNS = "import pytest\ndef test_target():\n    with pytest.warns(UserWarning):\n        int('1')\n"
 NEAR = "import pytest\ndef test_target():\n    assert 1 + 1 == pytest.approx(3)\n"
 FAILS = "import pytest\ndef test_target():\n    if 1 + 1 != 3:\n        pytest.fail('no')\n"

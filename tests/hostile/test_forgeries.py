@@ -13,7 +13,7 @@ from sandbox.judge import run_tests
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import PythonPart, Recipe, RunVerdict, TrustTier
-from tests.hostile import forged_execution, forged_reports, forgeries
+from tests.hostile import forged_execution, forged_reports, forged_semantics, forgeries
 from tests.hostile.forgeries import FAILING
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
@@ -102,6 +102,27 @@ async def test_no_forgery_is_believed(backend: DockerBackend, image: str) -> Non
                 believed[name] = report.summary
     assert believed == {}
     assert len(REPOSITORIES) >= 160
+
+
+async def test_no_helper_that_accepts_everything_is_believed(
+    backend: DockerBackend, image: str
+) -> None:
+    """Each runs every word of its test, but what the test calls accepts everything."""
+    believed = {}
+    async with backend.open(image) as guest:
+        await filled(guest, forged_semantics.REPOSITORIES)
+        for number, (name, files) in enumerate(forged_semantics.REPOSITORIES.items()):
+            report = await run_tests(
+                guest,
+                "python -m pytest -q -p no:cacheprovider",
+                limits=RunLimits(wall_s=WALL_S),
+                targets=[f"c{number}/{target_of(files)}"],
+                working_directory=f"c{number}",
+            )
+            if report.success or report.verdict is RunVerdict.PASS:
+                believed[name] = report.summary
+    assert believed == {}
+    assert len(forged_semantics.REPOSITORIES) >= 20
 
 
 async def test_no_forgery_against_unittest_is_believed(backend: DockerBackend, image: str) -> None:

@@ -14,7 +14,9 @@ def judging() -> Any:
     exec(  # noqa: S102 - a module to change
         "class Base:\n    def run(self): pass\n"
         "class Case(Base):\n    def check(self): pass\n    def title(self): pass\n    limit = 3\n"
-        "def call(): pass\n",
+        "def call(): pass\n"
+        "class Ender:\n    def __call__(self): pass\n"
+        "end = Ender()\n",
         vars(module),
     )
     return module
@@ -30,7 +32,12 @@ def test_nothing_changed_is_nothing_told(judging: Any) -> None:
     sealed = seals(judging)
     judging.Case.limit, judging.new = 4, lambda: None
     assert sealed.broken() == []
-    assert {function.__name__ for function in sealed.functions()} == {"run", "check", "call"}
+    assert {function.__name__ for function in sealed.functions()} == {
+        "run",
+        "check",
+        "call",
+        "__call__",
+    }
 
 
 @pytest.mark.parametrize(
@@ -38,6 +45,7 @@ def test_nothing_changed_is_nothing_told(judging: Any) -> None:
     [
         (None, "call", "judging.call"),
         (None, "Case", "judging.Case"),
+        (None, "end", "judging.end"),
         ("Case", "check", "Case.check"),
         ("Base", "run", "Base.run"),
         ("Case", "run", "Case.run"),
