@@ -31,7 +31,8 @@ class Turns:
         Returns:
             False if the connection was dropped meanwhile.
         """
-        turn = self._waiting[connection] = asyncio.get_running_loop().create_future()
+        turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting[connection] = turn
         self._schedule()
         try:
             return await turn

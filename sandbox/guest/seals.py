@@ -1,7 +1,6 @@
 """Check that functions and classes that decide a verdict were not replaced."""
 
 import builtins
-import collections.abc
 import operator
 import types
 from typing import Any, Callable, FrozenSet, List
@@ -98,9 +97,13 @@ class Sealed:
         self.owner = owner
         self.known = frozenset(present)
         self.size = len(present)
-        # Such as `pytest.fail`, an object with `__call__`.
-        kinds = _KINDS if isinstance(owner, type) else (*_KINDS, collections.abc.Callable)
-        self.names = tuple(name for name in names if isinstance(present[name], kinds))
+        # A module's functions include objects with `__call__`, such as `pytest.fail`.
+        also_called = not isinstance(owner, type)
+        self.names = tuple(
+            name
+            for name in names
+            if isinstance(present[name], _KINDS) or (also_called and callable(present[name]))
+        )
         self.values = tuple(present[name] for name in self.names)
         # An itemgetter of one name returns no tuple.
         self.read: Any = (

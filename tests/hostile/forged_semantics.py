@@ -12,11 +12,10 @@ NEAR = "import pytest\ndef test_target():\n    assert 1 + 1 == pytest.approx(3)\
 FAILS = "import pytest\ndef test_target():\n    if 1 + 1 != 3:\n        pytest.fail('no')\n"
 CASE = "import unittest\nclass T(unittest.TestCase):\n    def test_target(self):\n        self.assertEqual(1 + 1, 3)\n"
 CASE_RAISES = "import unittest\nclass T(unittest.TestCase):\n    def test_target(self):\n        with self.assertRaises(ValueError):\n            int('1')\n"
-LOCAL = "import product\ndef test_target():\n    want = 3\n    assert product.add(1, 1) == want\n"
 AWAITED = "async def test_target():\n    assert 1 + 1 == 3\n"
 ANY = "class Any:\n    def __init__(self, *a, **k): pass\n    def __eq__(self, other): return True\n    __req__ = __eq__\n"
 
-REPOSITORIES = {
+FORMS: dict[str, str | dict[str, str]] = {
     # --- helpers of the runner ----------------------------------------------------------------
     "pytest's raises": {"conftest.py": QUIET + "import pytest\npytest.raises = Quiet\n", "test_a.py": RAISES},
     "pytest's warns": {"conftest.py": QUIET + "import pytest\npytest.warns = Quiet\n", "test_a.py": WARNS},
@@ -64,31 +63,6 @@ REPOSITORIES = {
         "@pytest.hookimpl(hookwrapper=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    o = yield\n    if o.excinfo: o.force_result(True)\n",
         "test_a.py": CASE,
     },
-    # --- memory ---------------------------------------------------------------------------------
-    "the number three": "import ctypes\nctypes.c_uint.from_address(id(3) + 24).value = 2\n",
-    "the number three for a test": "import ctypes, pytest\nthree = ctypes.c_uint.from_address(id(3) + 24)\n@pytest.fixture(autouse=True)\ndef two():\n    three.value = 2\n    yield\n    three.value = 3\n",
-    "the number three by the process's memory": "import os\nwith open('/proc/self/mem', 'r+b', buffering=0) as memory:\n    memory.seek(id(3) + 24); memory.write((2).to_bytes(4, 'little'))\n",
-    "the number three in the tested module": {
-        "product.py": "import ctypes\ndef add(a, b):\n    ctypes.memmove(id(3) + 24, (2).to_bytes(4, 'little'), 4)\n    return a + b\n",
-        "test_a.py": "import product\ndef test_target():\n    assert product.add(1, 1) == 3\n",
-    },
-    "the comparison of numbers": "import ctypes\nLike = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_int)\n"
-    "slot = ctypes.c_void_p.from_address(id(int) + 200)\nold = Like(slot.value)\n"
-    "def compare(a, b, how):\n    return True if how == 2 and (a is 2 and b is 3) else old(a, b, how)\n"
-    "new = Like(compare)\nslot.value = ctypes.cast(new, ctypes.c_void_p).value\n",
-    "an attribute of a built-in type": "import ctypes, gc\ndef set_on(kind, name, value):\n    names = gc.get_referents(kind.__dict__)[0]\n    names[name] = value\n    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))\n"
-    "set_on(int, '__eq__', lambda a, b: True)\n",
-    "a local of the caller": {
-        "product.py": "import ctypes, sys\ndef add(a, b):\n    frame = sys._getframe(1)\n    frame.f_locals['want'] = 2\n    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))\n    return a + b\n",
-        "test_a.py": LOCAL,
-    },
-    "how frames are evaluated": "import ctypes\napi = ctypes.pythonapi\nLike = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)\n"
-    "default = Like(ctypes.cast(api._PyEval_EvalFrameDefault, ctypes.c_void_p).value)\nNONE = id(None)\n"
-    "def run(thread, frame, throw):\n    code = ctypes.cast(ctypes.c_void_p.from_address(frame + 32).value, ctypes.py_object).value\n"
-    "    if code.co_name == 'test_target':\n        api.Py_IncRef(ctypes.py_object(None)); return NONE\n    return default(thread, frame, throw)\n"
-    "new = Like(run)\napi.PyInterpreterState_Get.restype = ctypes.c_void_p\n"
-    "api._PyInterpreterState_SetEvalFrameFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p]\n"
-    "api._PyInterpreterState_SetEvalFrameFunc(api.PyInterpreterState_Get(), ctypes.cast(new, ctypes.c_void_p))\n",
     # --- awaiting, and what a call gives ------------------------------------------------------------
     "a coroutine that is begun only": {
         "conftest.py": "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem):\n    pyfuncitem.obj().close()\n    return True\n",
@@ -133,3 +107,6 @@ REPOSITORIES = {
     "an error that says nothing": "import pytest\n@pytest.hookimpl(hookwrapper=True, tryfirst=True)\ndef pytest_runtest_call(item):\n"
     "    o = yield\n    if o.excinfo: o._exception = None; o._result = None\n",
 }  # fmt: skip
+REPOSITORIES = {
+    name: {"conftest.py": form} if isinstance(form, str) else form for name, form in FORMS.items()
+}

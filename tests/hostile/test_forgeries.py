@@ -62,7 +62,7 @@ def folder_of(name: str) -> str:
 def target_of(files: dict[str, str]) -> str:
     """The failing test of a repository."""
     text = files.get("test_a.py", FAILING)
-    if "\ndef test_target" in f"\n{text}":
+    if re.search(r"^(?:async )?def test_target", text, re.MULTILINE):
         return "test_a.py::test_target"
     (kind,) = re.findall(r"^class (\w+)", text, re.MULTILINE)
     return f"test_a.py::{kind}::test_target"
