@@ -17,7 +17,7 @@ from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.recipe.detect import plan_recipe, relevant_files
-from sandbox.recipe.editable import editable_files
+from sandbox.recipe.editable import editable_files, source_roots
 from sandbox.recipe.given import check_given
 from sandbox.recipe.node_packages import node_files, without_node
 from sandbox.recipe.tools.npm import needs_node, settle_node
@@ -184,7 +184,10 @@ async def _open_recipe(
         wall_s = parts.spec.command_wall_s
         baseline = Baseline(guest, source, recipe, wall_s, surroundings=surroundings)
         count = await baseline.make()
-        facts = await _facts(guest, source, recipe, environment, backend=parts.backend)
+        interpreter = await _check_origin(guest, recipe, source_roots(recipe, names, contents))
+        facts = await _facts(
+            guest, source, recipe, environment, backend=parts.backend, interpreter=interpreter
+        )
         seconds = time.perf_counter() - imported.started - environment.setup_s
         facts = facts.with_(files=count, open_s=seconds)
         stack.push_async_exit(opened.pop_all())
@@ -201,6 +204,32 @@ async def _with_programs(guest: Guest, recipe: Recipe) -> Recipe:
     return settle_node(recipe, present=found.ok)
 
 
+async def _check_origin(guest: Guest, recipe: Recipe, roots: tuple[str, ...]) -> str:
+    """Return the version of Python, if the tests import the checkout's own modules.
+
+    Raises:
+        SetupFailed: They would import an installed package of the same name.
+    """
+    program = ("-V",)
+    if roots:
+        command = " ".join((*(f"{name}=" for name in recipe.environment), recipe.command))
+        program = (f"{guest.guest_dir}/checkout_origin.py", guest.workdir, command, *roots)
+    limits = RunLimits(wall_s=30.0)
+    done = await guest.run((guest.python, "-I", "-S", *program), limits=limits)
+    version, _, rest = done.stdout.strip().partition("\n")
+    try:
+        found = json.loads(rest or "[]")
+    except ValueError:
+        found = []
+    if isinstance(found, list) and len(found) == 2:  # noqa: PLR2004 - module and folder
+        module, folder = (str(part)[:200] for part in found)
+        raise SetupFailed(
+            f"The tests import `{module}` from {folder}/{module}, not from the checkout.",
+            f"A dependency installs another distribution with the module `{module}`.",
+        )
+    return version[:100]
+
+
 async def _facts(
     guest: Guest,
     source: CheckoutSource,
@@ -208,9 +237,8 @@ async def _facts(
     environment: Environment,
     *,
     backend: Backend,
+    interpreter: str,
 ) -> WorkspaceFacts:
-    version = await guest.run((guest.python, "-I", "-S", "-V"), limits=RunLimits(wall_s=30.0))
-    interpreter = version.stdout.strip()[:100]
     notes = [*environment.notes]
     wanted = f"Python {recipe.python.version}"
     if recipe.python.version is not None and not f"{interpreter}.".startswith(f"{wanted}."):

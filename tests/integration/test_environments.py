@@ -101,6 +101,9 @@ def publish(root: Path, url: str) -> None:
     odd = {"pyproject.toml": pyproject("needy", "legacy", "legacy")}
     startled = "import os; open('/opt/env/ran', 'a').write('x')\n"
     wheel(files, "startled", "1.0", {"startled.pth": startled, "startled.py": "WAY = 'wheel'\n"})
+    own = {"my_own/__init__.py": "", "my_own/deep/__init__.py": "WAY = 'index'\n"}
+    wheel(files, "my_own", "1.0", own)
+    wheel(files, "my_own_plugin", "1.0", {"my_own_plugin.py": "WAY = 'wheel'\n"})
     sdist(files, "needy", "1.0", {"PKG-INFO": info("needy"), **odd})
 
 
@@ -155,6 +158,30 @@ async def test_nothing_that_a_wheel_brings_runs_before_an_environment_is_kept_fo
         await say(backend, kept, "import mine, startled; print(mine.WAY, startled.WAY)")
         == "placed wheel"
     )
+
+
+async def test_a_release_of_the_checkouts_own_project_is_removed_and_nothing_else(
+    index: str, made: list[str]
+) -> None:
+    spec = SandboxSpec(pool=0, index_url=index)
+    backend = DockerBackend(spec)
+    recipe = Recipe(
+        command="x", parts=(PythonPart(requirements=("My.Own==1.0", "my_own_plugin==1.0")),)
+    )
+    kept = await Snapshotter(backend, spec).ensure(
+        recipe,
+        MINE,
+        files={
+            "site/checkout.pth": "/tmp/src\n",
+            "site/my_own-2.0.dist-info/METADATA": info("my-own").replace("1.0", "2.0"),
+        },
+    )
+    made.append(kept.image)
+    script = """
+import importlib.metadata, importlib.util, my_own_plugin
+print(importlib.metadata.version("my-own"), importlib.util.find_spec("my_own"), my_own_plugin.WAY)
+"""
+    assert await say(backend, kept, script) == "2.0 None wheel"
 
 
 @pytest.mark.slow

@@ -13,9 +13,28 @@ from sandbox.types import CommandResult, PythonPart, Recipe
 _PIN = re.compile(r"[A-Za-z0-9._-]{1,100}==[A-Za-z0-9.!+_-]{1,100}")
 _MOST_BUILT = 500
 _PLACE = """
-import os, shutil, sys, sysconfig
+import csv, os, re, shutil, sys, sysconfig
 home = os.path.dirname(os.path.dirname(sys.executable))
 source, site = sys.argv[1], sysconfig.get_path("purelib", "posix_prefix", {"base": home})
+def projects(folder):
+    names = os.listdir(folder) if os.path.isdir(folder) else ()
+    return {name: re.sub("[-_.]+", "-", name.split("-")[0]).lower()
+            for name in names if name.endswith(".dist-info")}
+ours = set(projects(os.path.join(source, "site")).values())
+# A dependency may have installed a release of the checkout's own project. As an installer does,
+# remove it: its modules and metadata would come before the checkout's.
+for info in [info for info, name in projects(site).items() if name in ours]:
+    record = os.path.join(site, info, "RECORD")
+    with open(os.devnull if not os.path.isfile(record) else record, newline="") as file:
+        paths = [os.path.normpath(os.path.join(site, row[0])) for row in csv.reader(file) if row]
+    for path in paths:
+        if path.startswith(site + os.sep) and os.path.isfile(path):
+            os.unlink(path)
+            folder = os.path.dirname(path)
+            while folder != site and not set(os.listdir(folder)) - {"__pycache__"}:
+                shutil.rmtree(folder)
+                folder = os.path.dirname(folder)
+    shutil.rmtree(os.path.join(site, info), ignore_errors=True)
 for kind, target in (("site", site), ("bin", os.path.dirname(sys.executable))):
     for folder, _, names in os.walk(os.path.join(source, kind)):
         inner = os.path.join(target, os.path.relpath(folder, os.path.join(source, kind)))

@@ -108,6 +108,24 @@ async def test_what_a_folder_leaves_out_and_a_python_that_is_another_are_told(
 
 
 @pytest.mark.anyio
+async def test_tests_that_would_import_another_package_end_it_with_module_and_folder(
+    tmp_path: Path,
+) -> None:
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        if not any(word.endswith("checkout_origin.py") for word in argv):
+            return None
+        said = 'Python 3.11.2\n["mine", "/opt/env/lib/site-packages"]\n'
+        return CommandResult(argv=argv, exit_code=0, stdout=said)
+
+    sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(script), tmp_path / "data")
+    recipe = RECIPE.with_part(PythonPart(install_project=True))
+    async with sandboxes.open_workspace(checkout(tmp_path, recipe)) as workspace:
+        with pytest.raises(SetupFailed, match="import `mine` from /opt/env/lib/site-packages/mine"):
+            await workspace.facts()
+    await sandboxes.close()
+
+
+@pytest.mark.anyio
 async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_ends_it(
     tmp_path: Path,
 ) -> None:
