@@ -14,6 +14,7 @@ from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside
 from sandbox.recipe.job import Job, merge_folders
 from sandbox.recipe.local import with_local_projects
+from sandbox.recipe.needs import needs_of_tests, read_for_needs
 from sandbox.recipe.node_packages import plan_node
 from sandbox.recipe.python_versions import read_version
 from sandbox.recipe.requirements import (
@@ -85,11 +86,12 @@ _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black",
 
 
 def relevant_files(names: Collection[str]) -> list[str]:
-    """Return the files of a checkout that describe its tests; only these are read."""
+    """Return the files of a checkout that describe its tests, and tests; only these are read."""
     found = [name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name)]
     # modules are only read for their version, so that configuration files take precedence
     ranked = sorted(found, key=lambda name: (name.endswith("__init__.py"), name.count("/"), name))
-    return sorted(ranked[:_MOST_RELEVANT])
+    tests = read_for_needs([name for name in names if not _FOREIGN.match(name)])
+    return sorted({*ranked[:_MOST_RELEVANT], *tests})
 
 
 def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]) -> Recipe:
@@ -231,9 +233,13 @@ def _complete_requirements(
 ) -> Rebuilt:
     """Complete the requirements: declared ones if steps install none, and the commands' tools."""
     wanted = plan.wanted.with_own_project(folder)
-    if not _is_sufficient(wanted):
+    is_ours = not _is_sufficient(wanted)
+    if is_ours:
         wanted = wanted.plus(_declared_requirements(project, context, folder))
     wanted = with_local_projects(wanted, context.files)
+    if is_ours:
+        # A job that says what it installs is left alone: its tests skip in CI, too.
+        wanted = wanted.plus(needs_of_tests(context.files, project, wanted))
     if plan.kind not in {StepKind.LINT, StepKind.FORMAT}:
         built = build_in_place(wanted, context.files, folder)
         wanted = wanted.plus(built.wanted)

@@ -8,11 +8,11 @@ import sys
 
 from bot.fixers.rung1_search.changes import read_text
 from bot.fixers.rung1_search.declared import LOCKS, declared_in, is_declaring, normal
-from bot.fixers.rung1_search.import_names import distribution_of
 from bot.fixers.rung1_search.requirement_places import PlacedRequirement, place_requirement
 from bot.ports import Workspace
 from sandbox.changes import protected_class
 from sandbox.types import Frozen, TestReport
+from sandbox.types.distributions import distribution_of
 
 MAX_FILES = 40
 _MISSING = re.compile(r"No module named ['\"]([A-Za-z_][\w.]{0,100})['\"]")

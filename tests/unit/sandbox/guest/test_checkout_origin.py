@@ -73,7 +73,7 @@ def test_what_is_searched_first_or_not_imported_is_no_matter(
 def test_the_program_tells_the_version_of_python_first(tmp_path: Path) -> None:
     write(tmp_path, {"src/mine.py": "", "tests/test_mine.py": TEST})
     program = [sys.executable, "-I", "-S", checkout_origin.__file__, str(tmp_path), "pytest", "src"]
-    done = subprocess.run(program, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
     version, found = done.stdout.splitlines()
     assert version == "Python " + ".".join(map(str, sys.version_info[:3]))
     assert json.loads(found) == []

@@ -1,12 +1,10 @@
 """Missing requirements: named only when known, placed where the project declares its own, and only ever proposed."""
 
-import re
 import tomllib
 
 import pytest
 
-from bot.fixers.rung1_search.declared import declared_in, is_declaring, normal
-from bot.fixers.rung1_search.import_names import DISTRIBUTIONS, distribution_of
+from bot.fixers.rung1_search.declared import declared_in, is_declaring
 from bot.fixers.rung1_search.requirement_places import place_requirement
 from bot.fixers.rung1_search.requirements import MissingRequirement, decide, missing_requirement
 from tests.builders import a_failure, a_report
@@ -225,18 +223,6 @@ async def test_the_missing_module_is_read_from_the_failure(
     found = await missing_requirement(report, workspace)
     assert (found.module if found else None) == module
     assert await workspace.changes() == ()
-
-
-def test_another_error_that_mentions_a_module_is_not_taken_for_a_missing_one() -> None:
-    assert distribution_of("yaml.nodes") == "PyYAML"
-    assert distribution_of("unheard_of") is None
-
-
-def test_names_of_the_table_are_names() -> None:
-    for module, distribution in DISTRIBUTIONS.items():
-        assert re.fullmatch(r"[A-Za-z_][\w.]*", module)
-        assert re.fullmatch(r"[A-Za-z0-9][\w.-]*[A-Za-z0-9]", distribution)
-        assert normal(distribution)
 
 
 def test_only_files_that_declare_are_read() -> None:
