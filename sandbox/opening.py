@@ -186,7 +186,7 @@ async def _open_recipe(
         count = await baseline.make()
         interpreter = await _check_origin(guest, recipe, source_roots(recipe, names, contents))
         facts = await _facts(
-            guest, source, recipe, environment, backend=parts.backend, interpreter=interpreter
+            source, recipe, environment, backend=parts.backend, interpreter=interpreter
         )
         seconds = time.perf_counter() - imported.started - environment.setup_s
         facts = facts.with_(files=count, open_s=seconds)
@@ -231,7 +231,6 @@ async def _check_origin(guest: Guest, recipe: Recipe, roots: tuple[str, ...]) ->
 
 
 async def _facts(
-    guest: Guest,
     source: CheckoutSource,
     recipe: Recipe,
     environment: Environment,
