@@ -166,7 +166,8 @@ def missing_part(
     )
     # Green on the base commit here: then services and variables are not what is missing.
     obstacle = None if green_before else _obstacle(red, facts.recipe) or _variables(red)
-    return _module(red, evidence, in_ci) or _plugins(red) or obstacle
+    whole = _module(red, evidence, in_ci) or _plugins(red) or obstacle
+    return whole or _uncollected(red, evidence, in_ci)
 
 
 def _join_ci_text(log: LogReading | None) -> str:
@@ -196,6 +197,27 @@ def _module(red: TestReport, evidence: Evidence, in_ci: str) -> str | None:
         f"the tests cannot be imported: {names} {verb} neither installed nor part of the "
         f"repository{since}"
     )
+
+
+def _uncollected(red: TestReport, evidence: Evidence, in_ci: str) -> str | None:
+    """Describe test files that lack a module that no edit can bring; other failures are left.
+
+    While a file cannot be collected, no change makes the command green. Files that are like that on
+    the base commit are left out of what has to be green.
+    """
+    before = evidence.base.report.failing if evidence.base.report is not None else frozenset()
+    files = (*evidence.files, *evidence.base.files)
+    broken = tuple(
+        failure
+        for failure in red.failures
+        if "::" not in failure.name
+        and failure.name not in before
+        and missing_modules(red.with_(failures=(failure,)), files)
+    )
+    if not broken:
+        return None
+    names = ", ".join(f"`{failure.name}`" for failure in broken)
+    return f"{_module(red.with_(failures=broken), evidence, in_ci)} ({names})"
 
 
 def _plugins(red: TestReport) -> str | None:

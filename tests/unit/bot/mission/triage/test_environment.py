@@ -162,6 +162,21 @@ def test_a_module_that_is_new_or_missing_in_ci_too_says_so() -> None:
     assert "CI misses it too" in (missing(said, error="E  No module named 'gadgets'") or "")
 
 
+def test_a_file_that_lacks_a_module_is_named_though_other_failures_have_other_causes() -> None:
+    lacking = "ModuleNotFoundError: No module named 'unheard_of'"
+    red = a_run({"tests/test_a.py": lacking, "tests/test_b.py::test_b": "ValueError: x"})
+    reason = missing_part(red, Evidence(), here())
+    assert reason is not None
+    assert "`unheard_of` is neither installed" in reason
+    assert "(`tests/test_a.py`)" in reason
+    base = OtherCommit(checked=True, report=a_run({"tests/test_a.py": lacking}))
+    assert missing_part(red, Evidence(base=base), here()) is None
+    ours = Evidence(files=("unheard_of/parts.py",))
+    assert missing_part(red, ours, here()) is None
+    inside = a_run({"tests/test_a.py::test_a": lacking, "tests/test_b.py::test_b": "ValueError: x"})
+    assert missing_part(inside, Evidence(), here()) is None
+
+
 def test_a_report_without_failures_has_no_missing_part() -> None:
     bare = TestReport(
         success=False,
