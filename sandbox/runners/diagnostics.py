@@ -1,5 +1,7 @@
 """The runner for linters, formatters, type checkers and compilers."""
 
+import re
+
 from sandbox.runners.any_command import (
     combined_output,
     describe_exit,
@@ -15,7 +17,12 @@ from sandbox.runners.base import (
 )
 from sandbox.runners.findings import CheckoutPaths, as_results
 from sandbox.runners.matchers import EVERY, is_build, matchers_for, read_findings
+from sandbox.runners.matchers.python import TYPES
 from sandbox.types import CommandResult, TestResult, TestStatus
+
+_MYPY = re.compile(r"(?<![-\w./=])(?:\S*/)?mypy(?=\s|$)")
+_MYPY_ASKED = " --show-column-numbers --show-error-codes"
+"""Without columns a finding names a line, and every name on it could be meant."""
 
 
 class Diagnostics:
@@ -31,8 +38,11 @@ class Diagnostics:
         return matchers_for(command) is not None
 
     def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
-        """Return what to start."""
-        return shell_invocation(request, places)
+        """Return what to start. Mypy is asked for columns and codes, which it prints on request."""
+        command = request.command
+        if matchers_for(command) == TYPES:
+            command = _MYPY.sub(lambda found: found[0] + _MYPY_ASKED, command, count=1)
+        return shell_invocation(request.with_(command=command), places)
 
     def read(
         self, request: RunRequest, invocation: Invocation, result: CommandResult, /

@@ -79,6 +79,8 @@ class _RepairState:
     workspace: Workspace
     report: TestReport
     until: float
+    findings: tuple[ToolFinding, ...] = ()
+    """Findings of the current round, to which proposals refer by number."""
     originals: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     descriptions: list[str] = field(default_factory=list)
@@ -135,9 +137,9 @@ async def _repair_all(work: _RepairState, most: int) -> None:
     """Repeat steps while the number of findings decreases."""
     tried: set[tuple[str, ...]] = set()
     while work.may_go_on and work.runs < most and work.report.failing:
-        findings = detailed_findings(work.report)
+        work.findings = detailed_findings(work.report)
         request = ProposalRequest(
-            findings=findings, most=PER_FINDING, time_limit_s=min(30.0, _left(work))
+            findings=work.findings, most=PER_FINDING, time_limit_s=min(30.0, _left(work))
         )
         offered: dict[int, list[EditProposal]] = {}
         for proposal in await work.workspace.proposals(request):
@@ -147,7 +149,10 @@ async def _repair_all(work: _RepairState, most: int) -> None:
 
 
 async def _step(
-    work: _RepairState, offered: list[list[EditProposal]], tried: set[tuple[str, ...]], most: int
+    work: _RepairState,
+    offered: list[list[EditProposal]],
+    tried: set[tuple[str, ...]],
+    most: int,
 ) -> bool:
     """Try the best edit of all findings together; if that fails, try edits one at a time."""
     # Runs of the check are slow, so all first choices share one run.
@@ -193,9 +198,11 @@ def _edit_key(work: _RepairState, edit: SpanEdit) -> str:
 
 
 async def _try(
-    work: _RepairState, chosen: Sequence[EditProposal], edits: Sequence[SpanEdit]
+    work: _RepairState,
+    chosen: Sequence[EditProposal],
+    edits: Sequence[SpanEdit],
 ) -> bool:
-    """Apply edits, run the check and keep them if it finds less."""
+    """Apply edits, run the check and keep those that repair something, if it finds less."""
     paths = dict.fromkeys(edit.path for edit in edits)
     for path in paths:
         if path not in work.originals:
@@ -211,12 +218,37 @@ async def _try(
     if not is_better(work.report, after):
         await work.workspace.apply_changes(_whole(now))
         return False
+    useful = _useful(chosen, work.findings, after)
+    if 0 < len(useful) < len(chosen) and work.may_go_on:
+        await work.workspace.apply_changes(_whole(now))
+        left = tuple(edit for proposal in useful for edit in proposal.edits)
+        if await _try(work, useful, left):
+            return True
+        await work.workspace.apply_changes(changes)
     work.report = after
     work.texts |= {change.path: change.content or "" for change in changes}
     work.descriptions += [proposal.description for proposal in chosen]
     work.templates += [proposal.template for proposal in chosen]
     work.costs += [proposal.cost for proposal in chosen]
     return True
+
+
+def _useful(
+    chosen: Sequence[EditProposal], findings: Sequence[ToolFinding], after: TestReport
+) -> tuple[EditProposal, ...]:
+    """Return the proposals whose finding is gone; the others came along and repaired nothing."""
+
+    def count(rows: Sequence[ToolFinding], one: ToolFinding) -> int:
+        return sum((r.path, r.code, r.message) == (one.path, one.code, one.message) for r in rows)
+
+    if len(after.failing) > len(after.failures):
+        return tuple(chosen)  # The report does not show every finding.
+    left = detailed_findings(after)
+    return tuple(
+        proposal
+        for proposal in chosen
+        if count(left, findings[proposal.finding]) < count(findings, findings[proposal.finding])
+    )
 
 
 def _whole(texts: Mapping[str, str]) -> tuple[FileChange, ...]:

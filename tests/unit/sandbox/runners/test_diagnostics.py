@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.runners import detect_runner
-from sandbox.runners.base import Invocation, RunnerReading, RunRequest
+from sandbox.runners.base import GuestPlaces, Invocation, RunnerReading, RunRequest
 from sandbox.types import CommandResult, TestStatus
 
 RUFF_FULL = """F401 [*] `os` imported but unused
@@ -85,3 +85,21 @@ def test_a_build_that_fails_without_a_place_is_a_failure_all_the_same() -> None:
 def test_hostile_output_is_read_in_time() -> None:
     read("mypy .", "a:1: error: " * 10_000 + "\n" * 10_000)
     read("ruff check .", "F401 x\n" * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("command", "run"),
+    [
+        ("mypy", "mypy ASKED"),
+        ("mypy src/mypy -p mypy", "mypy ASKED src/mypy -p mypy"),
+        ("uv run mypy --strict .", "uv run mypy ASKED --strict ."),
+        ("python -m mypy pkg", "python -m mypy ASKED pkg"),
+        (".venv/bin/mypy pkg", ".venv/bin/mypy ASKED pkg"),
+        ("ruff check src/mypy", "ruff check src/mypy"),
+    ],
+)
+def test_mypy_is_asked_for_columns_and_codes(command: str, run: str) -> None:
+    places = GuestPlaces(python="python", guest_dir="/g", checkout="/c", cwd="/c")
+    invocation = detect_runner(command).prepare(RunRequest(command=command), places)
+    asked = "--show-column-numbers --show-error-codes"
+    assert invocation.argv[-1] == run.replace("ASKED", asked)

@@ -66,6 +66,10 @@ CHANGES = (
 UNTOUCHED = (
     ("x = a.b\n", (1, 5, "union-attr", 'Item "int" of "Union[int, str]" has no attribute "b"')),
     (
+        "import math\ndef f():\n    return math.pi\n",
+        (3, 0, "union-attr", 'Item "None" of "Optional[X]" has no attribute "b"'),
+    ),
+    (
         "x = f(1)\n",
         (1, 7, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"'),
     ),
@@ -154,12 +158,27 @@ def _subjects(place: FindingPlace) -> List[ast.expr]:
             isinstance(place.source.places[node].parent, ast.Call)
             and place.source.places[node].field == "func"
         )
-        if text not in seen and not (
-            called and not place.finding.code.startswith("reportOptionalCall")
-        ):
+        is_guardable = not called or place.finding.code.startswith("reportOptionalCall")
+        # Without a column every name of the line is a subject. What the file imports or defines
+        # is never None.
+        if text not in seen and is_guardable and not _is_defined(place, node):
             seen.add(text)
             chosen.append(node)
     return chosen
+
+
+def _is_defined(place: FindingPlace, node: ast.expr) -> bool:
+    """Return True for a name that the file imports or defines, and for a part of a module."""
+    if isinstance(node, ast.Name):
+        return place.binds(node.id)
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and any(
+        isinstance(statement, ast.Import)
+        and root.id in [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+        for statement in place.source.tree.body
+    )
 
 
 def _guards(

@@ -134,6 +134,14 @@ async def test_more_findings_than_are_told_in_full_are_mended_round_after_round(
     assert only.candidates_tried <= 4
 
 
+async def test_an_edit_that_came_along_and_mends_nothing_is_left_out() -> None:
+    """The first edit for `lenght` only moves the finding."""
+    files = {"a.py": NONE, "b.py": "lenghts = 1\nx = lenght  # lenght\n"}
+    only = candidate((await mended(files))[0])
+    assert [change.path for change in only.changes] == ["a.py"]
+    assert only.warnings[0].startswith("fixes 1 of")
+
+
 async def test_what_cannot_be_mended_is_said_and_the_rest_is_kept() -> None:
     only = candidate((await mended({"a.py": NONE + "# BROKEN\n"}))[0])
     assert "fixes 1 of 2 findings" in only.warnings
