@@ -124,7 +124,7 @@ class Built:
             right=right,
             tests=self.tests if planted else (),
             failing=frozenset(planted.failing) if planted else frozenset(),
-            plant=_Tree(self.tree, broken),
+            plant=Tree(self.tree, broken),
             command=self.package.command,
             repository=f"local:bench-{self.package.name}",
             setup=self.package.setup,
@@ -133,13 +133,14 @@ class Built:
 
 
 @dataclass(frozen=True)
-class _Tree:
+class Tree:
     """Writes a package's tree with a bug in it, without the hidden tests."""
 
     tree: Path
     broken: Mapping[str, str]
 
     def __call__(self, folder: Path, hidden: Collection[str]) -> None:
+        """Write it."""
         shutil.copytree(self.tree, folder, dirs_exist_ok=True)
         for path, text in self.broken.items():
             (folder / path).write_text(text)

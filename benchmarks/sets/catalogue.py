@@ -8,10 +8,12 @@ from benchmarks.sets.built import Built, Planted
 from benchmarks.sets.packages import built_packages
 from benchmarks.sets.programs import case_of, programs_of
 from benchmarks.sets.releases import KIND, built_releases
+from benchmarks.sets.web import web_bugs
 
 PROGRAMS = ("quixbugs", "humanevalfix")
 PLANTED = ("mutants", "handmade", KIND)
-SETS = (*PROGRAMS, *PLANTED)
+WEB = "web"
+SETS = (*PROGRAMS, *PLANTED, WEB)
 
 
 def bugs_of(name: str, data: Path, packages: Path) -> Iterator[Bug]:
@@ -24,6 +26,8 @@ def bugs_of(name: str, data: Path, packages: Path) -> Iterator[Bug]:
     """
     if name in PROGRAMS:
         return programs_of(data / name)
+    if name == WEB:
+        return web_bugs()
     return (built.as_bug(planted) for built, planted in planted_of(name, packages))
 
 

@@ -51,7 +51,7 @@ class Judge:
             broken = [
                 test for test in self._bug.tests if report.outcomes.get(test) is not TestStatus.PASS
             ]
-            passes = not broken
+            passes = not broken and (bool(self._bug.tests) or report.success)
         finally:
             await self._workspace.revert()
         if not passes:

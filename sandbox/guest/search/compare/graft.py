@@ -8,6 +8,7 @@ import sys
 import types
 from typing import Any, Dict, Iterable, List
 
+from sandbox.guest.search.process.peek import is_a, peek
 from sandbox.guest.search.source.functions import text_bounds
 
 KEPT = (
@@ -26,7 +27,7 @@ def graft(filename: str, data: bytes) -> bool:
     """Update functions, classes and values of loaded modules from the edited file."""
     found = False
     for module in list(sys.modules.values()):
-        own = getattr(module, "__file__", None)
+        own = peek(module, "__file__")
         if isinstance(own, str) and os.path.realpath(own) == filename:
             found = _graft_into(module, compile(data, filename, "exec", dont_inherit=True)) or found
     return found
@@ -38,11 +39,9 @@ def _graft_into(module: types.ModuleType, code: types.CodeType) -> bool:
     _functions(vars(module), new)
     for name, value in new.items():
         old = vars(module).get(name)
-        if name in KEPT or (
-            isinstance(value, types.FunctionType) and isinstance(old, types.FunctionType)
-        ):
+        if name in KEPT or (is_a(value, types.FunctionType) and is_a(old, types.FunctionType)):
             continue
-        if isinstance(value, type) and isinstance(old, type):
+        if is_a(value, type) and is_a(old, type):
             _attributes(old, value)
         else:
             _bind(module, name, old, value)
@@ -86,7 +85,7 @@ def _turn_into(function: types.FunctionType, twin: types.FunctionType) -> None:
 def _attributes(old: type, new: type) -> None:
     for name, value in list(vars(new).items()):
         before = vars(old).get(name)
-        both = isinstance(value, types.FunctionType) and isinstance(before, types.FunctionType)
+        both = is_a(value, types.FunctionType) and is_a(before, types.FunctionType)
         if both or name in ("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__"):
             continue
         try:
@@ -99,6 +98,6 @@ def _bind(module: types.ModuleType, name: str, old: Any, value: Any) -> None:
     """Bind a name in its module and in all modules that have imported it from there."""
     setattr(module, name, value)
     for other in list(sys.modules.values()):
-        values = getattr(other, "__dict__", None)
+        values = peek(other, "__dict__")
         if isinstance(values, dict) and name in values and values[name] is old and old is not None:
             values[name] = value

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 from sandbox.guest.search.compare.copies import copied_arguments
 from sandbox.guest.search.compare.values import shape
 from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.process.threads import profile_threads
 from sandbox.guest.search.session.harness import Items, Runner
 
 PER_FUNCTION = 24
@@ -79,11 +80,11 @@ class CallRecorder:
 
     def around(self, call: Callable[[], Any]) -> Any:
         """Record the calls of a test."""
-        sys.setprofile(self._on_event)
+        profile_threads(self._on_event)
         try:
             return call()
         finally:
-            sys.setprofile(None)
+            profile_threads(None)
 
     def _on_event(self, frame: Any, event: str, _argument: Any) -> None:
         code = frame.f_code

@@ -17,6 +17,7 @@ from sandbox.guest.search.compare.judge import ObservedProgram
 from sandbox.guest.search.compare.record import Input
 from sandbox.guest.search.compare.values import shape
 from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.process.threads import profile_threads
 from sandbox.guest.search.session.harness import Items, Runner
 
 MOST_TESTS = 12
@@ -79,11 +80,11 @@ class _Listener:
         self.last = "no return value was observed"
 
     def around(self, call: Callable[[], Any]) -> Any:
-        sys.setprofile(self._on_event)
+        profile_threads(self._on_event)
         try:
             return call()
         finally:
-            sys.setprofile(None)
+            profile_threads(None)
 
     def _on_event(self, frame: Any, event: str, value: Any) -> None:
         if event != "return" or frame.f_code not in self._codes or self._events >= MOST_EVENTS:

@@ -11,6 +11,7 @@ from sandbox.guest.search.locate.code import CodeFile, Modules, read_files
 from sandbox.guest.search.locate.failure_report import FailureReport
 from sandbox.guest.search.locate.observe import Observations, ObservedValues, observe
 from sandbox.guest.search.locate.score import FaultEvidence, Scorer
+from sandbox.guest.search.process.peek import is_a, peek
 from sandbox.guest.search.session.baseline import (
     Coverage,
     EditablePaths,
@@ -149,7 +150,7 @@ def files_named(items: Sequence[Any], failing: Sequence[int], reach: EditablePat
     for index in failing[:MOST_TESTS]:
         space = getattr(getattr(items[index], "function", None), "__globals__", {})
         for name in sorted(names_in(items, [index]) & set(space)):
-            file = getattr(_find_module(space[name]), "__file__", None)
+            file = peek(_find_module(space[name]), "__file__")
             path = (
                 reach.relative(os.path.realpath(file))
                 if isinstance(file, str) and file.endswith(".py")
@@ -165,13 +166,13 @@ def _find_module(value: Any) -> Any:
         return value
     if type(value) is types.FunctionType:
         return sys.modules.get(str(value.__module__))
-    kind = value if isinstance(value, type) else type(value)
+    kind = value if is_a(value, type) else type(value)
     return sys.modules.get(str(type.__getattribute__(kind, "__module__")))
 
 
 def imported_here(reach: EditablePaths) -> List[str]:
     """Return the editable files of the checkout that this process has imported."""
-    names = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    names = [peek(module, "__file__") for module in list(sys.modules.values())]
     paths = (
         reach.relative(os.path.realpath(n))
         for n in names

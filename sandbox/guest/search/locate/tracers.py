@@ -7,6 +7,8 @@ import sys
 import types
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
+from sandbox.guest.search.process.threads import trace_threads
+
 IDLE_RED, IDLE_GREEN = 20_000, 200
 """Line events without a new line after which a function is no longer traced: failing, passing test.
 """
@@ -189,13 +191,22 @@ class SetTrace(Tracer):
         self._done: Set[int] = set()
         """Ids of code with nothing more to trace: in general, and in this test."""
         self._begin = self._start
-        self._stop = lambda: sys.settrace(None)
+        self._stop = self._end
+        self._is_on = False
 
     def _start(self) -> None:
         self._done = set(self._foreign)
-        sys.settrace(self._on_call)
+        self._is_on = True
+        trace_threads(self._on_call)
+
+    def _end(self) -> None:
+        self._is_on = False
+        trace_threads(None)
 
     def _on_call(self, frame: Any, _event: str, _argument: Any) -> Any:
+        if not self._is_on:
+            sys.settrace(None)  # a thread that outlives the test
+            return None
         number = id(frame.f_code)
         if number in self._done:
             return None

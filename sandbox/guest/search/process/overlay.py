@@ -9,6 +9,8 @@ import os
 import sys
 from typing import Any, Dict, Mapping, Optional
 
+from sandbox.guest.search.process.peek import peek
+
 
 class Overlay:
     """Edited files by absolute path, for a process that has imported none of them.
@@ -83,6 +85,5 @@ class Overlay:
         The overlay is then too late.
         """
         return any(
-            self.data(getattr(module, "__file__", None)) is not None
-            for module in list(sys.modules.values())
+            self.data(peek(module, "__file__")) is not None for module in list(sys.modules.values())
         )

@@ -13,6 +13,7 @@ from typing import Any, Iterator, List, Optional, Sequence
 
 from sandbox.guest.search.process.forked import Report, collect
 from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.process.peek import peek
 from sandbox.guest.search.process.threads import own_threads
 
 THREADS = (
@@ -40,11 +41,11 @@ def _belongs_to(root: str, module: Any) -> bool:
     try:
         places = (
             [str(module.__file__)]
-            if getattr(module, "__file__", None)
+            if peek(module, "__file__")
             else [str(p) for p in module.__path__]
         )
     except (AttributeError, TypeError):
-        return getattr(module, "__spec__", None) is None
+        return peek(module, "__spec__") is None
     inside = [p for p in map(os.path.realpath, places) if p == root or p.startswith(root + os.sep)]
     return any("site-packages" not in place for place in inside)
 
@@ -71,7 +72,7 @@ def _modules_inside(root: str) -> List[str]:
 
 
 def _has_file(module: Any) -> bool:
-    return getattr(module, "__file__", None) is not None
+    return peek(module, "__file__") is not None
 
 
 def _imports(name: str) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from typing import Any
 
 
 def own_threads() -> int:
@@ -20,3 +23,19 @@ def has_children() -> bool:
             return bool(file.read().strip())
     except OSError:
         return False
+
+
+def trace_threads(hook: Any) -> None:
+    """Trace this thread and those that start from now on; None ends it.
+
+    Handlers of web frameworks and executors run in threads of their own. Python 3.12 can also reach
+    threads that run already.
+    """
+    getattr(threading, "settrace_all_threads", threading.settrace)(hook)
+    sys.settrace(hook)
+
+
+def profile_threads(hook: Any) -> None:
+    """Profile this thread and those that start from now on; None ends it."""
+    getattr(threading, "setprofile_all_threads", threading.setprofile)(hook)
+    sys.setprofile(hook)

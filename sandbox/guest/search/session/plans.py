@@ -9,6 +9,8 @@ import sys
 import unittest
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from sandbox.guest.search.process.peek import peek
+
 HOOKS, SETUP, DIRECT = "hooks", "setup", "direct"
 RUNTEST_HOOKS = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
 HARMLESS = (
@@ -229,6 +231,9 @@ def mutable_parameters(items: Sequence[Any], plans: Dict[int, ItemPlan]) -> List
         callspec = getattr(items[index], "callspec", None)
         for values in (getattr(callspec, "params", {}), getattr(callspec, "funcargs", {})):
             for value in values.values():
-                if type(value) in (*MUTABLE_PARAMETER, tuple) or hasattr(value, "__dict__"):
+                if (
+                    type(value) in (*MUTABLE_PARAMETER, tuple)
+                    or peek(value, "__dict__") is not None
+                ):
                     found.setdefault(id(value), value)
     return list(found.values())

@@ -12,6 +12,7 @@ import types
 import warnings
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
+from sandbox.guest.search.process.peek import is_a, peek
 from sandbox.guest.search.session import contents
 from sandbox.guest.search.session.contents import CELL, COPIES, FIXED, Derived, differ
 
@@ -159,7 +160,7 @@ class StateSnapshot:
             info = thing.cache_info()
             self._caches.append((thing, info.misses, info.currsize))
             return (getattr(thing, "__wrapped__", None),)
-        if isinstance(thing, type):
+        if is_a(thing, type):
             return self._class(thing) if self._is_ours(thing) else ()
         return self._object(thing, kind)
 
@@ -188,7 +189,7 @@ class StateSnapshot:
             if base not in FIXED:
                 self._derived.append(Derived(thing, base, copy))
         if base is not None or self._is_ours(kind):
-            names = getattr(thing, "__dict__", None)
+            names = peek(thing, "__dict__")
             found += [names] if type(names) is dict else []
         return found
 
@@ -204,7 +205,7 @@ class StateSnapshot:
         ]
 
     def _is_ours(self, kind: type) -> bool:
-        module = sys.modules.get(getattr(kind, "__module__", "") or "")
+        module = sys.modules.get(str(peek(kind, "__module__", "")))
         return module is not None and id(module) in self._modules
 
 
@@ -223,7 +224,10 @@ def _draws(names: Dict[str, Any]) -> bool:
     shared = getattr(source, "_inst", None)
     if shared is None:
         return False
-    return any(v is source or getattr(v, "__self__", None) is shared for v in list(names.values()))
+    return any(
+        v is source or (type(v) is types.MethodType and v.__self__ is shared)
+        for v in list(names.values())
+    )
 
 
 def _class_state(kind: type) -> Dict[str, Any]:

@@ -7,6 +7,8 @@ import collections
 import types
 from typing import Any, Callable, Dict, List, Set, Tuple
 
+from sandbox.guest.search.process.peek import is_a
+
 OPERAND, GET, METHOD, PURE_CALL = (
     "__metaagent_operand__",
     "__metaagent_get__",
@@ -87,7 +89,7 @@ class Checks:
     def get(self, value: Any, name: str) -> Any:
         """Return an attribute whose look-up runs no code."""
         key = (type(value), name)
-        if isinstance(value, (type, types.ModuleType)):
+        if is_a(value, (type, types.ModuleType)):
             known = _plainly_held(value, name)
         elif key in self._attributes:
             known = self._attributes[key]
@@ -147,7 +149,7 @@ HARMLESS_DESCRIPTORS = (
 
 
 def _plainly_held(value: Any, name: str) -> bool:
-    if isinstance(value, types.ModuleType):
+    if is_a(value, types.ModuleType):
         return name in vars(value)
     if type(value) is not type:
         return False

@@ -9,6 +9,7 @@ import sys
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
+from sandbox.guest.search.process.peek import is_a
 from sandbox.guest.search.session.failures.frames import Frame, nodes_at, relative
 from sandbox.guest.search.session.failures.inert import classes, find_function, resolve, static
 from sandbox.guest.search.session.failures.owners import describe_owner
@@ -60,7 +61,7 @@ def _by_qualified_name(name: str) -> Optional[types.FunctionType]:
         values += [vars(m).get(last) for m in modules if type(m) is types.ModuleType]
     found: Dict[Tuple[str, int], types.FunctionType] = {}
     for value in values:
-        function = find_function(value) if not isinstance(value, type) else None
+        function = find_function(value) if not is_a(value, type) else None
         if function is not None and _is_called(function, name):
             found[function.__code__.co_filename, function.__code__.co_firstlineno] = function
     return next(iter(found.values())) if len(found) == 1 else None
@@ -91,5 +92,5 @@ def uncalled(last: Frame, root: str) -> List[Dict[str, Any]]:
     called = {node.func for node in nodes if isinstance(node, ast.Call)}
     named = [n for n in nodes if isinstance(n, ast.Attribute) and n not in called]
     values = [resolve(node, last[0]) for node in named]
-    told = [_signature(value, root) for value in values if isinstance(value, types.FunctionType)]
+    told = [_signature(value, root) for value in values if is_a(value, types.FunctionType)]
     return [function for function in told if not os.path.isabs(function["file"])][:4]

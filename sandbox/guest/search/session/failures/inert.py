@@ -7,6 +7,8 @@ import contextlib
 import types
 from typing import Any, Dict, List, Optional
 
+from sandbox.guest.search.process.peek import is_a
+
 MOST_NAMES = 500
 """Maximum number of attributes, module names or keys that are recorded."""
 MOST_CLASSES = 20_000
@@ -40,7 +42,7 @@ def resolve(node: ast.AST, frame: types.FrameType) -> Any:
         made = node.value
         if isinstance(made, ast.Call):  # for `Thing(...).name`: the class attribute of this name
             maker = resolve(made.func, frame)
-            return static(maker, node.attr) if isinstance(maker, type) else None
+            return static(maker, node.attr) if is_a(maker, type) else None
         value = resolve(made, frame)
         return None if value is None else static(value, node.attr)
     return None
@@ -48,12 +50,12 @@ def resolve(node: ast.AST, frame: types.FrameType) -> Any:
 
 def static(value: Any, name: str) -> Any:
     """Return an attribute without calling descriptors; None if unknown."""
-    if isinstance(value, types.ModuleType):
+    if is_a(value, types.ModuleType):
         return vars(value).get(name)
-    own = instance_dict(value) if not isinstance(value, type) else {}
+    own = instance_dict(value) if not is_a(value, type) else {}
     if name in own:
         return own[name]
-    for one in type.__getattribute__(value if isinstance(value, type) else type(value), "__mro__"):
+    for one in type.__getattribute__(value if is_a(value, type) else type(value), "__mro__"):
         space = type.__getattribute__(one, "__dict__")
         if name in space:
             return space[name]
@@ -62,22 +64,20 @@ def static(value: Any, name: str) -> Any:
 
 def find_function(value: Any) -> Optional[types.FunctionType]:
     """Return the plain function behind a function, a method or a class."""
-    if isinstance(value, type):
+    if is_a(value, type):
         for one in type.__getattribute__(value, "__mro__"):
             own = type.__getattribute__(one, "__dict__")
             for name in ("__init__", "__new__"):
                 maker = own.get(name)
-                maker = (
-                    getattr(maker, "__func__", maker) if isinstance(maker, staticmethod) else maker
-                )
-                if isinstance(maker, types.FunctionType):
+                maker = getattr(maker, "__func__", maker) if is_a(maker, staticmethod) else maker
+                if is_a(maker, types.FunctionType):
                     return maker
         return None
-    if isinstance(value, (staticmethod, classmethod)):
+    if is_a(value, (staticmethod, classmethod)):
         value = value.__func__
-    if isinstance(value, types.MethodType):
+    if is_a(value, types.MethodType):
         value = value.__func__
-    return value if isinstance(value, types.FunctionType) else None
+    return value if is_a(value, types.FunctionType) else None
 
 
 def classes() -> List[type]:

@@ -9,6 +9,7 @@ import sys
 import types
 from typing import Any, Dict, List, Sequence
 
+from sandbox.guest.search.process.peek import is_a, peek
 from sandbox.guest.search.session.failures.frames import Frame, nodes_at, relative
 from sandbox.guest.search.session.failures.inert import (
     MOST_NAMES,
@@ -69,7 +70,7 @@ def _find_owner(name: str, message: str, last: Frame) -> Any:
 
 def describe_owner(value: Any, root: str) -> Dict[str, Any]:
     """Return the known facts about an owner; its own code never runs."""
-    is_module, is_type = isinstance(value, types.ModuleType), isinstance(value, type)
+    is_module, is_type = is_a(value, types.ModuleType), is_a(value, type)
     kind = value if is_type else type(value)
     names: Dict[str, None] = {}
     if is_module:
@@ -81,7 +82,7 @@ def describe_owner(value: Any, root: str) -> Dict[str, Any]:
         names = dict.fromkeys([*map(str, instance_dict(value)), *list_names(kind)])
     module = value.__name__ if is_module else type.__getattribute__(kind, "__module__")
     home = sys.modules.get(module) if isinstance(module, str) else None
-    file = getattr(home, "__file__", None) if home is not None else None
+    file = peek(home, "__file__") if home is not None else None
     return {
         "type": "module" if is_module else kind.__name__,
         "kind": "module" if is_module else "class" if is_type else "object",
@@ -101,9 +102,7 @@ def _inner(module: types.ModuleType) -> Dict[str, List[str]]:
     An example is `datetime.datetime`.
     """
     last = module.__name__.rpartition(".")[2].lower()
-    classes = {
-        n: v for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
-    }
+    classes = {n: v for n, v in vars(module).items() if is_a(v, type) and not n.startswith("_")}
     near = {n: v for n, v in classes.items() if n.lower() == last} or dict(
         list(classes.items())[:6]
     )
@@ -121,7 +120,7 @@ def key_details(key: Any, last: Frame) -> Dict[str, Any]:
             holder = resolve(node.value, last[0])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             holder = resolve(node.func.value, last[0])
-        if isinstance(holder, dict) and not dict.__contains__(holder, key):
+        if is_a(holder, dict) and not dict.__contains__(holder, key):
             plain = [
                 k
                 for k in list(dict.keys(holder))[:MOST_NAMES]
@@ -148,15 +147,9 @@ def files_named(message: str, frames: Sequence[Frame], root: str) -> List[str]:
         for value in values:
             function = find_function(value)
             home = (
-                sys.modules.get(str(getattr(value, "__module__", "")))
-                if isinstance(value, type)
-                else value
+                sys.modules.get(str(peek(value, "__module__", ""))) if is_a(value, type) else value
             )
-            file = (
-                function.__code__.co_filename
-                if function is not None
-                else getattr(home, "__file__", None)
-            )
+            file = function.__code__.co_filename if function is not None else peek(home, "__file__")
             if isinstance(file, str):
                 found[relative(file, root)] = None
     return [path for path in found if not os.path.isabs(path)]

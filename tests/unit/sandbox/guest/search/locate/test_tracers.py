@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -149,6 +150,34 @@ def test_tracing_ends_with_the_call_even_when_it_raises(module: ModuleType, tmp_
         tracer.run(lambda: module.inner("x"), red=True)
     assert sys.gettrace() in {None, before}
     assert lines(tracer)["inner"] == [9, 10]
+
+
+@pytest.mark.parametrize("kind", [SetTrace, make_tracer])
+def test_lines_that_another_thread_runs_are_seen_too(
+    module: ModuleType, tmp_path: Path, kind: Callable[..., Tracer]
+) -> None:
+    """A web framework runs its handlers in threads of its own."""
+    tracer = kind(
+        lambda name: "shop.py" if name == str(tmp_path / "shop.py") else None, lambda *_: None
+    )
+
+    def elsewhere() -> int:
+        with ThreadPoolExecutor(1) as threads:
+            return int(threads.submit(module.outer, 3).result())
+
+    assert tracer.run(elsewhere, red=True) == 3
+    assert lines(tracer) == {"outer": [3, 4], "inner": [9, 10, 11, 12]}
+
+
+def test_a_thread_that_outlives_its_test_is_no_longer_traced(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    tracer = tracer_of(tmp_path)
+    with ThreadPoolExecutor(1) as threads:
+        tracer.run(lambda: threads.submit(module.outer, 0).result(), red=True)
+        assert threads.submit(module.outer, 3).result() == 3
+        assert lines(tracer) == {"outer": [3, 5]}
+        assert threads.submit(sys.gettrace).result() is None
 
 
 def test_this_interpreter_has_a_tracer() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from sandbox.guest.search.session.state_snapshot import RESTORED, SAME, StateSnapshot
 
@@ -259,3 +260,19 @@ def test_what_hides_is_noticed_and_put_back(change: str, tmp_path: Any) -> None:
         assert module.ODD[0] is kept
     finally:
         del sys.modules[module.__name__]
+
+
+class OutOfContext:
+    """A proxy as web frameworks have them: outside of a request every attribute raises."""
+
+    @override
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("Working outside of request context.")
+
+
+def test_a_proxy_that_answers_nothing_is_left_alone(module: types.ModuleType) -> None:
+    request = vars(module)["request"] = OutOfContext()
+    kept = leftovers(module, (request,))
+    module.NUMBERS.append(4)
+    assert kept.restore() == RESTORED
+    assert module.NUMBERS == [1, [2, 3]]

@@ -1,0 +1,9 @@
+SECRET_KEY = "dev"
+INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.sessions", "shop"]
+MIDDLEWARE = ["django.contrib.sessions.middleware.SessionMiddleware"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+ROOT_URLCONF = "shop.urls"
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+FREE_SHIPPING_FROM = 5000
+SHIPPING = 490
