@@ -33,6 +33,24 @@ _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*\(")
 _NOT_NAMES = frozenset(
     {"assert", "print", "len", "range", "isinstance", "list", "dict", "set", "tuple", "str", "int"}
 )
+_COMMON_METHODS = frozenset(
+    {"get", "post", "put", "patch", "delete", "head", "options", "request", "json", "text", "send"}
+    | {"add", "append", "clear", "close", "copy", "count", "extend", "find", "format", "index"}
+    | {"insert", "items", "join", "keys", "open", "pop", "read", "remove", "replace", "run", "save"}
+    | {
+        "set",
+        "setdefault",
+        "sort",
+        "split",
+        "strip",
+        "update",
+        "values",
+        "write",
+        "login",
+        "filter",
+    }
+)
+"""Methods that containers, files and test clients have, so that a name alone tells no class."""
 
 
 def is_suspectable(path: str) -> bool:
@@ -124,8 +142,9 @@ async def from_calls(
         return ()
     files = [f for f in await workspace.list_files() if is_source(f) and is_suspectable(f)]
     found = []
+    said = "\n".join(failure.traceback or "" for failure in failures)
     for file in sorted(files, key=_shallow_first)[:_FILES_READ]:
-        found += _definitions(file, await read_text(file, workspace), wanted)
+        found += _definitions(file, await read_text(file, workspace), wanted, said)
     return tuple(found)
 
 
@@ -202,12 +221,37 @@ def _shallow_first(path: str) -> tuple[int, str]:
     return path.count("/"), path
 
 
-def _definitions(file: str, text: str, wanted: dict[str, float]) -> list[Suspect]:
-    """Return the lines that define one of the wanted names."""
+def _definitions(file: str, text: str, wanted: dict[str, float], said: str) -> list[Suspect]:
+    """Return the lines that define one of the wanted names.
+
+    Args:
+        file: The file.
+        text: Its content.
+        wanted: Score by name.
+        said: The source of the failing tests.
+    """
     found = []
+    owner, inner = "", 0
     for number, line in enumerate(text.splitlines(), start=1):
-        match = re.match(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)", line)
-        if match and match[1] in wanted:
-            reason = f"defines {match[1]}, which the failing test calls"
-            found.append(Suspect(file=file, line=number, score=wanted[match[1]], reason=reason))
+        match = re.match(r"(\s*)(?:async\s+)?(def|class)\s+(\w+)", line)
+        if match is None:
+            continue
+        if len(match[1]) <= inner:
+            owner = ""
+        if match[2] == "class":
+            owner, inner = match[3], len(match[1])
+        elif owner and match[3] in _COMMON_METHODS and not _is_named(owner, match[3], said):
+            continue
+        if match[3] in wanted:
+            reason = f"defines {match[3]}, which the failing test calls"
+            found.append(Suspect(file=file, line=number, score=wanted[match[3]], reason=reason))
     return found
+
+
+def _is_named(owner: str, method: str, said: str) -> bool:
+    """Return True if tests mention a class, or call the method on a variable named like it."""
+    if not said or re.search(rf"\b{owner}\b", said):
+        return True
+    plain = owner.lower()
+    receivers = re.findall(rf"(\w+)\.{method}\(", said)
+    return any((word := name.strip("_").lower()) in plain or plain in word for name in receivers)
