@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.fixers.rung1_search.rank_doubts import vetoes
+from bot.fixers.rung1_search.rank_doubts import is_about_oracle, vetoes
 from bot.fixers.rung1_search.rank_features import (
     Features,
     compute_features,
@@ -84,6 +84,8 @@ def rank_survivors(
     survivors = _with_observed_warnings(survivors, _profiles(survivors, compared))
     ordered = ordered_behaviours(survivors, originals, compared)
     confident = is_confident([b.chance for b in ordered]) and not ordered[0].vetoes
+    best = survivors[ordered[0].members[0]]
+    confident = confident and not any(map(is_about_oracle, best.warnings))
     profiles = _profiles(survivors, compared)
     ranked: list[Ranked] = []
     for place in range(max(len(b.members) for b in ordered)):

@@ -21,6 +21,10 @@ SYMPTOMS = (
 """Prefixes of warnings about survivors that avoid an error instead of computing a result. That may
 be all that is right about them."""
 
+ORACLES = ("changes what the tests check with",)
+"""Prefixes of warnings about survivors that may pass because the tests check less. They keep their
+rank, because such code has bugs, too, but a person is asked."""
+
 
 def vetoes(warnings: Sequence[str]) -> int:
     """Return the number of vetoes."""
@@ -28,10 +32,16 @@ def vetoes(warnings: Sequence[str]) -> int:
 
 
 def doubts(warnings: Sequence[str]) -> int:
-    """Return the number of warnings that are neither vetoes nor symptoms."""
-    return len(warnings) - vetoes(warnings) - symptoms(warnings)
+    """Return the number of warnings that are no vetoes, symptoms or about oracles."""
+    known = vetoes(warnings) + symptoms(warnings)
+    return len(warnings) - known - sum(is_about_oracle(warning) for warning in warnings)
 
 
 def symptoms(warnings: Sequence[str]) -> int:
     """Return the number of warnings about avoiding an error instead of computing a result."""
     return sum(warning.startswith(SYMPTOMS) for warning in warnings)
+
+
+def is_about_oracle(warning: str) -> bool:
+    """Return True if a warning says that the tests check with the edited code."""
+    return warning.startswith(ORACLES)

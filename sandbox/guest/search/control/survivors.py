@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates.doubts import doubts_about
+from sandbox.guest.search.candidates.oracles import (
+    DOUBT,
+    TestOracles,
+    changes_oracle,
+    read_oracles,
+    read_test_files,
+)
 from sandbox.guest.search.candidates.splicing import Changes, changes_on_disk
 from sandbox.guest.search.compare import Alternative, compare
 from sandbox.guest.search.context.budget import SearchBudget
@@ -29,6 +36,7 @@ class Survivors:
         self._context = context
         self._budget = budget
         self._found: List[Alternative] = []
+        self._oracles: Optional[TestOracles] = None
         self._texts: List[Any] = []
         self._undone: List[Any] = []
         self._near_misses = 0
@@ -57,6 +65,11 @@ class Survivors:
         budget = self._budget
         whole = candidate._replace(source=changes[0][0], edits=changes[0][1], more=changes[1:])
         doubts = doubts_about(whole, self._context.code.literals)
+        if self._oracles is None:
+            names = (*self._context.goals, *self._context.passing)
+            self._oracles = read_oracles(read_test_files(self._context.root, names))
+        if changes_oracle(whole, self._oracles):
+            doubts.append(DOUBT)
         budget.emit({
             "kind": "survivor", "template": candidate.template, "origin": candidate.origin,
             "path": changes[0][0].path,

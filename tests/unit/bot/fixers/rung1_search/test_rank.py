@@ -159,6 +159,15 @@ def test_a_vetoed_survivor_is_never_shown_without_asking() -> None:
     assert not only.confident
 
 
+def test_a_fix_of_what_the_tests_check_with_keeps_its_rank_and_is_a_question() -> None:
+    leaning = a_survivor(cost=0.1, warnings=("changes what the tests check with",))
+    (only,) = rank_survivors([leaning], FILES, compared(0))
+    (plain,) = rank_survivors([a_survivor(cost=0.1)], FILES, compared(0))
+    assert not only.confident
+    assert plain.confident
+    assert only.score == plain.score
+
+
 def test_doubts_that_show_only_while_it_runs_count_too() -> None:
     doubted = CLEAN.with_(warnings=("its condition never holds in any test",))
     profiles = (doubted, CLEAN)

@@ -1,0 +1,150 @@
+"""Find edits of code that the tests check with: assertion helpers, fixtures, comparisons.
+
+A test passes with such an edit because it checks less, whatever the product does.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+from itertools import islice
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Set, Union
+
+from sandbox.guest.search.candidates.generator import CandidatePatch
+
+DOUBT = "changes what the tests check with"
+MOST_FILES, MOST_NODES, MOST_BYTES = 60, 60_000, 400_000
+_CHECKS = re.compile(
+    r"_*(?:assert|check|verify|expect|ensure|should|must|require|raises|warns|fails|compare)"
+    r"(?:[A-Z_]|s?$).*|_*(?:assert|raises|warns)\w*"
+)
+"""Names of functions that tests call for their exception only, or as a context."""
+_HELPER_FILE = re.compile(r"(?:.*/)?_*(?:testing|test_?utils?|test_?helpers?|test_?support)\.py")
+_COMPARISONS = {
+    ast.Eq: {"__eq__"}, ast.NotEq: {"__ne__", "__eq__"}, ast.In: {"__contains__", "__eq__"},
+    ast.NotIn: {"__contains__", "__eq__"}, ast.Lt: {"__lt__"}, ast.LtE: {"__le__"},
+    ast.Gt: {"__gt__"}, ast.GtE: {"__ge__"},
+}  # fmt: skip
+_METHODS = {
+    "assertEqual": {"__eq__"}, "assertNotEqual": {"__ne__", "__eq__"},
+    "assertIn": {"__contains__", "__eq__"}, "assertNotIn": {"__contains__", "__eq__"},
+    "assertLess": {"__lt__"}, "assertGreater": {"__gt__"}, "assertTrue": {"__bool__"},
+    "assertFalse": {"__bool__"}, "assertListEqual": {"__eq__"}, "assertDictEqual": {"__eq__"},
+}  # fmt: skip
+_CONTEXT = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
+_MARKED = frozenset({"fixture", "hookimpl", "yield_fixture"})
+Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+
+
+class TestOracles(NamedTuple):
+    """The names that tests check with."""
+
+    helpers: Set[str]
+    """Functions and classes, called as statements or entered as contexts."""
+    comparisons: Set[str]
+    """Comparison methods that their assertions use."""
+    has_contexts: bool
+    """True if one of the helpers is entered as a context."""
+
+
+def read_test_files(root: str, names: Iterable[str]) -> Iterator[bytes]:
+    """Yield the contents of the files of these tests, each once.
+
+    Args:
+        root: The checkout.
+        names: Node ids, failing tests first.
+    """
+    for path in dict.fromkeys(name.split("::")[0] for name in names):
+        with contextlib.suppress(OSError), open(os.path.join(root, path), "rb") as file:
+            yield file.read(MOST_BYTES)
+
+
+def read_oracles(texts: Iterable[bytes]) -> TestOracles:
+    """Read the oracles from test files.
+
+    Args:
+        texts: The files' contents.
+    """
+    found = TestOracles(set(), set(), False)
+    for text in islice(texts, MOST_FILES):
+        try:
+            tree = ast.parse(text[:MOST_BYTES])
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for node in islice(ast.walk(tree), MOST_NODES):
+            found = _read_node(node, found)
+    return found
+
+
+def _read_node(node: ast.AST, found: TestOracles) -> TestOracles:
+    if isinstance(node, ast.Assert):
+        found.comparisons.update(_compared(node.test))
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name = _last_name(node.value.func)
+        found.comparisons.update(_METHODS.get(name, ()))
+        if _CHECKS.fullmatch(name):
+            found.helpers.add(name)
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        for item in node.items:
+            name = _last_name(getattr(item.context_expr, "func", item.context_expr))
+            if _CHECKS.fullmatch(name):
+                found.helpers.add(name)
+                found = found._replace(has_contexts=True)
+    return found
+
+
+def _compared(test: ast.expr) -> Set[str]:
+    found: Set[str] = set()
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            for operator in node.ops:
+                found |= _COMPARISONS.get(type(operator), set())
+    plain = test.operand if isinstance(test, ast.UnaryOp) else test
+    return found if not isinstance(plain, (ast.Name, ast.Attribute, ast.Call)) else {"__bool__"}
+
+
+def _last_name(node: Any) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def changes_oracle(candidate: CandidatePatch, oracles: TestOracles) -> bool:
+    """Return True if a candidate edits what the tests check with."""
+    for source, edits in candidate.changes:
+        if _HELPER_FILE.fullmatch(source.path):
+            return True
+        for edit in edits:
+            line = source.data.count(b"\n", 0, edit.start) + 1
+            around = list(_around(source.tree, line))
+            if any(_is_oracle(around, place, oracles) for place in range(len(around))):
+                return True
+    return False
+
+
+def _around(tree: ast.AST, line: int) -> Iterator[Union[Function, ast.ClassDef]]:
+    """Yield the functions and classes around a line, outermost first."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= line <= (getattr(node, "end_lineno", None) or node.lineno):
+                yield node
+
+
+def _is_oracle(
+    around: Sequence[Union[Function, ast.ClassDef]], place: int, oracles: TestOracles
+) -> bool:
+    node = around[place]
+    if node.name in oracles.helpers:
+        return True
+    if isinstance(node, ast.ClassDef):
+        return False
+    is_method = place > 0 and isinstance(around[place - 1], ast.ClassDef)
+    if is_method and node.name in oracles.comparisons:
+        return True
+    if is_method and node.name in _CONTEXT and oracles.has_contexts:
+        return True
+    marks = {_last_name(getattr(one, "func", one)) for one in node.decorator_list}
+    return bool(marks & _MARKED) or node.name.startswith("pytest_")

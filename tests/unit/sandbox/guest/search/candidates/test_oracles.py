@@ -1,0 +1,73 @@
+"""Edits of what the tests check with are found: helpers, contexts, comparisons, fixtures."""
+
+import pytest
+
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.candidates.oracles import changes_oracle, read_oracles
+from sandbox.guest.search.source.render import SourceFile, TextEdit
+
+TESTS = b"""
+from shop import Money, assert_same, raises, add, pay
+
+def test_it():
+    assert_same(add(1, 2), 3)
+    with raises(ValueError):
+        pay(-1)
+    assert Money(1) == Money(1)
+    add.reset()
+"""
+PRODUCT = """
+import pytest
+
+def assert_same(one, two):
+    if one != two:
+        raise AssertionError(one)  # HELPER
+
+def raises(kind):
+    return Raises(kind)  # CONTEXT
+
+class Raises:
+    def __exit__(self, kind, error, trace):
+        return issubclass(kind, self.kind)  # EXIT
+
+class Money:
+    def __eq__(self, other):
+        return self.cents == other.cents  # EQUAL
+
+    def __lt__(self, other):
+        return self.cents < other.cents  # LESS
+
+    def reset(self):
+        self.cents = 0  # RESET
+
+@pytest.fixture
+def till():
+    return Money(0)  # FIXTURE
+
+def pytest_configure(config):
+    config.x = 1  # HOOK
+
+def add(a, b):
+    return a + b  # PRODUCT
+
+def check_out(basket):
+    return basket.total()  # CHECK OUT
+"""
+
+
+def leans(mark: str, path: str = "shop.py") -> bool:
+    at = PRODUCT.index(f"# {mark}")
+    source = SourceFile(path, PRODUCT.encode())
+    candidate = CandidatePatch("x", 1.0, 0.5, 1, source, None, (TextEdit(at, at, "x"),))
+    return changes_oracle(candidate, read_oracles([b"def broken(:", TESTS]))
+
+
+@pytest.mark.parametrize("mark", ["HELPER", "CONTEXT", "EXIT", "EQUAL", "FIXTURE", "HOOK"])
+def test_what_tests_check_with_is_found(mark: str) -> None:
+    assert leans(mark)
+
+
+@pytest.mark.parametrize("mark", ["LESS", "RESET", "PRODUCT", "CHECK OUT"])
+def test_the_product_is_not(mark: str) -> None:
+    assert not leans(mark)
+    assert leans(mark, "shop/testing.py")
