@@ -67,7 +67,7 @@ def read_oracles(texts: Iterable[bytes]) -> TestOracles:
     Args:
         texts: The files' contents.
     """
-    found = TestOracles(set(), set(), False)
+    found = TestOracles(set(), set(), has_contexts=False)
     for text in islice(texts, MOST_FILES):
         try:
             tree = ast.parse(text[:MOST_BYTES])
