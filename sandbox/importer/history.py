@@ -19,6 +19,7 @@ from sandbox.diffs import Original
 from sandbox.errors import ImportRejected, SandboxError
 from sandbox.importer.git_runner import GitRunner
 from sandbox.importer.repository import TreeFile, compare, walk
+from sandbox.languages import is_test_file
 from sandbox.spec import MIB, SandboxSpec
 from sandbox.types import SourceDiff
 
@@ -45,7 +46,7 @@ def changes_since(
         folder: The checkout or a part of it.
         files: Its files. Only files that git tracks count.
         since: A revision. None takes the first parent of `HEAD`, and also `HEAD` if sources differ
-            from it.
+            from it. If only tests differ from `HEAD`, its parent is left out.
         spec: Limits.
 
     Raises:
@@ -191,7 +192,7 @@ class _History:
 def _compare(history: _History, part: str, files: Files, since: str | None) -> SourceDiff:
     """Compare with a revision; without one, with `HEAD` and its parent.
 
-    Either may hold the cause.
+    Either may hold the cause, unless only tests differ from `HEAD`: then these turned it red.
     """
     head = history.commit("HEAD")
     now = history.tree(head, part)
@@ -204,6 +205,9 @@ def _compare(history: _History, part: str, files: Files, since: str | None) -> S
         return against(history.commit(since))[1]
     uncommitted, found = against(head)
     sources_differ = any(protected_class(name) is None for name in uncommitted)
+    tests_differ = any(is_test_file(name) for name in (*uncommitted, *(files.keys() - now.keys())))
+    if tests_differ and not sources_differ:
+        return found
     try:
         _, last = against(history.commit(f"{head}^"))
     except ImportRejected:

@@ -83,8 +83,17 @@ async def test_uncommitted_changes_on_the_first_commit_count_alone(checkout: Pat
 async def test_without_any_the_last_commit_is_meant(checkout: Path) -> None:
     commit(checkout, pkg__m=NEW)
     assert (await diff_of(checkout)).files == {"pkg/m.py": (6,)}
-    write(checkout, tests__test_m=f"{TEST}\n\ndef test_more():\n    pass\n")
-    assert set((await diff_of(checkout)).files) == {"pkg/m.py", "tests/test_m.py"}
+
+
+@pytest.mark.parametrize("name", ["tests__test_m", "tests__test_unknown_to_git"])
+async def test_tests_over_a_clean_head_do_not_make_the_last_commit_suspect(
+    checkout: Path, name: str
+) -> None:
+    commit(checkout, pkg__m=NEW)
+    write(checkout, **{name: f"{TEST}\n\ndef test_more():\n    pass\n"})
+    assert "pkg/m.py" not in (await diff_of(checkout)).files
+    write(checkout, pkg__n="A = 3\n")
+    assert {"pkg/m.py", "pkg/n.py"} <= set((await diff_of(checkout)).files)
 
 
 async def test_a_revision_may_be_named(checkout: Path) -> None:

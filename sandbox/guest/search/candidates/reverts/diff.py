@@ -37,8 +37,11 @@ class Diff:
         self._has_helped = False
 
     def stage(self, helps: Trial) -> Optional[RevertStage]:
-        """Return the stage that tries reverts, or None if the failing tests need the change."""
-        if not self._sources or self._undoing.changed_tests:
+        """Return the stage that tries reverts, or None without a change.
+
+        If the tests changed too, they probably need the change. Then the first trial says so.
+        """
+        if not self._sources:
             return None
         return RevertStage(self._hunks, self._sources, self._undoing, helps)
 

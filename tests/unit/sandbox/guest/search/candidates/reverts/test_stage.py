@@ -11,6 +11,7 @@ from sandbox.guest.search.candidates.reverts import (
     focus_scores,
 )
 from sandbox.guest.search.candidates.reverts.changed_tests import locate_tests
+from sandbox.guest.search.candidates.reverts.diff import Diff
 from sandbox.guest.search.source.functions import list_units
 from sandbox.guest.search.source.render import SourceFile
 
@@ -68,6 +69,32 @@ def test_when_undoing_everything_does_not_help_nothing_else_is_tried() -> None:
     stage, asked = undo(lambda _: False)
     assert stage.run() is None
     assert asked == [OLD]
+
+
+def test_changed_tests_keep_undoing_in_front_and_one_trial_says_whether_they_need_the_change() -> (
+    None
+):
+    source = SourceFile("shop.py", NEW.encode())
+    asked: list[str] = []
+
+    def helps(candidate: CandidatePatch) -> bool:
+        asked.append(candidate.files()["shop.py"].decode())
+        return "RATE = 7" in asked[-1] and answer
+
+    diff = Diff(tuple(HUNKS), {"shop.py": source}, RevertContext(changed_tests=True))
+    answer = True
+    stage = diff.stage(helps)
+    assert stage is not None
+    found = stage.run()
+    assert found is not None
+    assert found.files()["shop.py"].decode() == NEW.replace("RATE = 9", "RATE = 7")
+    assert "what the failing tests require" in found.summary
+    answer, asked[:] = False, []
+    again = diff.stage(helps)
+    assert again is not None
+    assert again.run() is None
+    assert asked == [OLD]
+    assert Diff((), {}, RevertContext()).stage(helps) is None
 
 
 def test_what_had_to_be_undone_is_the_place() -> None:
