@@ -193,7 +193,7 @@ class _Reader:
 
     def _survivor(self, event: Survivor) -> Survivor | None:
         plausible = (
-            self._survivors < self._request.max_survivors
+            self._survivors < max(self._request.max_survivors, self._request.most_survivors)
             and self._may_make(event.path, event.edits)
             and event.line >= 1
             and is_template(event.template)

@@ -82,6 +82,9 @@ class SearchRequest(Frozen):
     seed: int = 0
     max_candidates: int = 100_000
     max_survivors: int = 8
+    """Number of survivors after which a search ends if one of their behaviours is ahead."""
+    most_survivors: int = 0
+    """Number after which it ends in any case; 0 means `max_survivors`."""
     time_limit_s: float = 60.0
     test_cpu_s: float = 2.0
     workers: int = Field(default=2, ge=1, le=16)

@@ -30,6 +30,8 @@ PROTECTED = (
 """Files a search never edits: tests, and the configuration of tests and builds."""
 
 
+MOST_SURVIVORS = 24
+"""Maximum number of fixes that a search keeps while none of their behaviours is ahead."""
 HOLD_OUT_FROM = 6
 """Minimum number of nearby passing tests before some are held out."""
 _SHARE = 3
@@ -98,6 +100,7 @@ def build_request(
         red_hunks=red_hunks(facts.red_diff),
         template_shifts=template_shifts(record or {}),
         protected=PROTECTED,
+        most_survivors=MOST_SURVIVORS,
         seed=seed,
     )
 

@@ -91,6 +91,7 @@ class SearchTrials:
             given=given,
             sources=("given",),
             max_survivors=len(given),
+            most_survivors=0,
             red_hunks=(),
             time_limit_s=seconds,
         )

@@ -50,6 +50,9 @@ class SearchBudget:
         """Number of candidates that passed their first trial."""
         self.confirmed = 0
         self.survivors = 0
+        self.is_settled: Callable[[], bool] = lambda: True
+        """Asked once, when there are enough survivors: returns True if one is ahead."""
+        self._most = request.max_survivors
         self.notes: List[str] = []
         self._told_notes = 0
         self._started = started
@@ -111,6 +114,8 @@ class SearchBudget:
 
         It continues for up to `FURTHER` trials, because a busy machine runs few per second.
         """
+        if self._most > self.request.max_survivors:
+            return
         now = time.monotonic()
         longest = max(seconds, min(LONGEST_HURRY_S * slowdown(), 0.3 * self.request.time_limit_s))
         self._hurried = GracePeriod(now + seconds, now + longest, self._weight + FURTHER)
@@ -121,8 +126,17 @@ class SearchBudget:
             raise LimitReached("enough" if self.survivors else "time")
         if self.tried >= self.request.max_candidates:
             raise LimitReached("candidates")
-        if self.survivors >= self.request.max_survivors:
+        if not self.is_full:
+            return
+        if self._most >= self.request.most_survivors or self.is_settled():
             raise LimitReached("enough")
+        # Nothing found so far stands out, so the better fix may still come: use the whole time.
+        self._most, self._hurried = self.request.most_survivors, None
+
+    @property
+    def is_full(self) -> bool:
+        """Return True if no further survivor is wanted."""
+        return self.survivors >= self._most
 
     def emit_progress(self) -> None:
         """Emit the progress, at most once per second."""

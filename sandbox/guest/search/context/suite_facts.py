@@ -44,6 +44,9 @@ class SearchJob(NamedTuple):
     protected: Tuple[str, ...]
     max_candidates: int
     max_survivors: int
+    """Number of survivors after which the search ends if one of their behaviours is ahead."""
+    most_survivors: int
+    """Number after which it ends in any case."""
     time_limit_s: float
     test_cpu_s: float
     root: str
@@ -72,6 +75,7 @@ class SearchJob(NamedTuple):
             tuple(sent.get("protected", ())),
             int(sent.get("max_candidates", 100_000)),
             int(sent.get("max_survivors", 8)),
+            max(int(sent.get("most_survivors", 0)), int(sent.get("max_survivors", 8))),
             float(sent.get("time_limit_s", 60.0)),
             float(sent.get("test_cpu_s", 2.0)),
             str(sent.get("root") or os.getcwd()),

@@ -62,10 +62,7 @@ class Joining:
             return
         partials = self._scheduler.partials
         for chosen in covers(partials, set(self._context.goals)):
-            if (
-                self._budget.left() <= 0
-                or self._budget.survivors >= self._budget.request.max_survivors
-            ):
+            if self._budget.left() <= 0 or self._budget.is_full:
                 return
             key = tuple(sorted(chosen))
             if key not in self._tried:

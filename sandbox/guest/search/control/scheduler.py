@@ -215,10 +215,7 @@ class TrialScheduler:
             self.requeued.append(ready)
         if outcome.outcome == FAIL and len(self.rejected) < MOST_REJECTED:
             self.rejected.append(ready)
-        if (
-            outcome.outcome not in (PASS, NEAR)
-            or self._budget.survivors >= self._budget.request.max_survivors
-        ):
+        if outcome.outcome not in (PASS, NEAR) or self._budget.is_full:
             return
         if outcome.outcome == PASS:
             self._budget.passed_screen += 1

@@ -22,6 +22,11 @@ MOST_NEAR_MISSES = 10
 DOUBTED = 4
 """Factor by which the grace period is longer while every survivor has doubts."""
 LONGEST_GRACE_S = 12.0
+SETTLING_S, SETTLING = 4.0, 0.1
+"""Maximum seconds, and share of the time left, for deciding whether one survivor is ahead."""
+CHEAPER = 0.6
+"""Difference in cost by which a behaviour is ahead of the next one."""
+Sign = Tuple[bool, float, str]
 
 
 class Survivors:
@@ -37,6 +42,9 @@ class Survivors:
         self._budget = budget
         self._found: List[Alternative] = []
         self._oracles: Optional[TestOracles] = None
+        self._signs: List[Sign] = []
+        """Of each survivor: whether there are doubts, cost, template."""
+        budget.is_settled = self.is_settled
         self._texts: List[Any] = []
         self._undone: List[Any] = []
         self._near_misses = 0
@@ -81,6 +89,7 @@ class Survivors:
         swaps: Tuple[Any, ...] = tuple(ready.trial.swaps) if ready.trial is not None else ()
         units = [c.unit for c in (ready.first, candidate) if c is not None and c.unit is not None]
         self._found.append(Alternative(swaps, files, tuple(units[:1])))
+        self._signs.append((bool(doubts), candidate.cost, candidate.template))
         if not ends:
             return
         budget.survivors += 1
@@ -105,6 +114,14 @@ class Survivors:
             "description": ready.candidate.description[:300],
         })  # fmt: skip
 
+    def is_settled(self) -> bool:
+        """Compare the survivors so far; return True if one behaviour is ahead."""
+        if self._context.facts is None:
+            return True
+        seconds = min(SETTLING_S, SETTLING * self._budget.total_left())
+        event = compare(self._context.facts, self._found, seconds)
+        return event is None or is_ahead(event["clusters"], self._signs)
+
     def compare(self) -> None:
         """Compare all survivors, once, at the end."""
         if not self._found or self._context.facts is None:
@@ -117,6 +134,26 @@ class Survivors:
                 passed_screen=self._budget.passed_screen, passed_held_out=self._budget.confirmed
             )
             self._budget.emit(event)
+
+
+def is_ahead(clusters: Sequence[int], signs: Sequence[Sign]) -> bool:
+    """Return True if one behaviour is clearly more likely than every other.
+
+    It is alone, or much cheaper than the next without doubts, or reached by more ways than all
+    others together.
+
+    Args:
+        clusters: The behaviour of each survivor.
+        signs: Doubts, cost and template of each.
+    """
+    rows: Dict[int, List[Sign]] = {}
+    for cluster, sign in zip(clusters, signs):
+        rows.setdefault(cluster, []).append(sign)
+    ranked = sorted(min(row[:2] for row in found) for found in rows.values())
+    if len(ranked) < 2 or ranked[1][0] > ranked[0][0]:
+        return True
+    ways = sorted(len({template for _, _, template in found}) for found in rows.values())
+    return ranked[1][1] - ranked[0][1] >= CHEAPER or ways[-1] > max(1, sum(ways[:-1]))
 
 
 def serialize_edits(changes: Changes) -> List[Dict[str, Any]]:
