@@ -210,7 +210,7 @@ async def _check_origin(guest: Guest, recipe: Recipe, roots: tuple[str, ...]) ->
     Raises:
         SetupFailed: They would import an installed package of the same name.
     """
-    program = ("-V",)
+    program: tuple[str, ...] = ("-V",)
     if roots:
         command = " ".join((*(f"{name}=" for name in recipe.environment), recipe.command))
         program = (f"{guest.guest_dir}/checkout_origin.py", guest.workdir, command, *roots)

@@ -6,10 +6,15 @@ with an exception or with side effects.
 
 from __future__ import annotations
 
-from typing import Any, Tuple, Union
+from typing import TYPE_CHECKING, Any, Tuple, Type, TypeVar, Union
+
+if TYPE_CHECKING:  # only what checks types has it in every Python
+    from typing_extensions import TypeGuard
+
+Kind = TypeVar("Kind")
 
 
-def is_a(thing: Any, kind: Union[type, Tuple[type, ...]]) -> bool:
+def is_a(thing: Any, kind: Union[Type[Kind], Tuple[Type[Kind], ...]]) -> TypeGuard[Kind]:
     """Return `isinstance` by the real type: a proxy's own `__class__` is not asked."""
     return issubclass(type(thing), kind)
 

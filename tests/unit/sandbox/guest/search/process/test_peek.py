@@ -21,10 +21,9 @@ class OutOfContext:
 class Lying:
     """It says that it is a class."""
 
-    @property
     @override
-    def __class__(self) -> Any:
-        return type
+    def __getattribute__(self, name: str) -> Any:
+        return type if name == "__class__" else object.__getattribute__(self, name)
 
 
 def test_the_real_type_counts() -> None:
