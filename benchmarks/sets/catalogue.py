@@ -8,7 +8,7 @@ from benchmarks.sets.built import Built, Planted
 from benchmarks.sets.packages import built_packages
 from benchmarks.sets.programs import case_of, programs_of
 from benchmarks.sets.releases import KIND, built_releases
-from benchmarks.sets.web import web_bugs
+from benchmarks.sets.web_projects import web_bugs
 
 PROGRAMS = ("quixbugs", "humanevalfix")
 PLANTED = ("mutants", "handmade", KIND)

@@ -50,7 +50,7 @@ _COMMON_METHODS = frozenset(
         "filter",
     }
 )
-"""Methods that containers, files and test clients have, so that a name alone tells no class."""
+"""Methods of containers, files and test clients. Such a name does not identify a class."""
 
 
 def is_suspectable(path: str) -> bool:

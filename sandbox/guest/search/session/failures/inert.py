@@ -73,7 +73,7 @@ def find_function(value: Any) -> Optional[types.FunctionType]:
                 if is_a(maker, types.FunctionType):
                     return maker
         return None
-    if is_a(value, (staticmethod, classmethod)):
+    if issubclass(type(value), (staticmethod, classmethod)):
         value = value.__func__
     if is_a(value, types.MethodType):
         value = value.__func__
