@@ -41,6 +41,7 @@ MAX_NOTES = 20
 MAX_EDITS = 60
 """Limit for one survivor. A template makes few edits, but reverting a diff makes many."""
 MAX_DIFFERENCES = 40
+MAX_CALLS = 24
 MAX_SPENDING = 500
 _EVENT: TypeAdapter[TrialEvent] = TypeAdapter(TrialEvent)
 SEARCH_LIMITS = RunLimits(results_bytes=64 * MIB)
@@ -217,6 +218,8 @@ class _Reader:
             len(event.clusters) == count
             and len(event.profiles) in {0, count}
             and all(0 <= cluster < count for cluster in event.clusters)
+            and {len(event.calls), len(event.recognized)} <= {0, count}
+            and all(n < len(self._request.known) for known in event.recognized for n in known)
         )
         if not sound or self._told_compared:
             return None
@@ -230,7 +233,8 @@ class _Reader:
             p.with_(warnings=tuple(_plain(w) for w in p.warnings[:MAX_WARNINGS]))
             for p in event.profiles
         ]
-        return event.with_(differences=tuple(differences), profiles=tuple(profiles))
+        calls = tuple(of_one[:MAX_CALLS] for of_one in event.calls)
+        return event.with_(differences=tuple(differences), profiles=tuple(profiles), calls=calls)
 
     def _may_make(self, path: str, edits: tuple[SpanEdit, ...]) -> bool:
         return is_valid_proposal(path, edits, protected=self._request.protected, most=MAX_EDITS)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sandbox.types import Frozen
+from sandbox.types import Frozen, KnownCall
 
 
 class Insight(Frozen):
@@ -50,6 +50,8 @@ class RememberedFix(Frozen):
     """Candidates that were tried until it was found first."""
     seconds: float = 0.0
     """Duration of that search, in seconds."""
+    calls: tuple[KnownCall, ...] = ()
+    """Calls of its comparison, by which its behaviour is recognized in other code."""
 
 
 class Lesson(Frozen):

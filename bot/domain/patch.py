@@ -9,7 +9,7 @@ from bot.domain.diagnosis import Suspect
 from bot.domain.model import ModelCall
 from bot.domain.plan import AcceptanceCriterion
 from bot.domain.verdict import ChangeReview
-from sandbox.types import FileChange, FileEdit, Frozen, TestReport, TestStatus
+from sandbox.types import FileChange, FileEdit, Frozen, KnownCall, TestReport, TestStatus
 
 
 class Rung(IntEnum):
@@ -77,6 +77,8 @@ class Candidate(Frozen):
     seconds: float = 0.0
     recalled_from: str = ""
     """The id of the lesson that it was recalled from."""
+    calls: tuple[KnownCall, ...] = ()
+    """Calls of the comparison, by which its behaviour can be recognized later."""
 
 
 class Choice(Frozen):

@@ -44,10 +44,16 @@ def redacted(lesson: Lesson, secrets: Needles) -> Lesson:
 
 def _redacted_fix(fix: RememberedFix | None, secrets: Needles) -> RememberedFix | None:
     """Return the fix with its diff as it is; None if the gate would change the diff."""
-    if fix is None or clean(fix.diff, cap=MAX_LINE_CHARS, secrets=secrets) != fix.diff:
+    if fix is None or not _is_unchanged(fix.diff, secrets):
         return None
-    data = _cleaned(fix.model_dump(mode="json", exclude={"diff"}), secrets)
-    return RememberedFix.model_validate(data | {"diff": fix.diff})
+    data = _cleaned(fix.model_dump(mode="json", exclude={"diff", "calls"}), secrets)
+    calls = [call for call in fix.calls if _is_unchanged(call.arguments, secrets)]
+    return RememberedFix.model_validate(data | {"diff": fix.diff, "calls": calls})
+
+
+def _is_unchanged(text: str, secrets: Needles) -> bool:
+    """Return True if the gate masks nothing: a masked call would be another one."""
+    return clean(text, cap=MAX_LINE_CHARS, secrets=secrets) == text
 
 
 def to_lines(lessons: Iterable[Lesson], secrets: Needles) -> Iterator[str]:

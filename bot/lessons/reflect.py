@@ -18,7 +18,7 @@ from bot.domain.request import Depth
 from bot.lessons.calibration import confidence_by_rules
 from bot.lessons.words import words_of
 from sandbox.gate import clean
-from sandbox.types import TestResult
+from sandbox.types import KnownCall, TestResult
 
 LINE_CHARS = 300
 """Length of a text in a lesson, in characters."""
@@ -117,6 +117,15 @@ def _remembered_fix(context: MissionContext, outcome: Outcome) -> RememberedFix 
         warnings=tuple(_line(warning) for warning in candidate.warnings[:NAMES_KEPT]),
         candidates=first.candidates if first else context.candidates_tried,
         seconds=first.seconds if first else round(searched, 3),
+        calls=tuple(call for call in candidate.calls if _is_clean(call))
+        or (first.calls if first else ()),
+    )
+
+
+def _is_clean(call: KnownCall) -> bool:
+    """Return True if the gate changes nothing: a masked call would be another one."""
+    return all(
+        clean(text, cap=LINE_CHARS) == text for text in (call.path, call.function, call.arguments)
     )
 
 

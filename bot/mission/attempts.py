@@ -11,6 +11,7 @@ from bot.domain.model import Role
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import with_suspects
+from bot.fixers.trials import Failure
 from bot.mission.choices import Choices, build_choices, find_asked_rival
 from bot.mission.failures.reports import narrowed
 from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
@@ -133,10 +134,13 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
             for fixer in run.ports.fixers
             if fixer.rung >= ground.from_rung and (fixer.rung in FREE or not _held(run))
         )
+        failure = Failure(shown, diagnosis, workspace)
+        # A backend without the search must not run candidates.
+        compares = any(fixer.rung is Rung.SEARCH for fixer in run.ports.fixers)
         if not ground.recalled:
             known = await recall_fixes(shown, workspace, fixers)
             if known is not None:
-                known = await leave_out_refused(known, shown, workspace, run.ports.recall)
+                known = await leave_out_refused(known, failure, run.ports.recall, compares=compares)
                 if (left := _offer(run, ground, known)).candidates:
                     return left
         found = await find_fix(
@@ -147,7 +151,7 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
             limits=run.ports.limits,
             clock=run.ports.clock,
         )
-        wanted = await leave_out_refused(found, shown, workspace, run.ports.recall)
+        wanted = await leave_out_refused(found, failure, run.ports.recall, compares=compares)
         return _offer(run, ground, wanted)
 
     attempt = await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)

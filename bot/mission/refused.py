@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
+from bot.domain.lesson import RememberedFix
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixAttempt
 from bot.domain.request import Trigger
 from bot.errors import MetaAgentError
+from bot.fixers.rung1_search.same_behaviour import find_alike
+from bot.fixers.trials import Failure
 from bot.mission.remembered import patched_files
 from bot.ports import Recall, Workspace
 from sandbox.changes import apply, canonical_form, paths_needed
 from sandbox.errors import ChangeRejected
-from sandbox.types import FileChange
+from sandbox.types import FileChange, KnownBehaviour
 
 ASKED = frozenset({Trigger.COMMENT, Trigger.COMMAND_LINE})
 """Triggers by which a person asks for a fix, even for one that was refused."""
@@ -22,32 +25,51 @@ Result = frozenset[tuple[str, str | None]]
 
 
 async def leave_out_refused(
-    found: FixAttempt, context: MissionContext, workspace: Workspace, recall: Recall
+    found: FixAttempt, failure: Failure, recall: Recall, *, compares: bool = False
 ) -> FixAttempt:
-    """Return an attempt without candidates that equal a refused change on the present tree.
+    """Return an attempt without candidates that equal a refused change, or behave like one.
 
-    Layout, names of local variables and equivalent expressions make no difference.
+    Layout, names of local variables and equivalent expressions make no difference. Other
+    rewritings are found by running both on the same inputs.
 
     Args:
         found: The candidates for the workspace's tree.
-        context: The mission.
-        workspace: Workspace with that tree; it is only read.
+        failure: The mission, and the workspace with that tree; it is left unchanged.
         recall: The lessons, which hold the refused changes.
+        compares: This backend may run candidates.
     """
-    if context.request.trigger in ASKED or not found.candidates:
+    if failure.context.request.trigger in ASKED or not found.candidates:
         return found
-    refused = await _refused_results(context, workspace, recall)
+    refused = await _refused_lessons(found, failure.context, recall)
     if not refused:
         return found
-    kept = [
+    workspace = failure.workspace
+    fitting = [
+        changes
+        for diff in dict.fromkeys(fix.diff for fix in refused)
+        if (changes := await patched_files(diff, workspace))
+    ]
+    results = {await _result(changes, workspace) for changes in fitting} - {None}
+    different = [
         candidate
         for candidate in found.candidates
-        if await _result(candidate.changes, workspace) not in refused
+        if await _result(candidate.changes, workspace) not in results
     ]
+    alike = frozenset[str]()
+    if compares and different:
+        alike = await find_alike(
+            recall,
+            failure,
+            {candidate.id: candidate.changes for candidate in different},
+            known=fitting,
+            behaviours=[KnownBehaviour(calls=fix.calls) for fix in refused if fix.calls],
+        )
+    kept = [candidate for candidate in different if candidate.id not in alike]
     count = len(found.candidates) - len(kept)
     if not count:
         return found
-    note = f"{count} of the candidates equal a change that was refused or reverted here before"
+    same = "equal" if not alike else "equal or behave like"
+    note = f"{count} of the candidates {same} a change that was refused or reverted here before"
     return found.with_(
         candidates=_without_rivals(kept, found.candidates),
         refused=count,
@@ -55,20 +77,18 @@ async def leave_out_refused(
     )
 
 
-async def _refused_results(
-    context: MissionContext, workspace: Workspace, recall: Recall
-) -> frozenset[Result]:
+async def _refused_lessons(
+    found: FixAttempt, context: MissionContext, recall: Recall
+) -> tuple[RememberedFix, ...]:
+    """Return the refused fixes of the same tests or files, newest first."""
     try:
         lessons = await recall.refused(repository_id=context.request.memory_key)
     except MetaAgentError:
-        return frozenset()
-    found = set()
-    for diff in {lesson.fix.diff for lesson in lessons[:MOST] if lesson.fix is not None}:
-        changes = await patched_files(diff, workspace)
-        result = await _result(changes, workspace) if changes else None
-        if result:
-            found.add(result)
-    return frozenset(found)
+        return ()
+    files = {change.path for candidate in found.candidates for change in candidate.changes}
+    tests = context.test_results.failing if context.test_results else frozenset()
+    near = [one for one in lessons if files & set(one.files) or tests & set(one.tests)]
+    return tuple(lesson.fix for lesson in near if lesson.fix is not None)[:MOST]
 
 
 async def _result(changes: tuple[FileChange, ...], workspace: Workspace) -> Result | None:

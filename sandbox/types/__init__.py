@@ -41,6 +41,8 @@ from sandbox.types.runners import RUNNER_TRAITS, RunnerTraits, find_traits
 from sandbox.types.search import (
     Difference,
     GivenChange,
+    KnownBehaviour,
+    KnownCall,
     Lane,
     Profile,
     RedHunk,
@@ -82,6 +84,8 @@ __all__ = [
     "GitSource",
     "GivenChange",
     "JobHints",
+    "KnownBehaviour",
+    "KnownCall",
     "Lane",
     "LogReading",
     "LogSignal",

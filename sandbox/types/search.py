@@ -60,6 +60,22 @@ class GivenChange(Frozen):
     """The initial penalty, like the cost of a template."""
 
 
+class KnownCall(Frozen):
+    """A call with plain arguments, and a digest of its result."""
+
+    path: str = Field(max_length=500)
+    function: str = Field(max_length=300)
+    arguments: str = Field(max_length=400)
+    """Positional and named arguments, as a literal: `((2, 3), {'low': 1})`."""
+    result: str = Field(pattern=r"^[0-9a-f]{16}$")
+
+
+class KnownBehaviour(Frozen):
+    """Calls by which the behaviour of an earlier change is recognized."""
+
+    calls: tuple[KnownCall, ...]
+
+
 class SearchRequest(Frozen):
     """Request for a search in the sandbox. Every field is bounded."""
 
@@ -94,6 +110,8 @@ class SearchRequest(Frozen):
     lanes: tuple[Lane, ...] = ("swap", "fresh", "cold")
     compare_inputs: int = Field(default=200, ge=0)
     """Number of inputs on which survivors are compared."""
+    known: tuple[KnownBehaviour, ...] = ()
+    """Behaviours to recognize among the survivors."""
 
 
 class TrialStarted(Frozen):
@@ -218,6 +236,10 @@ class SurvivorComparison(Frozen):
     """Failing tests that a fix must turn green."""
     failing_lines: Count = 0
     """Project lines that these tests run: the possible places of the mistake."""
+    calls: tuple[tuple[KnownCall, ...], ...] = ()
+    """Calls of each survivor, by which its behaviour can be recognized later."""
+    recognized: tuple[tuple[Count, ...], ...] = ()
+    """Indexes of the request's known behaviours that each survivor has."""
 
 
 class SearchNearMiss(Frozen):

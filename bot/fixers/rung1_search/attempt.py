@@ -140,8 +140,11 @@ def drop_duplicates(
     once = [survivors[number] for number in kept]
     if compared is None or len(compared.clusters) != len(survivors):
         return once, None
-    # A list of profiles with another length cannot be matched to survivors.
-    profiled = len(compared.profiles) == len(survivors)
+    # A list with another length cannot be matched to survivors.
+    profiled, called, known = (
+        len(values) == len(survivors)
+        for values in (compared.profiles, compared.calls, compared.recognized)
+    )
     differences = (
         difference.with_(first=new[difference.first], second=new[difference.second])
         for difference in compared.differences
@@ -150,6 +153,8 @@ def drop_duplicates(
     return once, compared.with_(
         clusters=tuple(compared.clusters[number] for number in kept),
         profiles=tuple(compared.profiles[number] for number in kept) if profiled else (),
+        calls=tuple(compared.calls[number] for number in kept) if called else (),
+        recognized=tuple(compared.recognized[number] for number in kept) if known else (),
         differences=tuple(
             difference for difference in differences if difference.first != difference.second
         ),

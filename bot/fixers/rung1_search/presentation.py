@@ -80,6 +80,9 @@ def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
         mutants=mutation_result(ranked),
         held_out=len(found.request.held_out),
         seconds=found.done.seconds,
+        calls=found.compared.calls[ranked.number]
+        if found.compared and found.compared.calls
+        else (),
     )
 
 

@@ -107,7 +107,10 @@ def _observe(facts: Any, survivors: Sequence[Alternative], wait_s: float) -> Dic
 def _validate(told: Any, count: int) -> Dict[str, Any]:
     """Validate a child's result: it ran untrusted code and may contain anything."""
     nothing: List[Dict[str, Any]] = [{} for _ in range(count)]
-    alone = {"clusters": list(range(count)), "profiles": nothing, "differences": [], "inputs": 0}
+    alone: Dict[str, Any] = {
+        "clusters": list(range(count)), "profiles": nothing, "differences": [], "inputs": 0,
+        "calls": [], "recognized": [],
+    }  # fmt: skip
     if not isinstance(told, dict) or set(told) != set(alone):
         return alone
     clusters, profiles = told["clusters"], told["profiles"]

@@ -14,9 +14,16 @@ from sandbox.guest.search.compare.held_out import held_out_failures
 from sandbox.guest.search.compare.judge import (
     ObservedProgram,
     assign_clusters,
+    differing_inputs,
     find_unstable,
     measure_profile,
     result_kinds,
+)
+from sandbox.guest.search.compare.known import (
+    KnownBehaviour,
+    keep_calls,
+    read_behaviours,
+    recognize,
 )
 from sandbox.guest.search.compare.neighbours import neighbours
 from sandbox.guest.search.compare.observe import EXAMPLE_S, drop, observe_all
@@ -62,6 +69,7 @@ class Phase:
         self._reach = EditablePaths(facts.root, facts.request.protected)
         self._watched: List[types.FunctionType] = []
         self._examples: List[Example] = []
+        self._known: List[KnownBehaviour] = []
 
     def left(self) -> float:
         """Return the seconds left, by CPU time or by wall time, whichever is shorter."""
@@ -75,6 +83,7 @@ class Phase:
         inputs: List[Input] = [
             *calls,
             *neighbours(calls, self._count, 1 + self._facts.request.seed, self._forms()),
+            *(call for known in self._known for call in known.calls),
         ]
         # The unedited program runs twice, to find inputs with unstable results.
         programs = [NOTHING, NOTHING, *self._alternatives]
@@ -95,6 +104,9 @@ class Phase:
 
     def _record(self, limiter: Limiter) -> List[Input]:
         functions = project_functions(lambda name: self._reach.relative(name) is not None)
+        self._known = read_behaviours(
+            self._facts.request.known, functions.values(), self._reach.relative
+        )
         edited = list(edited_functions(self._alternatives)) or self._functions_in_edited_files(
             functions
         )
@@ -230,7 +242,20 @@ class Phase:
         return {
             "clusters": clusters, "profiles": profiles, "inputs": len(inputs),
             "differences": self._differences(inputs, after, clusters),
+            "calls": [self._kept_calls(inputs, after, number) for number in range(len(after))],
+            "recognized": [recognize(self._known, inputs, own) for own in after],
         }  # fmt: skip
+
+    def _kept_calls(
+        self, inputs: List[Input], after: Sequence[Optional[ObservedProgram]], number: int
+    ) -> List[Dict[str, str]]:
+        """Return calls of a survivor to keep, those that distinguish it from others first."""
+        own = after[number]
+        if own is None:
+            return []
+        rivals = [other for other in after if other is not None and other is not own]
+        first = [place for other in rivals for place in differing_inputs(inputs, own, other)]
+        return keep_calls(inputs, own, first, self._reach.relative)
 
     def _differences(
         self,

@@ -63,6 +63,8 @@ class SearchJob(NamedTuple):
     """Changes suggested from outside; see `sandbox.types.GivenChange`."""
     sources: Tuple[str, ...] = ()
     """Names of the candidate sources to use."""
+    known: Tuple[Dict[str, Any], ...] = ()
+    """Behaviours to recognize; see `sandbox.types.KnownBehaviour`."""
 
     @classmethod
     def read(cls, sent: Mapping[str, Any]) -> SearchJob:
@@ -88,6 +90,7 @@ class SearchJob(NamedTuple):
             int(sent.get("compare_inputs", 200)),
             tuple(sent.get("given", ())),
             tuple(sent.get("sources", ())),
+            tuple(sent.get("known", ())),
         )
 
 
