@@ -126,7 +126,7 @@ async def handle_request(
     publication = await checkpoint.step(
         "publish", Publication, lambda: _publish(context, line, github, kept)
     )
-    await note_answer(request, publication, line.registry)
+    await note_answer(request, publication, line.registry, line.lessons)
     await _remember(context, publication, line, checkpoint)
     _log_end(context, publication)
     return context

@@ -3,11 +3,11 @@
 import logging
 
 from bot.domain.publication import Publication
-from bot.domain.registry import ProposedChange
-from bot.domain.request import MissionRequest
+from bot.domain.registry import Proposal, ProposedChange
+from bot.domain.request import Feedback, MissionRequest, RepositoryRef
 from bot.errors import StoreError
 from bot.fixers.chosen import ChosenFixer
-from bot.ports import Checkpoint, Fixer, Registry
+from bot.ports import Checkpoint, Fixer, LessonStore, Registry
 from sandbox.types import Frozen
 
 log = logging.getLogger(__name__)
@@ -51,9 +51,12 @@ async def fixers_for(
 
 
 async def note_answer(
-    request: MissionRequest, publication: Publication, registry: Registry | None
+    request: MissionRequest,
+    publication: Publication,
+    registry: Registry | None,
+    lessons: LessonStore,
 ) -> None:
-    """Record a chosen change as applied once it is delivered.
+    """Record a chosen change as applied once it is delivered, also in the question's lesson.
 
     After a failure another can be chosen.
     """
@@ -69,9 +72,29 @@ async def note_answer(
         proposal = await registry.proposal(repository.id, proposal_id=answer.proposal_id)
         if proposal is not None and not proposal.decided:
             await registry.propose(proposal.with_(decided="applied"))
+            if answer.choice is not None and answer.choice <= len(proposal.changes):
+                await lessons.feed_back(_feedback(repository, proposal, answer.choice))
     except StoreError as error:
         log.warning(
             "recording a decision failed: %s",
             error.message,
             extra={"mission": request.mission_id},
         )
+
+
+def _feedback(repository: RepositoryRef, proposal: Proposal, choice: int) -> Feedback:
+    """Return the answer for the question's lesson, which holds the first change."""
+    first, chosen = proposal.changes[0], proposal.changes[choice - 1]
+    return Feedback(
+        repository=repository,
+        pull_request=0,
+        merged=False,
+        branch=proposal.head_branch or "",
+        fate="answered",
+        mission_id=proposal.proposal_id,
+        said=chosen.title,
+        taken=chosen.diff if chosen is not first else "",
+        difference=f"chosen instead of {first.title}:\n{chosen.diff}"
+        if chosen is not first
+        else "",
+    )

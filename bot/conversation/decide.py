@@ -1,5 +1,7 @@
 """The commands apply, answer and reject: decisions about a shown change or an open question."""
 
+from typing import Literal
+
 from bot.conversation.result import CommandOutcome, done, pen, refuse
 from bot.conversation.scene import Scene, fixes_here
 from bot.conversation.undo import withdraw
@@ -56,6 +58,7 @@ async def answer(scene: Scene, services: Services) -> CommandOutcome:
     # A refused mission leaves the question open.
     if asked.ok:
         await services.registry.propose(proposal.with_(decided="answered"))
+        await services.queue.feed_back(_feedback(proposal, scene, said=said, fate="answered"))
     return asked
 
 
@@ -199,19 +202,25 @@ async def _drop(
             )
         )
     await services.registry.propose(proposal.with_(decided="rejected"))
-    await services.queue.feed_back(
-        Feedback(
-            repository=scene.repository,
-            pull_request=0,  # the change has no pull request
-            merged=False,
-            branch=proposal.head_branch or "",
-            by=by,
-            delivery_id=scene.command.delivery_id,
-            mission_id=proposal.proposal_id,
-            said=said,
-        )
-    )
+    await services.queue.feed_back(_feedback(proposal, scene, said=said, fate="closed"))
     if not proposal.changes:
         return done("The question is dropped.")
     what = "The change is" if len(proposal.changes) == 1 else "The changes are"
     return done(f"{what} dropped and will not be proposed again.")
+
+
+def _feedback(
+    proposal: Proposal, scene: Scene, *, said: str, fate: Literal["closed", "answered"]
+) -> Feedback:
+    """Return the decision about a proposal, for its lesson."""
+    return Feedback(
+        repository=scene.repository,
+        pull_request=0,  # the change has no pull request
+        merged=False,
+        branch=proposal.head_branch or "",
+        fate=fate,
+        by=scene.command.author,
+        delivery_id=scene.command.delivery_id,
+        mission_id=proposal.proposal_id,
+        said=said,
+    )

@@ -218,13 +218,15 @@ async def _note(fix: OfferedFix, state: FixState, scene: Scene, services: Servic
         )
 
     await services.registry.revise(fix.key, unwanted)
-    if fix.pull_request is None or scene.policy.mode == "staged":
+    if scene.policy.mode == "staged":
         return
     reverted = state is FixState.REVERTED
     await services.queue.feed_back(
         Feedback(
             repository=fix.repository,
-            pull_request=fix.pull_request,
+            pull_request=fix.pull_request or 0,
+            # A commit or suggestions are known by their mission only.
+            mission_id=None if fix.pull_request else fix.mission_id,
             merged=reverted,
             branch=fix.branch,
             fate="reverted" if reverted else "closed",

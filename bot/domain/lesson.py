@@ -74,18 +74,36 @@ class Lesson(Frozen):
     sentence: str
     """The lesson, for people and for the next plan."""
     keywords: tuple[str, ...] = ()
-    fate: Literal["open", "merged", "closed", "reverted", "unknown"] = "unknown"
+    fate: Literal["open", "merged", "closed", "reverted", "ignored", "answered", "unknown"] = (
+        "unknown"
+    )
+    way: Literal["pull-request", "push", "suggest", "report"] | None = None
+    """The way in which the fix was handed over."""
     pull_request: int | None = None
     said: str = ""
     """The reason a person gave for refusing the fix."""
     boxes: tuple[str, ...] = ()
     """Boxes that reviewers ticked in the pull request: `right`, `cause`, `wrong`, `test`."""
+    difference: str = ""
+    """What people changed before they took the fix, as a diff; `fix` holds what they took."""
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
     """The confidence shown before calibration. Outcomes of such fixes calibrate later values."""
     fix: RememberedFix | None = None
     """None without a verified fix, or if its text does not pass the gate unchanged."""
     reflection: Reflection | None = None
     """The review that the lesson is drawn from; None in lessons of earlier versions."""
+
+    @property
+    def verdict(self) -> bool | None:
+        """Return whether people took exactly this fix; None if they have not decided."""
+        if self.difference or self.fate in {"closed", "reverted"}:
+            return False
+        # An answer in words takes no change.
+        if self.fate == "merged" or (self.fate == "answered" and self.fix is not None):
+            return True
+        # A reviewer may tick a box and leave the pull request open.
+        ticked = {"right": True, "cause": False, "wrong": False, "test": False}
+        return next((ticked[box] for box in self.boxes if box in ticked), None)
 
 
 class Forecast(Frozen):

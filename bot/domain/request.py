@@ -229,17 +229,22 @@ class Feedback(Frozen):
     pull_request: int
     merged: bool
     branch: str
-    fate: Literal["merged", "closed", "reverted", "reopened"] | None = None
+    fate: Literal["merged", "closed", "reverted", "reopened", "ignored", "answered"] | None = None
     """None is derived from `merged`."""
     by: str = ""
     merge_sha: str | None = Field(default=None, pattern=SHA)
     delivery_id: str | None = None
     mission_id: str | None = None
-    """Set for a change that was refused before it had a pull request."""
+    """Set for a change without a pull request: a commit, suggestions, or one that was only
+    shown."""
     said: str = ""
-    """The reason a person gave."""
+    """The reason a person gave, or the answer to our question."""
     boxes: tuple[str, ...] = ()
     """Names of the boxes that reviewers ticked."""
+    taken: str = ""
+    """The change that people took instead of ours, as a diff of the failing commit."""
+    difference: str = ""
+    """The difference from our change to the one that they took, as a diff."""
 
 
 class Ignored(Frozen):

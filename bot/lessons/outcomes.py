@@ -1,11 +1,17 @@
-"""Outcomes of proposals: merged, closed, reverted or reopened."""
+"""Outcomes of proposals: merged, edited, closed, reverted, reopened, ignored or answered."""
 
 from bot.domain.lesson import Lesson
 from bot.domain.request import Feedback
 from sandbox.gate import clean
 
+UNDECIDED = frozenset({"open", "unknown", "ignored", "answered"})
+"""Fates of a fix that people neither took nor refused."""
+DIFF_CHARS = 64_000
+"""Longest diff kept in a lesson, in characters."""
 SAID_CHARS = 300
 """Length of a person's reason in a lesson, in characters."""
+
+_WEAK = frozenset({"ignored", "answered"})
 
 
 def concerns(lesson: Lesson, feedback: Feedback) -> bool:
@@ -18,10 +24,31 @@ def concerns(lesson: Lesson, feedback: Feedback) -> bool:
 
 
 def with_fate(lesson: Lesson, feedback: Feedback) -> Lesson:
-    """Return the lesson with people's decision and reason; a revert is final."""
+    """Return the lesson with people's decision and reason.
+
+    A revert is final. Silence and an answer count only while nothing else is known.
+    """
     said = " ".join(clean(feedback.said, cap=SAID_CHARS).split())
     lesson = lesson.with_(said=said or lesson.said, boxes=feedback.boxes or lesson.boxes)
-    if lesson.fate == "reverted":
-        return lesson
     fate = feedback.fate or ("merged" if feedback.merged else "closed")
-    return lesson.with_(fate="open" if fate == "reopened" else fate)
+    if lesson.fate == "reverted" or (fate in _WEAK and lesson.fate not in UNDECIDED):
+        return lesson
+    if fate == "reopened":
+        return lesson.with_(fate="open")
+    if fate == "answered" and said:
+        tests = ", ".join(lesson.tests[:3]) or "this failure"
+        lesson = lesson.with_(sentence=f"a person answered for {tests}: {said}")
+    return _with_change_taken(lesson, feedback).with_(fate=fate)
+
+
+def _with_change_taken(lesson: Lesson, feedback: Feedback) -> Lesson:
+    """Return the lesson with the change that people took instead of ours."""
+    taken, difference = feedback.taken, feedback.difference
+    if not difference:
+        return lesson
+    lesson = lesson.with_(difference=clean(difference, cap=DIFF_CHARS))
+    # A diff that the gate changes contains a secret, or would no longer apply.
+    usable = taken and len(taken) <= DIFF_CHARS and clean(taken, cap=DIFF_CHARS) == taken
+    if lesson.fix is None or not usable:
+        return lesson.with_(fix=None)
+    return lesson.with_(fix=lesson.fix.with_(diff=taken, calls=(), score=1.0))

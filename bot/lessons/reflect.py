@@ -16,14 +16,13 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.domain.request import Depth
 from bot.lessons.calibration import confidence_by_rules
+from bot.lessons.outcomes import DIFF_CHARS
 from bot.lessons.words import words_of
 from sandbox.gate import clean
 from sandbox.types import KnownCall, TestResult
 
 LINE_CHARS = 300
 """Length of a text in a lesson, in characters."""
-DIFF_CHARS = 64_000
-"""Longest diff kept in a lesson, in characters."""
 NAMES_KEPT = 10
 """Tests and files listed in a lesson, each."""
 
@@ -68,6 +67,7 @@ def _lesson(
         *_tests(context),
         *(text for f in failures for text in (f.error_message or "", f.file or "")),
     ]
+    fix = _remembered_fix(context, outcome)
     return Lesson(
         id=context.mission_id,
         mission_id=context.mission_id,
@@ -88,7 +88,8 @@ def _lesson(
         pull_request=publication.pull_request if outcome is Outcome.FIXED else None,
         # Before calibration: the correction must not be learned from corrected values.
         confidence=confidence_by_rules(context).value,
-        fix=_remembered_fix(context, outcome),
+        way=publication.way or ("report" if fix is not None else None),
+        fix=fix,
     )
 
 

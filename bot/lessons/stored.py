@@ -108,9 +108,9 @@ class StoredLessons:
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Return all shown confidences whose outcome is known."""
         return tuple(
-            Forecast(confidence=lesson.confidence, merged=lesson.fate == "merged")
+            Forecast(confidence=lesson.confidence, merged=lesson.verdict)
             for lesson in await self._newest(repository_id, RECORD)
-            if lesson.confidence is not None and lesson.fate in {"merged", "closed", "reverted"}
+            if lesson.confidence is not None and lesson.verdict is not None
         )
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
@@ -137,6 +137,23 @@ class StoredLessons:
             return len(lessons)
 
         return await self._database.do(decide)
+
+    async def expire(self, *, repository_id: str, before: str) -> int:
+        """Mark older fixes that people never answered as ignored; return their number."""
+
+        def mark(tx: Transaction) -> int:
+            count = 0
+            for key in keys_of(repository_id):
+                tx.alone(f"lessons.{key}")
+                asked = {"repository": key, "before": before}
+                old = f'{_HERE} AND created_at < :before AND value LIKE \'%"fate":"unknown"%\''
+                for lesson in _rows(tx, old, asked, limit=RECORD):
+                    if lesson.fate == "unknown" and lesson.fix is not None:
+                        _write(tx, lesson.with_(fate="ignored"))
+                        count += 1
+            return count
+
+        return await self._database.do(mark)
 
     async def add(self, lessons: Sequence[Lesson]) -> int:
         """Store imported lessons, except those whose id is known; return the number of new ones."""

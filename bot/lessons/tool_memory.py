@@ -9,11 +9,10 @@ def template_record(lessons: Iterable[Lesson], *, error: str | None) -> dict[str
     """Return, by template, how often it won and was rejected later, for one error if given."""
     record: dict[str, tuple[int, int]] = {}
     for lesson in lessons:
-        if (
-            lesson.template
-            and lesson.outcome == "FIXED"
-            and (error is None or lesson.error == error)
-        ):
+        # An answered question tells whether the template's fix was the one that was meant.
+        was_shown = lesson.outcome == "FIXED" or lesson.verdict is not None
+        counts = was_shown and lesson.fate != "ignored"
+        if lesson.template and counts and (error is None or lesson.error == error):
             won, rejected = record.get(lesson.template, (0, 0))
-            record[lesson.template] = (won + 1, rejected + (lesson.fate in {"closed", "reverted"}))
+            record[lesson.template] = (won + 1, rejected + (lesson.verdict is False))
     return record

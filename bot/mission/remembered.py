@@ -78,7 +78,9 @@ def _same_failure(context: MissionContext) -> Iterator[Lesson]:
         return
     wanted = fingerprint(report)
     for lesson in (recalled.lesson for recalled in context.lessons):
-        is_accepted = lesson.outcome == Outcome.FIXED and lesson.fate not in REFUSED
+        # The answer to a question is a fix that a person chose.
+        is_fix = lesson.outcome == Outcome.FIXED or lesson.fate == "answered"
+        is_accepted = is_fix and lesson.fate not in REFUSED
         if lesson.fingerprint == wanted and is_accepted:
             yield lesson
 

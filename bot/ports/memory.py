@@ -62,6 +62,20 @@ class LessonStore(Recall, Protocol):
         """Record the result of a pull request. Return the number of updated lessons."""
         ...
 
+    async def expire(self, *, repository_id: str, before: str) -> int:
+        """Mark older fixes that people never answered as ignored.
+
+        Fixes with a pull request are not affected.
+
+        Args:
+            repository_id: The repository; its forks are included.
+            before: ISO 8601, UTC.
+
+        Returns:
+            The number of marked lessons.
+        """
+        ...
+
     async def forget(self, *, repository_id: str) -> int:
         """Delete all lessons of a repository and of its forks. Return their number."""
         ...

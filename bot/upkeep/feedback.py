@@ -12,7 +12,14 @@ from bot.ports import Services
 from bot.publish.markdown import SafeWriter
 from bot.publish.overview import BOXES, ticks
 from bot.publish.retire import retire
-from bot.upkeep.offered import delete_branch, find_pull_request, may_write, open_fixes
+from bot.upkeep.offered import (
+    delete_branch,
+    feedback_on,
+    find_pull_request,
+    may_write,
+    open_fixes,
+)
+from bot.upkeep.taken import accepts_suggestion, compare_with_ours
 
 _STATES = {
     "merged": FixState.MERGED,
@@ -47,7 +54,9 @@ async def take_feedback(feedback: Feedback, services: Services) -> int:
     fixes = await services.registry.offered(
         feedback.repository.id, pull_request=feedback.pull_request
     )
-    boxes = await _ticked(feedback, services) if fixes and fate in {"merged", "closed"} else ()
+    if fixes and fate in {"merged", "closed"}:
+        feedback = await _with_details(feedback, fate, fixes[0], services)
+    boxes = feedback.boxes
     note = ", ".join(BOXES[box] for box in boxes)
     # GitHub closes pull requests into a deleted branch, which is not a rejection either.
     needless = fate == "closed" and await _lost_their_base(feedback.repository, fixes, services)
@@ -70,7 +79,7 @@ async def take_feedback(feedback: Feedback, services: Services) -> int:
             await _test_is_wrong(fix, services)
     if needless or (fate == "closed" and await _was_ended_by_us(feedback, services)):
         return 0
-    return await services.lessons.feed_back(feedback.with_(boxes=boxes))
+    return await services.lessons.feed_back(feedback)
 
 
 def _next_state(fix: OfferedFix, state: FixState) -> FixState:
@@ -120,14 +129,22 @@ async def _test_is_wrong(fix: OfferedFix, services: Services) -> None:
         log.warning("labelling #%d failed: %s", fix.for_pull_request, error.message)
 
 
-async def _ticked(feedback: Feedback, services: Services) -> tuple[str, ...]:
-    """Return the boxes that reviewers ticked, or none if they cannot be read."""
+async def _with_details(
+    feedback: Feedback, fate: str, fix: OfferedFix, services: Services
+) -> Feedback:
+    """Return the feedback with ticked boxes and a merged change that is not ours."""
     try:
         pull = await services.github.pull_request(feedback.repository, feedback.pull_request)
     except GitHubError as error:
-        log.warning("reading ticked boxes of #%d failed: %s", feedback.pull_request, error.message)
-        return ()
-    return ticks(pull.body) if pull is not None else ()
+        log.warning("reading the result of #%d failed: %s", feedback.pull_request, error.message)
+        return feedback
+    if pull is None:
+        return feedback
+    feedback = feedback.with_(boxes=ticks(pull.body))
+    if fate != "merged":
+        return feedback
+    taken, difference = await compare_with_ours(fix, pull, services.github)
+    return feedback.with_(taken=taken, difference=difference)
 
 
 async def head_moved(moved: HeadMoved, services: Services) -> None:
@@ -143,7 +160,7 @@ async def head_moved(moved: HeadMoved, services: Services) -> None:
     """
     if services.is_us(moved.pusher) or moved.from_fork:
         return
-    await _record_reverts(moved, services)
+    await _read_commit(moved, services)
     for fix in await open_fixes(moved.repository, services):
         if fix.branch == moved.branch:
             await _own_branch(fix, moved, services)
@@ -151,19 +168,18 @@ async def head_moved(moved: HeadMoved, services: Services) -> None:
             await _red_branch(fix, moved, services)
 
 
-async def _record_reverts(moved: HeadMoved, services: Services) -> None:
-    """Mark fixes as reverted that the pushed commit reverts according to its message.
+async def _read_commit(moved: HeadMoved, services: Services) -> None:
+    """Mark fixes that the pushed commit reverts or applies according to its message.
 
-    Only on the branch that has the fix: on another branch, the revert is a mere proposal.
+    A revert counts only on the branch that has the fix: on another branch it is a mere proposal.
     """
     fixes = await services.registry.offered(moved.repository.id)
-    # A suggestion has no commit of ours; its `commit` is the red one.
-    made = [fix for fix in fixes if fix.commit != fix.head_sha]
     here = [
-        fix for fix in made if moved.branch in {fix.base_branch, moved.repository.default_branch}
+        fix for fix in fixes if moved.branch in {fix.base_branch, moved.repository.default_branch}
     ]
-    taken = [fix for fix in here if _can_be_undone(fix)]
-    if moved.after is None or not taken:
+    made = [fix for fix in here if _can_be_undone(fix)]
+    suggested = [fix for fix in here if _is_suggestion(fix) and fix.base_branch == moved.branch]
+    if moved.after is None or not (made or suggested):
         return
     try:
         message = await _full_message(moved.repository, moved.after, services)
@@ -171,31 +187,43 @@ async def _record_reverts(moved: HeadMoved, services: Services) -> None:
         if error.retryable:
             raise
         return  # the commit was removed by another push
-
-    def reverted(fix: OfferedFix) -> OfferedFix:
-        if not _can_be_undone(fix):
-            return fix
-        return fix.with_(state=FixState.REVERTED, note=f"undone by {moved.pusher}")
-
     commits, numbers = set(_REVERTS_COMMIT.findall(message)), set(_REVERTS_PULL.findall(message))
-    for fix in taken:
-        if not commits & {fix.commit, fix.merge_sha} and str(fix.pull_request) not in numbers:
-            continue
-        undone = Feedback(
-            repository=moved.repository,
-            pull_request=fix.pull_request or 0,
-            merged=False,
-            branch=fix.branch,
-            fate="reverted",
-            by=moved.pusher,
-        )
-        await services.registry.revise(fix.key, reverted)
-        await services.lessons.feed_back(undone)
+    for fix in made:
+        own = {fix.merge_sha} if fix.commit == fix.head_sha else {fix.commit, fix.merge_sha}
+        if commits & own or str(fix.pull_request) in numbers:
+            await _decided(fix, moved, FixState.REVERTED, services)
+    if accepts_suggestion(message, services.login):
+        for fix in suggested:
+            await _decided(fix, moved, FixState.MERGED, services)
+
+
+async def _decided(fix: OfferedFix, moved: HeadMoved, state: FixState, services: Services) -> None:
+    """Record that a pushed commit reverted or applied a fix."""
+    is_reverted = state is FixState.REVERTED
+    note = f"{'undone' if is_reverted else 'applied'} by {moved.pusher}"
+
+    def become(now: OfferedFix) -> OfferedFix:
+        if is_reverted:
+            return now.with_(state=state, note=note) if _can_be_undone(now) else now
+        is_open = now.state is FixState.OPEN
+        return now.with_(state=state, note=note, merge_sha=moved.after) if is_open else now
+
+    await services.registry.revise(fix.key, become)
+    await services.lessons.feed_back(
+        feedback_on(fix, fate="reverted" if is_reverted else "merged", by=moved.pusher)
+    )
+
+
+def _is_suggestion(fix: OfferedFix) -> bool:
+    """Return True for open suggestions, which have no commit of ours."""
+    is_own = fix.commit == fix.head_sha and fix.branch == fix.base_branch
+    return is_own and fix.state is FixState.OPEN
 
 
 def _can_be_undone(fix: OfferedFix) -> bool:
     """Return True if the change is on a branch that people use."""
-    return fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
+    is_pushed = not fix.pull_request and fix.commit != fix.head_sha
+    return fix.state is FixState.MERGED or (fix.state is FixState.OPEN and is_pushed)
 
 
 async def _full_message(repository: RepositoryRef, sha: str, services: Services) -> str:

@@ -240,3 +240,20 @@ async def test_refused_fixes_are_found_by_what_people_decided(store: LessonStore
     await store.feed_back(a_feedback(pull_request=2, merged=False, fate="reopened"))
     found = await store.refused(repository_id="42")
     assert {lesson.id for lesson in found} == {"open", "reverted"}
+
+
+async def test_old_fixes_that_people_never_answered_are_marked(store: LessonStore) -> None:
+    fix = RememberedFix(diff="+x", title="x", score=0.5)
+    new = "2026-03-01T00:00:00+00:00"
+    await store.remember(a_lesson(id="old", fix=fix))
+    await store.remember(a_lesson(id="fork", fix=fix, repository_id="42:fork"))
+    await store.remember(a_lesson(id="new", fix=fix, created_at=new))
+    await store.remember(a_lesson(id="merged", fix=fix, fate="merged"))
+    await store.remember(a_lesson(id="no fix"))
+    await store.remember(a_lesson(id="elsewhere", fix=fix, repository_id="43"))
+    assert await store.expire(repository_id="42", before="2026-02-01T00:00:00+00:00") == 2
+    assert await store.expire(repository_id="42", before="2026-02-01T00:00:00+00:00") == 0
+    fates = {one.id: one.fate for one in await store.newest(repository_id="42", limit=9)}
+    assert fates == {"old": "ignored", "new": "unknown", "merged": "merged", "no fix": "unknown"}
+    (elsewhere,) = await store.newest(repository_id="43")
+    assert elsewhere.fate == "unknown"

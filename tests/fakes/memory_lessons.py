@@ -47,9 +47,9 @@ class MemoryLessons:
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Every confidence shown whose fate is known."""
         return tuple(
-            Forecast(confidence=lesson.confidence, merged=lesson.fate == "merged")
+            Forecast(confidence=lesson.confidence, merged=lesson.verdict)
             for lesson in self._of(repository_id)
-            if lesson.confidence is not None and lesson.fate in {"merged", "closed", "reverted"}
+            if lesson.confidence is not None and lesson.verdict is not None
         )
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
@@ -70,6 +70,18 @@ class MemoryLessons:
         for lesson in touched:
             self.lessons[lesson.id] = with_fate(lesson, feedback)
         return len(touched)
+
+    async def expire(self, *, repository_id: str, before: str) -> int:
+        """Nobody answered: what is older than this is ignored."""
+        old = [
+            one
+            for key in keys_of(repository_id)
+            for one in self._of(key)
+            if one.fate == "unknown" and one.fix is not None and one.created_at < before
+        ]
+        for lesson in old:
+            self.lessons[lesson.id] = lesson.with_(fate="ignored")
+        return len(old)
 
     async def forget(self, *, repository_id: str) -> int:
         """Delete the lessons of a repository and of its forks."""

@@ -16,7 +16,8 @@ from bot.fixers.chosen import ChosenFixer
 from bot.pipeline import handle_request
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.types import FileEdit
-from tests.builders import a_commanded_request
+from tests.builders import a_commanded_request, a_lesson
+from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_registry import MemoryRegistry
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.unit.bot.conversation.desks import a_proposal, a_red_pull
@@ -74,7 +75,8 @@ async def test_a_registry_that_cannot_be_read_breaks_no_mission() -> None:
     (fixer,) = await chosen(answer(), BrokenRegistry())
     assert fixer._change is None
     told = Publication(mission_id="m", way="push")
-    await note_answer(a_commanded_request(answer=answer()), told, BrokenRegistry())
+    asked = a_commanded_request(answer=answer())
+    await note_answer(asked, told, BrokenRegistry(), MemoryLessons())
 
 
 @pytest.mark.parametrize(
@@ -89,17 +91,21 @@ async def test_a_registry_that_cannot_be_read_breaks_no_mission() -> None:
 )
 async def test_a_proposal_is_decided_when_its_change_is_handed_over(way: Any, decided: str) -> None:
     registry = await registry_with()
-    await note_answer(
-        a_commanded_request(answer=answer()), Publication(mission_id="m", way=way), registry
+    lessons = MemoryLessons(a_lesson(id="mission:42:old", mission_id="mission:42:old"))
+    told = Publication(mission_id="m", way=way)
+    await note_answer(a_commanded_request(answer=answer(choice=2)), told, registry, lessons)
+    (lesson,) = lessons.lessons.values()
+    assert lesson.fate == ("answered" if decided else "unknown")
+    assert ("change 2" in lesson.sentence, lesson.verdict) == (
+        (True, False) if decided else (False, None)
     )
     assert registry.proposals[42, "mission:42:old"].decided == decided
 
 
 async def test_what_was_decided_meanwhile_stays() -> None:
     registry = await registry_with(decided="rejected")
-    await note_answer(
-        a_commanded_request(answer=answer()), Publication(mission_id="m", way="push"), registry
-    )
+    told = Publication(mission_id="m", way="push")
+    await note_answer(a_commanded_request(answer=answer()), told, registry, MemoryLessons())
     assert registry.proposals[42, "mission:42:old"].decided == "rejected"
 
 
