@@ -105,6 +105,15 @@ class StoredLessons:
         # The pattern may also match a text inside the value.
         return tuple(one for one in found if one.fix is not None and one.fate in REFUSED)
 
+    async def accepted(
+        self, *, repository_id: str, error: str | None, limit: int = 20
+    ) -> tuple[Lesson, ...]:
+        """Return the newest lessons of an error whose fix people took as it was."""
+        asked = {"repository": repository_id, "error": error}
+        same = "error = :error" if error is not None else "error IS NULL"
+        found = await self._read(lambda tx: _rows(tx, f"{_HERE} AND {same}", asked, limit=RECORD))
+        return tuple(one for one in found if one.fix is not None and one.verdict)[:limit]
+
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Return all shown confidences whose outcome is known."""
         return tuple(

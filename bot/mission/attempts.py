@@ -20,7 +20,7 @@ from bot.mission.judging.analyze import fingerprint
 from bot.mission.judging.criteria import after_review, denied, unconfirmed
 from bot.mission.judging.review_by_model import review_by_model
 from bot.mission.refused import leave_out_refused
-from bot.mission.remembered import recall_fixes
+from bot.mission.remembered import recall_fixes, transfer_fixes
 from bot.mission.run import Run
 from bot.mission.steps import Ended, end
 from bot.mission.tree import Tree, compose, rebase_workspace
@@ -139,6 +139,7 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
         compares = any(fixer.rung is Rung.SEARCH for fixer in run.ports.fixers)
         if not ground.recalled:
             known = await recall_fixes(shown, workspace, fixers)
+            known = known or await transfer_fixes(failure, run.ports.recall, fixers)
             if known is not None:
                 known = await leave_out_refused(known, failure, run.ports.recall, compares=compares)
                 if (left := _offer(run, ground, known)).candidates:

@@ -42,6 +42,12 @@ class Recall(Protocol):
         """Return the lessons whose fix was closed, rejected or reverted by a person."""
         ...
 
+    async def accepted(
+        self, *, repository_id: str, error: str | None, limit: int = 20
+    ) -> tuple[Lesson, ...]:
+        """Return the newest lessons of an error whose fix people took as it was."""
+        ...
+
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Return every shown confidence with a known result, for calibration."""
         ...

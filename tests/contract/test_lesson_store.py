@@ -257,3 +257,17 @@ async def test_old_fixes_that_people_never_answered_are_marked(store: LessonStor
     assert fates == {"old": "ignored", "new": "unknown", "merged": "merged", "no fix": "unknown"}
     (elsewhere,) = await store.newest(repository_id="43")
     assert elsewhere.fate == "unknown"
+
+
+async def test_accepted_fixes_are_those_of_the_error_that_people_took(store: LessonStore) -> None:
+    fix = RememberedFix(diff="+x", title="x", score=0.5)
+    for number, fate in enumerate(("open", "merged", "closed", "answered", "ignored")):
+        await store.remember(a_lesson(id=fate, pull_request=number, fate=fate, fix=fix))
+    await store.remember(a_lesson(id="edited", fate="merged", fix=fix, difference="+y"))
+    await store.remember(a_lesson(id="no fix", fate="merged"))
+    await store.remember(a_lesson(id="another", fate="merged", fix=fix, error="KeyError"))
+    await store.remember(a_lesson(id="elsewhere", fate="merged", fix=fix, repository_id="43"))
+    found = await store.accepted(repository_id="42", error="AssertionError")
+    assert {lesson.id for lesson in found} == {"merged", "answered"}
+    assert len(await store.accepted(repository_id="42", error="AssertionError", limit=1)) == 1
+    assert await store.accepted(repository_id="42", error=None) == ()

@@ -44,6 +44,17 @@ class MemoryLessons:
             if lesson.fix is not None and lesson.fate in {"closed", "reverted"}
         )
 
+    async def accepted(
+        self, *, repository_id: str, error: str | None, limit: int = 20
+    ) -> tuple[Lesson, ...]:
+        """The newest lessons of an error whose fix people took."""
+        found = [
+            one
+            for one in await self.newest(repository_id=repository_id, limit=len(self.lessons))
+            if one.fix is not None and one.error == error and one.verdict
+        ]
+        return tuple(found[:limit])
+
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Every confidence shown whose fate is known."""
         return tuple(

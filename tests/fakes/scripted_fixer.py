@@ -82,5 +82,11 @@ class KnownLessons:
         lessons = (recalled.lesson for recalled in self._lessons)
         return tuple(one for one in lessons if one.fate in {"closed", "reverted"})
 
+    async def accepted(
+        self, *, repository_id: str, error: str | None, limit: int = 20
+    ) -> tuple[Lesson, ...]:
+        lessons = (recalled.lesson for recalled in self._lessons)
+        return tuple(one for one in lessons if one.fix is not None and one.verdict)[:limit]
+
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         return ()
