@@ -119,4 +119,5 @@ class RecalledLesson(Frozen):
     lesson: Lesson
     score: float = Field(ge=0.0, le=1.0)
     reason: str
-    """`same fingerprint`, `same error in the same file`, `similar words`."""
+    """`same fingerprint`, `same error in the same file`, `similar words`, or `same edit` for a
+    lesson whose accepted edit was made at another place."""

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.diagnosis import Suspect
+from bot.domain.lesson import RecalledLesson
 from bot.domain.model import ModelCall
 from bot.domain.plan import AcceptanceCriterion
 from bot.domain.verdict import ChangeReview
@@ -164,6 +165,8 @@ class FixAttempt(Frozen):
     """Suspects for the rungs above, in case the candidates are refused."""
     recalled: bool = False
     """The candidates are recalled fixes; no rung was asked."""
+    recalled_lessons: tuple[RecalledLesson, ...] = ()
+    """Lessons whose edits were made at the places of this failure."""
     refused: int = 0
     """Number of candidates left out, because people refused the same change before."""
 

@@ -177,6 +177,8 @@ def _support(context: MissionContext, verification: Verification) -> list[tuple[
         found.append((0.05, f"{turned} failing tests agree on the change"))
     if any(r.reason == "same fingerprint" and r.lesson.fate == "merged" for r in context.lessons):
         found.append((0.05, "a fix of the same failure was merged before"))
+    if any(r.reason == "same edit" and r.lesson.verdict for r in context.lessons):
+        found.append((0.05, "people accepted the same edit at another place"))
     if any(
         r.reason == "same fingerprint" and r.lesson.fate in {"closed", "reverted"}
         for r in context.lessons

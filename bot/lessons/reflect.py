@@ -107,7 +107,9 @@ def _remembered_fix(context: MissionContext, outcome: Outcome) -> RememberedFix 
     if not diff or len(diff) > DIFF_CHARS or clean(diff, cap=DIFF_CHARS) != diff:
         return None
     used = next((r.lesson for r in context.lessons if r.lesson.id == candidate.recalled_from), None)
-    first = used.fix if used is not None else None
+    # An edit that was moved from another failure says nothing about this one's search.
+    is_same = used is not None and used.fingerprint == context.fingerprint
+    first = used.fix if used is not None and is_same else None
     searched = sum(i.attempt.seconds for i in context.iterations if i.attempt)
     return RememberedFix(
         diff=diff,

@@ -6,6 +6,7 @@ If all candidates of a rung are rejected, the next iteration continues with the 
 """
 
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
+from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import Outcome
 from bot.domain.model import Role
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
@@ -77,6 +78,7 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
     attempt = FixAttempt(candidates=ground.untried, notes=("candidates left from the last climb",))
     if not ground.untried:
         attempt = await _climb(run, tree, ground, diagnosis)
+    run.know(lessons=(*run.context.lessons, *_new_lessons(run, attempt)))
     run.note(attempt=attempt)
     if not attempt.candidates and attempt.question:
         raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
@@ -105,6 +107,12 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
             changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused
         )
     return _after_refusals(run, ground, attempt, tried)
+
+
+def _new_lessons(run: Run, attempt: FixAttempt) -> list[RecalledLesson]:
+    """Return the lessons that only this attempt recalled."""
+    known = {one.lesson.id for one in run.context.lessons}
+    return [one for one in attempt.recalled_lessons if one.lesson.id not in known]
 
 
 def _without_candidates(run: Run, ground: FixState, attempt: FixAttempt) -> FixState:

@@ -31,7 +31,7 @@ from bot.mission.run import MissionPorts, Run, what_is_spent
 from bot.mission.start import begin, run_on
 from bot.mission.steps import Ended, Trouble, end
 from bot.mission.tree import Tree
-from bot.mission.triage import OUTCOMES, look_again, triage_failure
+from bot.mission.triage import OUTCOMES, look_again, note_earlier_endings, triage_failure
 from bot.mission.verifying.fresh_runs import find_shaky
 from bot.policy.rules import allows
 from sandbox.changes import is_protected
@@ -80,6 +80,7 @@ async def run_mission(
 
         run.steps.lost = lost
         trouble = await _to_its_end(run, tree, starting_from)
+        await note_earlier_endings(run, trouble)
     finally:
         await _close(stack, request.mission_id)
         await run.steps.close()

@@ -10,7 +10,10 @@ from bot.publish.story import Story
 _MOST = 2
 _DAY = len("2026-01-02")
 _FATES = {"merged": "merged", "closed": "closed unmerged", "reverted": "merged and reverted"}
-_LIKENESS = {"same fingerprint": "the same failure"}
+_LIKENESS = {
+    "same fingerprint": "the same failure",
+    "same edit": "the same mistake at another place",
+}
 
 
 def recalled_section(story: Story) -> Section | None:
@@ -48,4 +51,7 @@ def _use(story: Story, recalled: RecalledLesson) -> str:
     if story.fix is None or story.fix[0].recalled_from != recalled.lesson.id:
         return "; its fix was tried first and did not hold"
     candidates = counted(fix.candidates, "candidate")
+    if recalled.reason == "same edit":
+        search = f"{candidates}, {fix.seconds:.1f} s"
+        return f"; its edit was tried here first, the search took {search} then"
     return f"; its fix was tried first and saved a search of {candidates}, {fix.seconds:.1f} s"

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.mission import MissionContext
+from bot.domain.mission import MissionContext, Outcome
 from bot.fixers.rung1_search.locate import red_hunks, suspect_lines
 from bot.fixers.rung1_search.order import template_shifts
 from bot.ports import Recall
@@ -81,6 +81,7 @@ def build_request(
     diagnosis: Diagnosis,
     *,
     record: Mapping[str, tuple[int, int]] | None = None,
+    recalled: Sequence[str] = (),
     seed: int = 0,
 ) -> SearchRequest:
     """Build the request for a red run; the caller sets the limits.
@@ -90,6 +91,7 @@ def build_request(
         report: The red run.
         diagnosis: Suspects and failures.
         record: Past results of templates.
+        recalled: Templates that fixed failures like this one.
         seed: Seed of everything random.
     """
     return SearchRequest(
@@ -98,7 +100,7 @@ def build_request(
         passing=tuple(sorted(report.passing)),
         suspects=suspect_lines(diagnosis, report.failures, facts.red_diff),
         red_hunks=red_hunks(facts.red_diff),
-        template_shifts=template_shifts(record or {}),
+        template_shifts=template_shifts(record or {}, recalled),
         protected=PROTECTED,
         most_survivors=MOST_SURVIVORS,
         seed=seed,
@@ -123,4 +125,12 @@ async def build_mission_request(  # noqa: PLR0917 - all known facts of a mission
     """
     error = next((failure.error for failure in report.failures if failure.error), None)
     record = await recall.template_record(repository_id=context.request.memory_key, error=error)
-    return build_request(facts, report, diagnosis, record=record, seed=context.request.seed)
+    alike = [one.lesson for one in context.lessons if one.lesson.verdict is not False]
+    return build_request(
+        facts,
+        report,
+        diagnosis,
+        record=record,
+        recalled=[one.template for one in alike if one.template and one.outcome == Outcome.FIXED],
+        seed=context.request.seed,
+    )

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bot.domain.lesson import Lesson
+from bot.domain.lesson import Lesson, RecalledLesson
 from bot.domain.patch import Candidate, FixAttempt
 from bot.fixers.rung1_search.attempt import SearchResult, run_search
 from bot.fixers.rung1_search.presentation import build_candidate
@@ -23,6 +23,8 @@ from sandbox.types import GivenChange, SearchRequest, SpanEdit
 MOST_TRIED = 8
 MOST_FILES = 6
 TIME_LIMIT_S = 20.0
+SAME_EDIT = 0.9
+"""Score of a lesson whose edit fits another place."""
 NEAR = 3
 """Lines around a suspect line outside of functions."""
 
@@ -69,7 +71,13 @@ async def try_transferred(
         candidates_tried=found.tried,
         seconds=found.done.seconds,
         recalled=True,
+        recalled_lessons=(_recalled(candidates[0], lessons),),
     )
+
+
+def _recalled(candidate: Candidate, lessons: Sequence[Lesson]) -> RecalledLesson:
+    (lesson,) = (one for one in lessons if one.id == candidate.recalled_from)
+    return RecalledLesson(lesson=lesson, score=SAME_EDIT, reason="same edit")
 
 
 def _candidates(found: SearchResult, transfers: Sequence[Transfer]) -> Iterator[Candidate]:

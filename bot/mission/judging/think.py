@@ -8,12 +8,12 @@ from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.model import Role
 from bot.domain.verdict import MAX_THOUGHT_PASSES, LiveAssessment, Thought
-from bot.errors import MetaAgentError
 from bot.mission.failures.suspects import from_hint, merged
-from bot.mission.judging.analyze import analyze_failures, fingerprint
+from bot.mission.judging.analyze import analyze_failures
 from bot.mission.judging.analyze_by_model import Look, analyze_by_model
 from bot.mission.judging.evaluate import adjusted, assess_live
 from bot.mission.judging.evaluate_by_model import assess_by_model
+from bot.mission.judging.recalled import recall_lessons
 from bot.mission.mind import Billed
 from bot.ports import Recall, Workspace
 from sandbox.types import Frozen, SourceDiff, TestReport
@@ -56,7 +56,7 @@ async def think(
         recall: Lessons of earlier missions.
         mind: The models of the mission.
     """
-    lessons = await _recalled(context, report, recall)
+    lessons = await recall_lessons(context.request, report, recall)
     context = context.with_(lessons=lessons or context.lessons)
     named = await from_hint(context.request.hint, workspace)
     rules, look = _rules(context, report, workspace), _first_look(context)
@@ -161,28 +161,3 @@ def _is_enough(assessment: LiveAssessment, *, more: bool) -> bool:
     if assessment.by == "model" and not assessment.should_continue:
         return True
     return not more and not (assessment.should_continue and assessment.should_deepen)
-
-
-async def _recalled(
-    context: MissionContext, report: TestReport, recall: Recall
-) -> tuple[RecalledLesson, ...]:
-    """Return lessons of earlier missions; none if the store fails, which never ends a mission."""
-    try:
-        return await recall.recall(
-            repository_id=context.request.memory_key,
-            fingerprint=fingerprint(report),
-            error=next((f.error for f in report.failures if f.error), None),
-            words=_words(report),
-        )
-    except MetaAgentError:
-        return ()
-
-
-def _words(report: TestReport) -> tuple[str, ...]:
-    """Return the failing tests' names and messages as search words."""
-    words = [
-        part
-        for f in report.failures
-        for part in (f.name, f.file or "", f.error or "", f.error_message or "")
-    ]
-    return tuple(dict.fromkeys(w for w in " ".join(words).split() if w.isascii()))[:60]

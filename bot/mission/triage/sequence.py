@@ -5,6 +5,7 @@ Before any edit.
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import TypeVar
 
 from bot.domain.diagnosis import FailureKind, Triage
@@ -14,6 +15,7 @@ from bot.mission.failures.signatures import NOT_THERE, no_verdict, outage
 from bot.mission.run import Run
 from bot.mission.steps import Ended, Steps, end
 from bot.mission.tree import Tree
+from bot.mission.triage.history import plan_by_history
 from bot.mission.triage.infra import could_not_fetch, detect_ci_outage
 from bot.mission.triage.measure import measure_green, measure_red
 from bot.mission.triage.others import run_base, run_merge
@@ -48,9 +50,12 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
     if no_verdict(report) and outage(report, share=limits.outage_share) is None:
         base = await _run_base(run.steps, site, facts, report)
         return Finding(facts=facts, triage=without_a_verdict(report, base, facts))
-    evidence = await run.steps.run(
-        "triage-evidence", Evidence, lambda: _evidence(site, facts, report)
-    )
+
+    async def measure() -> Evidence:
+        plan = await plan_by_history(site.plan, report, run.context.request, run.ports.recall)
+        return await _evidence(replace(site, plan=plan), facts, report)
+
+    evidence = await run.steps.run("triage-evidence", Evidence, measure)
     return Finding(
         facts=facts, triage=of_a_red_run(report, evidence, facts, limits=limits, log=log)
     )
