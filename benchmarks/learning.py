@@ -8,7 +8,9 @@ merges a fix that is the right one, chooses it if it is asked for, and closes an
 
 import argparse
 import asyncio
+import json
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -32,11 +34,21 @@ from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from bot.store.opening import open_database
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.changes import canonical_form
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, FolderSource
 from sandbox.workspace import Sandboxes
 
+_PROBE = """
+import json, sys
+names = {}
+exec(sys.argv[1], names)
+for probe in json.loads(sys.argv[2]):
+    try:
+        print(repr(eval(probe, names)))
+    except Exception as error:
+        print(type(error).__name__)
+"""
+"""Runs a module of ours with an edit of ours or of the search, which only writes expressions."""
 MOST_AGAIN = 10
 """Candidates that the same failure may take the second time."""
 
@@ -56,8 +68,10 @@ async def measure(folder: Path, repositories: int, seed: int) -> dict[str, Any]:
                 row: dict[str, Any] = {"repository": repository, "mission": broken.number}
                 # A repository of its own each time has no lessons.
                 alone = 10_000 + 10 * repository + broken.number
-                for mode, key in (("without", alone), ("with", 1 + repository)):
-                    context = await _play(tree, key, broken, sandboxes, lessons)
+                for mode, key in (("with", 1 + repository), ("without", alone)):
+                    # The first mission has no lessons in either mode.
+                    if mode == "with" or broken.number:
+                        context = await _play(tree, key, broken, sandboxes, lessons)
                     row[mode] = _figures(context, broken)
                 rows.append(row)
                 sys.stderr.write(f"{row}\n")
@@ -103,12 +117,20 @@ async def _play(  # noqa: PLR0917 - one mission and its world
 
 
 def _is_right(context: MissionContext, broken: Broken) -> bool:
-    """Return True if the fix restores the module, whatever its layout."""
+    """Return True if the fixed module behaves like the right one on inputs near those of the tests."""
     edits = context.fix[1].edits if context.fix else ()
     texts = {edit.path: edit.content.decode() for edit in edits}
-    return set(texts) == {broken.path} and (
-        canonical_form(texts[broken.path]) == canonical_form(broken.right)
-    )
+    if set(texts) != {broken.path}:
+        return False
+    probes = json.dumps(broken.probes)
+    fixed, right = (
+        subprocess.run(
+            (sys.executable, "-I", "-c", _PROBE, source, probes),
+            capture_output=True, text=True, timeout=20, check=False,
+        ).stdout
+        for source in (texts[broken.path], broken.right)
+    )  # fmt: skip
+    return fixed == right != ""
 
 
 def _figures(context: MissionContext, broken: Broken) -> dict[str, Any]:

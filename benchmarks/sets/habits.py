@@ -1,6 +1,7 @@
 """Generated repositories whose authors repeat their mistakes, for the learning benchmark."""
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ class Broken(NamedTuple):
     files: Mapping[str, str]
     path: str
     right: str
+    probes: Sequence[str]
+    """Expressions near those of the tests, which tell right fixes from others."""
     is_repeated: bool
 
 
@@ -100,13 +103,19 @@ def missions(repository: int, seed: int = 1) -> Iterator[Broken]:
     for number, (habit, function) in enumerate(chosen):
         path = "own.py" if habit is own else "other.py"
         broken = files[path].replace(function.source, break_function(habit, function))
-        yield Broken(
-            number,
-            {**files, **tests, path: broken},
-            path,
-            files[path],
-            is_repeated=number == REPEAT,
-        )
+        red = {**files, **tests, path: broken}
+        probes = [probe for one in habit.functions for probe in _near(one)]
+        yield Broken(number, red, path, files[path], probes, is_repeated=number == REPEAT)
+
+
+def _near(function: Function) -> Iterator[str]:
+    """Yield the expressions of a function's checks, with each number one lower and one higher."""
+    for expression, _ in function.checks:
+        yield expression
+        for found in re.finditer(r"\d+", expression):
+            for step in (-1, 1):
+                value = str(int(found[0]) + step)
+                yield expression[: found.start()] + value + expression[found.end() :]
 
 
 def break_function(habit: Habit, function: Function) -> str:

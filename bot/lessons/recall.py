@@ -84,4 +84,4 @@ def _share(wanted: frozenset[str], known: frozenset[str], weights: Mapping[str, 
 
 
 def _fate_rank(lesson: Lesson) -> int:
-    return {"merged": 2, "open": 1, "unknown": 1, "closed": 0, "reverted": 0}[lesson.fate]
+    return {"merged": 2, "answered": 2, "closed": 0, "reverted": 0}.get(lesson.fate, 1)

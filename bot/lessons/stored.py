@@ -13,6 +13,7 @@ from bot.errors import StoreError
 from bot.lessons.exchange import keys_of
 from bot.lessons.outcomes import with_fate
 from bot.lessons.recall import rank
+from bot.lessons.terms import find_alike, forget_words, index_missing, index_words
 from bot.lessons.tool_memory import template_record
 from bot.lessons.words import words_of
 from bot.store.database import Database, Transaction
@@ -81,7 +82,7 @@ class StoredLessons:
                     if error is not None
                     else ()
                 ),
-                *_by_words(tx, repository_id, words),
+                *_by_id(tx, find_alike(tx, repository_id, words, CANDIDATES)),
             ]
             return list({lesson.id: lesson for lesson in found}.values())
 
@@ -183,6 +184,7 @@ class StoredLessons:
             for key in keys_of(repository_id):
                 tx.alone(f"lessons.{key}")
                 named = {"repository": key}
+                forget_words(tx, key)
                 tx.change(f"DELETE FROM lesson_words WHERE id IN ({_IDS} WHERE {_HERE})", named)  # noqa: S608 -- literals
                 count += tx.change(f"DELETE FROM lesson WHERE {_HERE}", named)  # noqa: S608 -- literals
             return count
@@ -257,6 +259,16 @@ def _by_words(
     return _lessons(tx.execute(sql, {"query": query, "repository": repository_id, "limit": limit}))
 
 
+def _by_id(tx: Transaction, ids: Sequence[str]) -> list[Lesson]:
+    """Return lessons by their ids."""
+    if not ids:
+        return []
+    names = {f"id{number}": one for number, one in enumerate(ids)}
+    gaps = ", ".join(f":{name}" for name in names)
+    query = f"SELECT value FROM lesson WHERE id IN ({gaps})"  # noqa: S608 -- our names
+    return _lessons(tx.execute(query, names))
+
+
 def _lessons(rows: Iterable[Sequence[Any]]) -> list[Lesson]:
     """Return the readable lessons; those of another version are skipped."""
     found = []
@@ -272,6 +284,7 @@ def _keep(tx: Transaction, lesson: Lesson) -> None:
         if lesson.fate in {"open", "unknown"} and earlier.pull_request == lesson.pull_request:
             lesson = lesson.with_(fate=earlier.fate if earlier.fate != "unknown" else lesson.fate)
     _write(tx, lesson)
+    index_missing(tx, lesson.repository_id)
 
 
 def _write(tx: Transaction, lesson: Lesson) -> None:
@@ -286,8 +299,9 @@ def _write(tx: Transaction, lesson: Lesson) -> None:
     }
     tx.execute(_WRITE, row)
     tx.execute("DELETE FROM lesson_words WHERE id = :id", {"id": lesson.id})
-    words = " ".join((*lesson.keywords, *words_of((lesson.sentence,))))
+    words = (*lesson.keywords, *words_of((lesson.sentence,)))
     tx.execute(
         "INSERT INTO lesson_words (id, words) VALUES (:id, :words)",
-        {"id": lesson.id, "words": words},
+        {"id": lesson.id, "words": " ".join(words)},
     )
+    index_words(tx, lesson.repository_id, lesson.id, words)

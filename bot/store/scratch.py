@@ -18,6 +18,7 @@ COPIED = {
     "installation": "1 = 1",
     "lesson": _LESSONS,
     "lesson_words": f"id IN (SELECT id FROM lesson WHERE {_LESSONS})",  # noqa: S608 -- a literal
+    "lesson_term": _LESSONS,
 }
 """The copied tables, with a condition for their rows."""
 
