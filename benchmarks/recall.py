@@ -5,7 +5,7 @@ A question is a later failure of one cause, with other values, lines, wording an
 beside it: the same file with another cause, the same error in another file. A fifth of the questions has no lesson,
 and whatever is recalled for them is wrong. `--lessons` adds lessons of other repositories, for the times.
 
-    python -m benchmarks.recall [--questions 200] [--seed 1] [--lessons 100000]
+    python -m benchmarks.recall [--questions 200] [--seed 1] [--lessons 100000] [--database sqlite|postgresql]
 """
 
 import argparse
@@ -14,7 +14,7 @@ import random
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,21 +111,21 @@ def lesson(number: int, repository: str, cause: Cause, chance: random.Random) ->
     )
 
 
-async def measure(database_file: Path, asked: int, seed: int, others: int) -> dict[str, object]:
+async def measure(database_url: str, asked: int, seed: int, others: int) -> dict[str, object]:
     """Ask about every kind of failure, and count what comes back."""
     chance = random.Random(seed)  # noqa: S311 -- no secret
     known, *unknown = _parts(causes(chance, asked), chance)
-    with closing(open_database(f"sqlite:///{database_file}")) as database:
+    with closing(open_database(database_url)) as database:
         store = StoredLessons(database)
         kept = [lesson(number, HERE, cause, chance) for number, cause in enumerate(known)]
         for start in range(0, others, 5000):
             await store.add(_elsewhere(start, min(5000, others - start), chance))
         await store.add(kept)
         right = shown = found = 0
-        seconds = []
+        seconds, cpu = [], []
         for number, cause in enumerate([*known, *unknown[0]]):
             question = failure(cause, chance, again=True)
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             recalled = await store.recall(
                 repository_id=HERE,
                 fingerprint="",
@@ -134,6 +134,7 @@ async def measure(database_file: Path, asked: int, seed: int, others: int) -> di
                 limit=SHOWN,
             )
             seconds.append(1000 * (time.perf_counter() - began))
+            cpu.append(1000 * (time.process_time() - used))
             shown += len(recalled)
             hits = sum(one.lesson.id == f"{HERE}-{number}" for one in recalled)
             right += sum(_is_of(one.lesson, cause) for one in recalled)
@@ -145,6 +146,7 @@ async def measure(database_file: Path, asked: int, seed: int, others: int) -> di
         "precision_at_3": round(right / max(1, shown), 3),
         "shown": shown,
         "milliseconds": summary(seconds, digits=1),
+        "cpu_milliseconds": summary(cpu, digits=1),
     }
 
 
@@ -179,14 +181,19 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lessons", type=int, default=0, help="of other repositories beside")
+    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
     options = parser.parse_args()
     bytecode_was_off = as_users_have_it()
-    with tempfile.TemporaryDirectory() as folder:
-        result = asyncio.run(
-            measure(
-                Path(folder) / "engine.sqlite", options.questions, options.seed, options.lessons
-            )
-        )
+    with ExitStack() as stack:
+        if options.database == "postgresql":
+            from tests.postgres import a_server
+
+            url = stack.enter_context(a_server()).new_database()
+        else:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            url = f"sqlite:///{Path(folder) / 'engine.sqlite'}"
+        result = asyncio.run(measure(url, options.questions, options.seed, options.lessons))
+    result = {"database": options.database, **result}
     report("recall", result, bytecode_was_off=bytecode_was_off)
 
 

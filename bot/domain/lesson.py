@@ -25,6 +25,15 @@ class SuggestedImprovement(Frozen):
     expected_impact: str = ""
 
 
+class StepResult(Frozen):
+    """A step of a mission and its result."""
+
+    name: str
+    result: str
+    seconds: float | None = None
+    """None for a step whose duration was not kept."""
+
+
 class Reflection(Frozen):
     """The review of a finished mission."""
 
@@ -33,6 +42,9 @@ class Reflection(Frozen):
     lessons_learned: tuple[str, ...]
     improvements: tuple[SuggestedImprovement, ...] = ()
     confidence: float = Field(ge=0.0, le=1.0)
+    seconds: float = 0.0
+    """Duration of the mission, in seconds."""
+    steps: tuple[StepResult, ...] = ()
 
 
 class RememberedFix(Frozen):
@@ -61,6 +73,8 @@ class Lesson(Frozen):
     mission_id: str
     created_at: str
     """ISO 8601, UTC."""
+    version: int = 1
+    """Grows whenever people's decisions or a repeated reflection change the lesson."""
     repository_id: str
     fingerprint: str
     outcome: str

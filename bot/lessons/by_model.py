@@ -45,7 +45,7 @@ async def add_reflection(
         )
         return rules.with_(by="fallback"), lesson
     learned = passages.lines(said.lessons_learned, _LESSONS, _LESSON_CHARS)
-    reflection = Reflection(
+    reflection = rules.with_(
         by="model",
         insights=(*rules.insights, *map(_insight, said.insights[:_EACH])),
         lessons_learned=(*rules.lessons_learned, *learned),

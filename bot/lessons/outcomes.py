@@ -24,10 +24,20 @@ def concerns(lesson: Lesson, feedback: Feedback) -> bool:
 
 
 def with_fate(lesson: Lesson, feedback: Feedback) -> Lesson:
-    """Return the lesson with people's decision and reason.
+    """Return the lesson with people's decision and reason, as its next version.
 
     A revert is final. Silence and an answer count only while nothing else is known.
     """
+    return next_version(lesson, _decided(lesson, feedback))
+
+
+def next_version(earlier: Lesson, lesson: Lesson) -> Lesson:
+    """Return a lesson with the version after an earlier one, or the same if nothing changed."""
+    lesson = lesson.with_(version=earlier.version)
+    return lesson if lesson == earlier else lesson.with_(version=earlier.version + 1)
+
+
+def _decided(lesson: Lesson, feedback: Feedback) -> Lesson:
     said = " ".join(clean(feedback.said, cap=SAID_CHARS).split())
     lesson = lesson.with_(said=said or lesson.said, boxes=feedback.boxes or lesson.boxes)
     fate = feedback.fate or ("merged" if feedback.merged else "closed")

@@ -17,6 +17,7 @@ from bot.domain.publication import Publication
 from bot.domain.request import Depth
 from bot.lessons.calibration import confidence_by_rules
 from bot.lessons.outcomes import DIFF_CHARS
+from bot.lessons.step_results import list_steps
 from bot.lessons.words import words_of
 from sandbox.gate import clean
 from sandbox.types import KnownCall, TestResult
@@ -52,6 +53,8 @@ def reflect(
         lessons_learned=(sentence,),
         improvements=_improvements(context, outcome),
         confidence=_reliability(context, outcome),
+        seconds=context.seconds,
+        steps=list_steps(context),
     )
     return reflection, _lesson(context, publication, outcome, sentence)
 

@@ -11,7 +11,7 @@ from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.request import Feedback
 from bot.errors import StoreError
 from bot.lessons.exchange import keys_of
-from bot.lessons.outcomes import with_fate
+from bot.lessons.outcomes import next_version, with_fate
 from bot.lessons.recall import rank
 from bot.lessons.terms import find_alike, forget_words, index_missing, index_words
 from bot.lessons.tool_memory import template_record
@@ -20,12 +20,15 @@ from bot.store.database import Database, Transaction
 
 CANDIDATES = 50
 """Lessons loaded for ranking, for each kind of query."""
+KEPT = 2_000
+"""Lessons kept of a repository; older ones are dropped, except those of refused fixes."""
 RECORD = 500
 """Number of newest lessons in a template's record."""
 REFUSED = ("closed", "reverted")
 """Fates of a fix that people did not want."""
 
 _HERE = "repository = :repository"
+_REFUSED = " OR ".join(f'value LIKE \'%"fate":"{fate}"%\'' for fate in REFUSED)
 _IDS = "SELECT id FROM lesson"
 _WRITE = """
 INSERT INTO lesson (id, repository, fingerprint, error, pull_request, created_at, value)
@@ -97,10 +100,9 @@ class StoredLessons:
 
     async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:
         """Return the lessons whose fix was closed, rejected or reverted by a person."""
-        decided = " OR ".join(f'value LIKE \'%"fate":"{fate}"%\'' for fate in REFUSED)
         found = await self._read(
             lambda tx: _rows(
-                tx, f"{_HERE} AND ({decided})", {"repository": repository_id}, limit=RECORD
+                tx, f"{_HERE} AND ({_REFUSED})", {"repository": repository_id}, limit=RECORD
             )
         )
         # The pattern may also match a text inside the value.
@@ -159,7 +161,7 @@ class StoredLessons:
                 old = f'{_HERE} AND created_at < :before AND value LIKE \'%"fate":"unknown"%\''
                 for lesson in _rows(tx, old, asked, limit=RECORD):
                     if lesson.fate == "unknown" and lesson.fix is not None:
-                        _write(tx, lesson.with_(fate="ignored"))
+                        _write(tx, next_version(lesson, lesson.with_(fate="ignored")))
                         count += 1
             return count
 
@@ -283,8 +285,24 @@ def _keep(tx: Transaction, lesson: Lesson) -> None:
     for earlier in _rows(tx, "id = :id", {"id": lesson.id}):
         if lesson.fate in {"open", "unknown"} and earlier.pull_request == lesson.pull_request:
             lesson = lesson.with_(fate=earlier.fate if earlier.fate != "unknown" else lesson.fate)
+        lesson = next_version(earlier, lesson)
     _write(tx, lesson)
     index_missing(tx, lesson.repository_id)
+    _drop_oldest(tx, lesson.repository_id)
+
+
+def _drop_oldest(tx: Transaction, repository: str) -> None:
+    """Delete the oldest lessons above the limit, except those of refused fixes."""
+    asked: dict[str, object] = {"repository": repository}
+    ((count,),) = tx.execute(f"SELECT count(*) FROM lesson WHERE {_HERE}", asked)  # noqa: S608
+    if count <= KEPT:
+        return
+    oldest = f"{_IDS} WHERE {_HERE} AND NOT ({_REFUSED}) ORDER BY created_at, id LIMIT :most"
+    for (lesson_id,) in tx.execute(oldest, {**asked, "most": count - KEPT}):
+        gone = {"id": lesson_id}
+        tx.change("DELETE FROM lesson_term WHERE lesson = :id", gone)
+        tx.change("DELETE FROM lesson_words WHERE id = :id", gone)
+        tx.change("DELETE FROM lesson WHERE id = :id", gone)
 
 
 def _write(tx: Transaction, lesson: Lesson) -> None:

@@ -189,11 +189,18 @@ def _details(lesson: Lesson) -> Iterable[str]:
         "files": ", ".join(lesson.files),
         "template": lesson.template or "",
         "pull request": f"#{lesson.pull_request}" if lesson.pull_request else "",
+        "version": str(lesson.version) if lesson.version > 1 else "",
+        "handed over by": lesson.way or "",
         "reason": lesson.said,
     }
     yield from (f"    {name}: {pen.line(value)}" for name, value in rows.items() if value)
     if lesson.reflection is None:
         return
+    review = lesson.reflection
+    yield f"    review: confidence {review.confidence:.2f}, by {review.by}, {review.seconds:.1f} s"
+    for step in review.steps:
+        took = f", {step.seconds:.1f} s" if step.seconds is not None else ""
+        yield f"    {pen.line(step.name)}: {pen.line(step.result)}{took}"
     for insight in lesson.reflection.insights:
         yield f"    {insight.category}: {pen.line(insight.description)}"
     for one in lesson.reflection.improvements:

@@ -271,3 +271,20 @@ async def test_accepted_fixes_are_those_of_the_error_that_people_took(store: Les
     assert {lesson.id for lesson in found} == {"merged", "answered"}
     assert len(await store.accepted(repository_id="42", error="AssertionError", limit=1)) == 1
     assert await store.accepted(repository_id="42", error=None) == ()
+
+
+async def test_every_change_of_a_lesson_is_a_new_version(store: LessonStore) -> None:
+    async def version() -> int:
+        (found,) = await store.newest(repository_id="42")
+        return found.version
+
+    lesson = a_lesson(pull_request=17, fate="open")
+    await store.remember(lesson)
+    assert await version() == 1
+    await store.remember(lesson)
+    assert await version() == 1
+    for _ in range(2):
+        await store.feed_back(a_feedback(pull_request=17))
+        assert await version() == 2
+    await store.remember(lesson.with_(sentence="reflected again"))
+    assert await version() == 3

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.request import Feedback
 from bot.lessons.exchange import keys_of
-from bot.lessons.outcomes import concerns, with_fate
+from bot.lessons.outcomes import concerns, next_version, with_fate
 from bot.lessons.recall import rank
 from bot.lessons.tool_memory import template_record
 
@@ -73,7 +73,7 @@ class MemoryLessons:
         earlier = self.lessons.get(lesson.id)
         if earlier is not None and lesson.fate in {"open", "unknown"} and earlier.fate != "unknown":
             lesson = lesson.with_(fate=earlier.fate)
-        self.lessons[lesson.id] = lesson
+        self.lessons[lesson.id] = next_version(earlier, lesson) if earlier else lesson
 
     async def feed_back(self, feedback: Feedback) -> int:
         """Record what became of a pull request."""
@@ -91,7 +91,7 @@ class MemoryLessons:
             if one.fate == "unknown" and one.fix is not None and one.created_at < before
         ]
         for lesson in old:
-            self.lessons[lesson.id] = lesson.with_(fate="ignored")
+            self.lessons[lesson.id] = next_version(lesson, lesson.with_(fate="ignored"))
         return len(old)
 
     async def forget(self, *, repository_id: str) -> int:

@@ -154,3 +154,21 @@ def test_several_behaviours_suggest_a_test() -> None:
         (),
     )
     assert "distinguishes the 2 passing behaviours" in reflection.improvements[0].suggestion
+
+
+def test_the_review_has_the_steps_with_their_results_and_durations() -> None:
+    mission = a_mission()
+    reflection, _ = reflect(mission, publication(), ())
+    steps = {step.name: step for step in reflection.steps}
+    assert list(steps) == ["triage", "analyze", "plan", "critique", "decide", "fix", "verify"]
+    assert reflection.seconds == mission.seconds
+    verification = mission.iterations[0].verification
+    attempt = mission.iterations[0].attempt
+    assert verification is not None
+    assert attempt is not None
+    assert (steps["verify"].result, steps["verify"].seconds) == (
+        verification.reason,
+        verification.seconds,
+    )
+    assert steps["fix"].seconds == attempt.seconds
+    assert "of 12 candidates" in steps["fix"].result

@@ -7,8 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from bot.domain.lesson import RememberedFix
 from bot.errors import StoreError
-from bot.lessons.stored import StoredLessons
+from bot.lessons.stored import KEPT, StoredLessons
 from bot.store.opening import FILE, open_database
 from tests.builders import FINGERPRINT, a_lesson
 from tests.databases import BOTH, a_database, a_database_of, url_of
@@ -101,3 +102,38 @@ async def test_a_row_of_another_version_is_as_good_as_forgotten(
     )
     found = await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=())
     assert [one.lesson.id for one in found] == ["new"]
+
+
+@pytest.mark.anyio
+async def test_old_lessons_make_room_but_refused_ones_stay(tmp_path: Path) -> None:
+    database = a_database(tmp_path)
+    store = StoredLessons(database)
+    fix = RememberedFix(diff="+x", title="x", score=0.5)
+    old = [
+        a_lesson(id=f"m-{n}", created_at=f"2025-01-01T00:{n // 60:02}:{n % 60:02}+00:00")
+        for n in range(KEPT)
+    ]
+    await store.add([old[0].with_(fate="reverted", fix=fix), *old[1:]])
+    await store.remember(a_lesson(id="new"))
+    assert await store.find("m-1") is None
+    assert await store.find("m-2") is not None
+    assert [one.id for one in await store.refused(repository_id="42")] == ["m-0"]
+    with database.transaction() as tx:
+        assert tx.execute("SELECT count(*) FROM lesson") == [(KEPT,)]
+        assert tx.execute("SELECT count(*) FROM lesson_term WHERE lesson = 'm-1'") == [(0,)]
+
+
+@pytest.mark.anyio
+async def test_lessons_of_an_earlier_version_get_their_words_with_the_next_one(
+    tmp_path: Path,
+) -> None:
+    database = a_database(tmp_path)
+    store = StoredLessons(database)
+    await store.remember(a_lesson(id="old", fingerprint="x", error="KeyError", files=()))
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM lesson_term")
+    words = ("calculator", "sum", "add", "swap_operator")
+    asked = {"repository_id": "42", "fingerprint": "", "error": None, "words": words}
+    assert await store.recall(**asked) == ()  # type: ignore[arg-type]
+    await store.remember(a_lesson(id="other", keywords=(), sentence="unlike"))
+    assert [one.lesson.id for one in await store.recall(**asked)] == ["old"]  # type: ignore[arg-type]
