@@ -9,7 +9,14 @@ from bot.domain.decision import NextAction
 from bot.domain.diagnosis import Diagnosis, Triage
 from bot.domain.lesson import RecalledLesson
 from bot.domain.model import ModelCall, Spend, total
-from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Verification
+from bot.domain.patch import (
+    Candidate,
+    Choice,
+    FixAttempt,
+    NearMiss,
+    PinnedTest,
+    Verification,
+)
 from bot.domain.plan import AcceptanceCriterion, Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
@@ -155,6 +162,8 @@ class MissionContext(Frozen):
     """Model costs from the ledger, including interrupted attempts; None without models."""
     near_misses: tuple[NearMiss, ...] = ()
     """Near misses of the search during a climb, for the rungs above it."""
+    regression_test: PinnedTest | None = None
+    """A test for the fix, if the policy asks for one and one could be proved."""
 
     @property
     def current(self) -> Iteration | None:

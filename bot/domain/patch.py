@@ -98,6 +98,8 @@ class Choice(Frozen):
     """An input on which it and the first choice give different results."""
     results: tuple[str, str] = ("", "")
     """The results of the first choice and of this one on that input."""
+    calls: tuple[KnownCall, ...] = ()
+    """Calls of its comparison, those that distinguish it first."""
 
 
 class NearMiss(Frozen):
@@ -169,6 +171,18 @@ class FixAttempt(Frozen):
     """Lessons whose edits were made at the places of this failure."""
     refused: int = 0
     """Number of candidates left out, because people refused the same change before."""
+
+
+class PinnedTest(Frozen):
+    """A new test for the repaired behaviour, which was seen to fail before and pass after."""
+
+    name: str
+    path: str
+    content: str
+    """The whole test file with the new test."""
+    call: str
+    """`fits(3, 3)`"""
+    result: str
 
 
 class TestChange(Frozen):

@@ -144,6 +144,9 @@ class RepositoryPolicy(Frozen):
     """Logins, or `org/team`, to request reviews from."""
     labels: tuple[Name, ...] = Field(default=(), max_length=20)
     """Labels for our pull requests."""
+    regression_test: bool = False
+    """Add a commit with a new test to a pull request of ours. The test fails without the fix and
+    passes with it; existing tests stay as they are."""
     expire_days: int = Field(default=14, ge=0, le=365)
     """Days after which our inactive pull requests are closed; 0 keeps them open."""
     schedule: Literal["never", "daily", "weekly"] | None = None

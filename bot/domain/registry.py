@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from bot.domain.request import SHA, RepositoryRef
-from sandbox.types import FileEdit, Frozen
+from sandbox.types import FileEdit, Frozen, KnownCall
 
 
 class LiveMission(Frozen):
@@ -94,6 +94,8 @@ class ProposedChange(Frozen):
     rung: int
     template: str = ""
     explanation: str = ""
+    calls: tuple[KnownCall, ...] = ()
+    """Calls that distinguish it from the other changes."""
 
 
 class Proposal(Frozen):

@@ -74,6 +74,7 @@ class ChosenFixer:
             changes=tuple(changes),
             candidates_tried=1,
             score=1.0,  # chosen by a person
+            calls=change.calls,
         )
 
 

@@ -43,6 +43,7 @@ async def build_choices(
         template=candidate.template,
         explanation=candidate.explanation,
         verified=True,
+        calls=candidate.calls,
     )
     found = [first]
     for rival in _sort_by_question(candidate):
@@ -81,4 +82,5 @@ async def _written(other: Candidate, rival: Rival, tree: Tree) -> Choice | None:
         explanation=other.explanation,
         differs_on=rival.distinguishing_input,
         results=rival.results,
+        calls=other.calls,
     )

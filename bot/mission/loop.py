@@ -27,6 +27,7 @@ from bot.mission.judging.evaluate_by_model import evaluate_by_model
 from bot.mission.judging.plan import plan_fix, refine_plan
 from bot.mission.judging.plan_by_model import plan_by_model, refine_by_model
 from bot.mission.judging.think import Thinking, think
+from bot.mission.pinning import pin_behaviour
 from bot.mission.run import MissionPorts, Run, what_is_spent
 from bot.mission.start import begin, run_on
 from bot.mission.steps import Ended, Trouble, end
@@ -81,6 +82,7 @@ async def run_mission(
         run.steps.lost = lost
         trouble = await _to_its_end(run, tree, starting_from)
         await note_earlier_endings(run, trouble)
+        await pin_behaviour(run, trouble)
     finally:
         await _close(stack, request.mission_id)
         await run.steps.close()

@@ -45,6 +45,7 @@ STRICTEST: Mapping[str, Any] = MappingProxyType(
         "forks": "never",
         "deliver": (DeliveryRule(deliver="report"),),
         "draft": True,
+        "regression_test": False,
         "expire_days": 0,
         "schedule": "never",
         "limits.attempts": 0,

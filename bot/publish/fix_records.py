@@ -170,6 +170,7 @@ def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
         rung=candidate.rung,
         template=candidate.template,
         explanation=candidate.explanation,
+        calls=candidate.calls,
     )
     return (proposed(alone),)
 
@@ -184,6 +185,7 @@ def proposed(choice: Choice) -> ProposedChange:
         rung=int(choice.rung),
         template=choice.template,
         explanation=choice.explanation,
+        calls=choice.calls,
     )
 
 

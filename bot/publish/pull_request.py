@@ -13,6 +13,7 @@ from bot.publish.branch import branch_commit, branch_names, trailers
 from bot.publish.fix_records import ended_by_us, is_asked
 from bot.publish.offer import Offer
 from bot.publish.overview import with_ticks
+from bot.publish.regression_test import with_test
 from bot.publish.report import mission_report
 from bot.publish.retire import retire
 from bot.publish.services import PublishServices
@@ -54,7 +55,7 @@ async def offer_fix(story: Story, services: PublishServices) -> Offer:
         offer = offer or await _new(story, services, name, replaces=len(older))
         if offer is not None:
             await _replace(story, services, older, offer)
-            return offer
+            return await with_test(story, services, offer)
     first = branch_names(story.context, services.branch_prefix)[0]
     return Offer(
         outcome=story.outcome,

@@ -11,6 +11,7 @@ from bot.publish.markdown import BODY_LIMIT, Section, fenced, fit, table
 from bot.publish.next_steps import next_step
 from bot.publish.overview import boxes, timeline
 from bot.publish.recalled import recalled_section
+from bot.publish.regression_test import pinned_section
 from bot.publish.story import Story, headline, marker, patch_marker
 from sandbox.types import TrustTier
 
@@ -39,6 +40,7 @@ def mission_report(story: Story, *, limit: int = REPORT_BYTES, offered: bool = F
         *_opening(story, offered=offered),
         *fix_sections(story, offered=offered),
         recalled_section(story),
+        pinned_section(story) if offered else None,
         _decide() if is_asked else None,
         ci_section(story),
         _failures(story) if story.fix is None else None,
