@@ -10,7 +10,7 @@ from bot.fixers.trials import Failure, Proposed
 from bot.ports import Recall
 from sandbox.types import FileChange, GivenChange, KnownBehaviour, SpanEdit
 
-TIME_LIMIT_S = 30.0
+TIME_LIMIT_S = 60.0
 
 Key = frozenset[SpanEdit]
 
