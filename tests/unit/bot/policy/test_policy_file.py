@@ -61,6 +61,7 @@ deliver:
 draft: yes
 reviewers: [octo, org/team]
 labels: [bot]
+regression_test: true
 expire_days: 7
 schedule: daily
 limits:
@@ -101,6 +102,7 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
         draft=True,
         reviewers=("octo", "org/team"),
         labels=("bot",),
+        regression_test=True,
         expire_days=7,
         schedule="daily",
         limits=PolicyLimits(
