@@ -315,8 +315,12 @@ def _write(tx: Transaction, lesson: Lesson) -> None:
         "created_at": lesson.created_at,
         "value": lesson.model_dump_json(),
     }
+    named = {"id": lesson.id}
+    is_known = bool(tx.execute("SELECT 1 FROM lesson WHERE id = :id", named))
     tx.execute(_WRITE, row)
-    tx.execute("DELETE FROM lesson_words WHERE id = :id", {"id": lesson.id})
+    if is_known:
+        # SQLite's full-text table has no index by id, so this reads all of it.
+        tx.execute("DELETE FROM lesson_words WHERE id = :id", named)
     words = (*lesson.keywords, *words_of((lesson.sentence,)))
     tx.execute(
         "INSERT INTO lesson_words (id, words) VALUES (:id, :words)",

@@ -38,7 +38,7 @@ async def find_alike(
     report = failure.context.test_results
     if report is None or not (known or behaviours) or not report.traits.searched_by:
         return frozenset()
-    before = [given for one in known if (given := await _as_given(failure, one))]
+    before = [change for one in known if (change := await _as_given(failure, one))]
     examined = {name: await _as_given(failure, changes) for name, changes in offered.items()}
     given = (*before, *(one for one in examined.values() if one))
     if len(given) == len(before) or not (before or behaviours):

@@ -72,7 +72,8 @@ async def proposed(
     workspace = FakeWorkspace(files, judge=judged, shell=executed)
 
     @asynccontextmanager
-    async def open_workspace(_: Checkout) -> AsyncIterator[FakeWorkspace]:
+    async def open_workspace(checkout: Checkout) -> AsyncIterator[FakeWorkspace]:
+        assert checkout == CHECKOUT
         yield workspace
 
     candidate = a_candidate(calls=calls, changes=(a_change("shop.py", fixed),))

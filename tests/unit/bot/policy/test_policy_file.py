@@ -123,7 +123,7 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
     )
     assert set(policy.origins) == {key for key, _, _ in every_key()}
     assert policy.origins["setup"] == f"{POLICY_PATH}:8"
-    assert policy.origins["limits.attempts"] == f"{POLICY_PATH}:29"
+    assert policy.origins["limits.attempts"] == f"{POLICY_PATH}:30"
 
 
 PYPROJECT = b"""[project]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from bot.domain.lesson import Lesson, RecalledLesson
 from bot.domain.mission import MissionContext, Outcome
@@ -74,6 +75,7 @@ async def test_a_gap_that_ended_earlier_missions_is_named() -> None:
 class BrokenLessons(KnownLessons):
     """They cannot be read."""
 
+    @override
     async def recall(self, **_: Any) -> Any:
         raise StoreError("the lessons cannot be used")
 
