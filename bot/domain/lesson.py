@@ -99,7 +99,7 @@ class Lesson(Frozen):
     boxes: tuple[str, ...] = ()
     """Boxes that reviewers ticked in the pull request: `right`, `cause`, `wrong`, `test`."""
     difference: str = ""
-    """What people changed before they took the fix, as a diff; `fix` holds what they took."""
+    """The change that people made to the fix before they took it, as a diff; `fix` is theirs."""
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
     """The confidence shown before calibration. Outcomes of such fixes calibrate later values."""
     fix: RememberedFix | None = None

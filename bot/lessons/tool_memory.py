@@ -9,7 +9,7 @@ def template_record(lessons: Iterable[Lesson], *, error: str | None) -> dict[str
     """Return, by template, how often it won and was rejected later, for one error if given."""
     record: dict[str, tuple[int, int]] = {}
     for lesson in lessons:
-        # An answered question tells whether the template's fix was the one that was meant.
+        # An answered question decides about the template's fix too.
         was_shown = lesson.outcome == "FIXED" or lesson.verdict is not None
         counts = was_shown and lesson.fate != "ignored"
         if lesson.template and counts and (error is None or lesson.error == error):

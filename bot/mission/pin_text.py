@@ -15,7 +15,7 @@ _IDENTITY = frozenset({"True", "False", "None"})
 
 
 class Reference(NamedTuple):
-    """How a test file refers to a function."""
+    """A name for a function in a test file."""
 
     name: str
     """`fits`, or `shop.fits`."""

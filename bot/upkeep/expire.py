@@ -41,9 +41,9 @@ async def expire(repository: RepositoryRef, services: Services) -> int:
 
 
 async def _end_others(repository: RepositoryRef, last: datetime, services: Services) -> None:
-    """Record what became of old fixes without a pull request.
+    """Record the end of old fixes without a pull request.
 
-    A pushed commit that nobody reverted was accepted. Suggestions, reports and questions without
+    A pushed commit that was not reverted counts as accepted. Suggestions, reports and questions without
     an answer were ignored.
     """
     for fix in await services.registry.offered(repository.id, state=FixState.OPEN):

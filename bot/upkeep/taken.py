@@ -1,4 +1,4 @@
-"""What people took: our change, or another one that they made of it."""
+"""The change that people took: ours, or another one that they made of it."""
 
 import logging
 from collections.abc import Iterable

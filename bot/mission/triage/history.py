@@ -1,4 +1,4 @@
-"""What earlier missions say about a failing test: a known flake is run more often, a bug less."""
+"""Triage by earlier missions: a known flake is run more often, a known bug less."""
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
