@@ -43,8 +43,8 @@ async def expire(repository: RepositoryRef, services: Services) -> int:
 async def _end_others(repository: RepositoryRef, last: datetime, services: Services) -> None:
     """Record the end of old fixes without a pull request.
 
-    A pushed commit that was not reverted counts as accepted. Suggestions, reports and questions without
-    an answer were ignored.
+    A pushed commit that was not reverted counts as accepted. Suggestions, reports and questions
+    without an answer were ignored.
     """
     for fix in await services.registry.offered(repository.id, state=FixState.OPEN):
         if fix.pull_request is not None or not _is_old(fix, last):
