@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 
 from bot.conversation.answered import fixers_for, note_answer
 from bot.domain.admission import Admission
@@ -18,13 +18,14 @@ from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, StoreError, UsageError
+from bot.improve.mission import improve_repository
 from bot.intake.admission import admit, guard_opening
+from bot.intake.folder import folder_checkout
 from bot.lessons.by_model import add_reflection
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
 from bot.mission.continuous import run_continuous_improvement, select_reported
 from bot.mission.loop import MissionPorts
-from bot.policy.policy_file import read_folder_policy
 from bot.ports import (
     Checkpoint,
     Clock,
@@ -40,11 +41,12 @@ from bot.ports import (
     Switchboard,
 )
 from bot.publish.dry_run import publish_staged
+from bot.publish.fix_records import is_known_change
 from bot.publish.publisher import publish_outcome
 from bot.publish.services import PublishServices
 from bot.publish.story import Story, build_story
 from bot.registry import under_way
-from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
+from sandbox.types import Checkout
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +63,10 @@ KeepEvidence = Callable[[Story, Checkout, OpenWorkspace], Awaitable[KeptEvidence
 
 async def _nothing() -> None:
     """Close nothing."""
+
+
+def _ignore(_: tuple[MissionContext, ...]) -> None:
+    """Do nothing with the missions of a request."""
 
 
 async def _keep_nothing(_: Story, __: Checkout, ___: OpenWorkspace) -> KeptEvidence:
@@ -91,6 +97,8 @@ class MissionServices:
     """Books every mission's time; None without limits across missions."""
     switchboard: Switchboard | None = None
     """The operator's pauses; None on the command line."""
+    each: Callable[[tuple[MissionContext, ...]], None] = _ignore
+    """Called with all missions of a request; only one of them is published."""
 
 
 class Kept(KeptEvidence):
@@ -187,30 +195,6 @@ async def handle_admitted(
     return context
 
 
-async def folder_checkout(
-    folder: str,
-    command: str | None,
-    *,
-    since: str | None = None,
-    policy: RepositoryPolicy | None = None,
-) -> tuple[RepositoryPolicy, Checkout]:
-    """Return the policy for a local working tree, and the checkout of it.
-
-    Args:
-        folder: Its path.
-        command: The red command; None uses the policy's, or detects one.
-        since: The revision at which it was green; None chooses one in a git checkout.
-        policy: The policy; None reads the folder's own file.
-    """
-    if policy is None:
-        policy = await asyncio.to_thread(read_folder_policy, Path(folder))
-    hints = JobHints(
-        command=command or policy.test_command, setup=policy.setup, python=policy.python
-    )
-    source = FolderSource(path=folder, repository_id=f"local:{folder}", since=since)
-    return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
-
-
 async def _admit(
     request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
 ) -> Admission:
@@ -254,6 +238,10 @@ async def _let_in(request: MissionRequest, line: MissionServices) -> Pause | Non
 async def _mission(
     admission: Admission, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
 ) -> MissionContext:
+    async def learn(context: MissionContext, number: int) -> None:
+        publication = Publication(mission_id=context.mission_id, outcome=context.outcome)
+        await _remember(context, publication, line, checkpoint, step=f"reflect-{number}")
+
     async with line.open_progress(admission.request) as progress:
         ports = MissionPorts(
             open_workspace=line.open_workspace,
@@ -266,16 +254,28 @@ async def _mission(
             mind=_mind(admission.request, admission.policy, line),
             meter=line.meters.of(admission.request, admission.policy) if line.meters else None,
         )
+        request = admission.request
         try:
+            if request.improve is not None:
+                return await improve_repository(
+                    request,
+                    admission.policy,
+                    checkout,
+                    ports,
+                    is_known=partial(is_known_change, request, line.registry),
+                )
             contexts = await run_continuous_improvement(
-                admission.request,
+                request,
                 admission.policy,
                 checkout,
                 ports,
-                # The service's meters book and count single missions.
-                limit=line.limits.missions_in_a_row if line.meters is None else 1,
+                limit=admission.policy.continuous.missions
+                if request.continuous
+                else line.limits.missions_in_a_row,
                 ci_log=admission.ci_log,
+                learn=learn,
             )
+            line.each(contexts)
             return select_reported(contexts)
         except Exception as error:  # report internal errors too, with a reference to the log
             reference = f"{admission.request.mission_id}:{type(error).__name__}"
@@ -342,8 +342,16 @@ async def _confidence(context: MissionContext, line: MissionServices) -> Confide
 
 
 async def _remember(
-    context: MissionContext, publication: Publication, line: MissionServices, checkpoint: Checkpoint
+    context: MissionContext,
+    publication: Publication,
+    line: MissionServices,
+    checkpoint: Checkpoint,
+    *,
+    step: str = "reflect",
 ) -> None:
+    if context.request.improve is not None:
+        return  # a lesson is about a failure
+
     async def keep() -> Lesson:
         reflection, lesson = reflect(context, publication, context.lessons)
         if mind := _mind(context.request, context.policy, line):
@@ -360,7 +368,7 @@ async def _remember(
             )
         return lesson
 
-    await checkpoint.step("reflect", Lesson, keep)
+    await checkpoint.step(step, Lesson, keep)
 
 
 async def _refused(

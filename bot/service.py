@@ -38,6 +38,7 @@ from bot.store.database import is_postgres
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.obsolete import end_halted, end_obsolete, report_given_up
 from bot.upkeep.paused import PauseWatch
+from bot.upkeep.scheduled import request_after_merge
 from bot.upkeep.stale_rows import end_stale_rows
 from bot.upkeep.sweep import Sweeper
 from bot.wiring.service import build_engine, build_inbox, build_parts, build_services
@@ -211,6 +212,7 @@ class Service:
     async def _follow(self, moved: HeadMoved, checkpoint: PatientCheckpoint) -> None:
         async def follow() -> Frozen:
             await head_moved(moved, self._services)
+            await request_after_merge(moved, self._services)
             return Frozen()
 
         await end_obsolete(moved, self._services, checkpoint)

@@ -30,8 +30,9 @@ from bot.domain.request import CheckRef, Ignored, RepositoryRef
 from bot.errors import MetaAgentError, NotPermitted, UsageError
 from bot.evidence.keep import EvidenceFile
 from bot.intake.admission import admit
+from bot.intake.folder import folder_checkout
 from bot.intake.guards import NOT_TESTS, RED
-from bot.pipeline import folder_checkout, handle_admitted
+from bot.pipeline import handle_admitted
 from bot.publish.markdown import SafeWriter
 from bot.publish.progress import TerminalProgress
 from bot.queue.memory import MemoryCheckpoint

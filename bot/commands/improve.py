@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
 
     settings = load_from_options(options)
-    from bot.improve.run import ImproveOrder, run_improve, run_rollback
+    from bot.terminal.improve import ImproveOrder, run_improve, run_rollback
 
     if arguments.target == ROLLBACK:
         result = run_rollback(arguments.file, settings)

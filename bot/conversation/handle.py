@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from bot.conversation.decide import answer, apply, reject
+from bot.conversation.improve import improve
 from bot.conversation.rerun import rerun
 from bot.conversation.result import CommandOutcome, Reply, pen, refuse
 from bot.conversation.scene import Scene, find_scene
@@ -47,6 +48,7 @@ ACTIONS: Mapping[Verb, Action] = MappingProxyType(
         Verb.REPRODUCE: work,
         Verb.RERUN: rerun,
         Verb.RETRY: work,
+        Verb.IMPROVE: improve,
         Verb.APPLY: apply,
         Verb.REJECT: reject,
         Verb.UNDO: undo,

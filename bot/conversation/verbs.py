@@ -64,6 +64,13 @@ VERBS: Mapping[Verb, VerbHelp] = MappingProxyType(
             options=_WORK,
             always=False,
         ),
+        Verb.IMPROVE: VerbHelp(
+            usage="improve [file or folder]",
+            does="improves code that is not red, in a pull request with one verified change; "
+            "in an issue, it improves the default branch",
+            options=("test", "rungs"),
+            always=False,
+        ),
         Verb.APPLY: VerbHelp(
             usage="apply [number]",
             does="verifies a change that was shown but not pushed, and opens a pull request",

@@ -9,7 +9,14 @@ from bot.conversation.scene import Scene, missions_here
 from bot.conversation.verbs import VERBS
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.github import CheckRunState
-from bot.domain.request import Answer, CheckRef, Depth, MissionRequest, Trigger
+from bot.domain.request import (
+    Answer,
+    CheckRef,
+    Depth,
+    MissionRequest,
+    Trigger,
+    is_improvement,
+)
 from bot.intake import guards
 from bot.policy.rules import LABEL_FIX
 from bot.ports import Services
@@ -41,7 +48,7 @@ async def work(scene: Scene, services: Services) -> CommandOutcome:
     """Request a mission on the current head."""
     if (no := place_refusal(scene)) is not None:
         return no
-    wish = _wish(scene, services)
+    wish = read_wish(scene, services)
     if isinstance(wish, CommandOutcome):
         return wish
     check: CheckRef | CommandOutcome | None = None
@@ -117,7 +124,9 @@ async def request_mission(
     An automatic mission that is not yet admitted is replaced: the policy may end it unreported.
     """
     for live in await missions_here(scene, services):
-        if live.mission_id == asked.mission_id or live.head_sha not in {None, asked.head_sha}:
+        if live.mission_id == asked.mission_id or is_improvement(live.mission_id):
+            continue
+        if live.head_sha not in {None, asked.head_sha}:
             continue
         state = await services.queue.status(live.mission_id)
         unasked = live.requested_by is None
@@ -160,7 +169,7 @@ def build_follow_up(
     )
 
 
-def _wish(scene: Scene, services: Services) -> Wish | CommandOutcome:
+def read_wish(scene: Scene, services: Services) -> Wish | CommandOutcome:
     """Return the parsed options, or a refusal."""
     options = scene.command.options
     rungs = [part.strip() for part in options.get("rungs", "0,1,2").split(",")]

@@ -17,6 +17,7 @@ class Verb(StrEnum):
     REPRODUCE = "reproduce"
     RERUN = "rerun"
     RETRY = "retry"
+    IMPROVE = "improve"
     APPLY = "apply"
     REJECT = "reject"
     UNDO = "undo"

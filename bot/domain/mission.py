@@ -29,6 +29,8 @@ class Outcome(StrEnum):
 
     FIXED = "FIXED"
     """A verified change repairs every failure and changes nothing else."""
+    IMPROVED = "IMPROVED"
+    """Nothing was red, and a verified change makes the code better."""
     PARTIAL = "PARTIAL"
     """A verified change repairs some of the failures."""
     NOT_REPRODUCED = "NOT_REPRODUCED"

@@ -94,6 +94,32 @@ class PolicyLimits(Frozen):
     """Tokens of models in one day (UTC); null means no limit."""
 
 
+Interval = Literal["never", "daily", "weekly"]
+
+
+class ContinuousImprovement(Frozen):
+    """Missions on the default branch without a red check."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    schedule: Interval = "never"
+    """Run the tests of the default branch, and repair it if they fail."""
+    after_merge: bool = False
+    """Do that after each push to the default branch, such as a merge."""
+    missions: int = Field(default=3, ge=1, le=10)
+    """Most missions one after another on one commit, each on the partial fix of the one before; the
+    limits of one mission apply to all of them together."""
+
+
+class ScheduledImprovement(Frozen):
+    """Improvements of code that is not red."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    schedule: Interval = "never"
+    """Open a pull request with one verified improvement of the default branch."""
+
+
 class RepositoryPolicy(Frozen):
     """A repository's policy, read from the default branch only; every key has a safe default."""
 
@@ -152,6 +178,10 @@ class RepositoryPolicy(Frozen):
     schedule: Literal["never", "daily", "weekly"] | None = None
     """Sweep for red branches without an event: `daily` covers the last day, `weekly` the last week,
     `never` disables it. Null covers events missed during downtime."""
+    continuous: ContinuousImprovement = ContinuousImprovement()
+    """Missions on the default branch without a red check."""
+    improve: ScheduledImprovement = ScheduledImprovement()
+    """Improvements of code that is not red."""
     limits: PolicyLimits = PolicyLimits()
     """Spending limits."""
     origins: dict[str, str] = Field(default_factory=dict)
@@ -177,8 +207,8 @@ class Limits(Frozen):
     """Number of failures after which the first test run stops; a complete run follows. 0 disables
     it."""
     missions_in_a_row: int = Field(default=1, ge=1, le=10)
-    """Missions in one command-line call, each continuing the partial fix of the previous one. The
-    service always runs one."""
+    """Missions of one request, each continuing the partial fix of the previous one. The limits of
+    one mission apply to all of them together."""
     mission_wall_s: float = 1800.0
     """Time limit of a mission, in seconds."""
     time_limit: float = Field(

@@ -128,6 +128,11 @@ class MissionRequest(Frozen):
     seed: int = 0
     time_limit_s: float | None = None
     rungs: tuple[int, ...] = (0, 1, 2)
+    improve: str | None = None
+    """The file or folder to improve, empty for the whole repository; None repairs a failure."""
+    continuous: bool = False
+    """Requested by the policy's `continuous`, which also says how many missions may follow each
+    other."""
 
     @property
     def memory_key(self) -> str:
@@ -137,6 +142,16 @@ class MissionRequest(Frozen):
         return (
             f"{self.repository.id}:fork" if self.tier is TrustTier.FORK else str(self.repository.id)
         )
+
+
+def improvement_id(repository_id: int, name: str) -> str:
+    """Return the id of a mission that improves code."""
+    return f"mission:{repository_id}:improve:{name}"
+
+
+def is_improvement(mission_id: str) -> bool:
+    """Return True for the id of a mission that improves code."""
+    return ":improve:" in mission_id
 
 
 class RedHead(Frozen):
@@ -155,6 +170,8 @@ class RedHead(Frozen):
     workflow_run: int | None = None
     trigger: Trigger = Trigger.CHECK_RUN
     delivery_id: str | None = None
+    continuous: bool = False
+    """Requests a mission even if no check covers the commit, as the policy's `continuous` says."""
     again: bool = False
     """Requests the commit again although its mission ended, because its pull request was
     reopened."""

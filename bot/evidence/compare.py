@@ -153,12 +153,9 @@ def _consistency(bundle: EvidenceBundle) -> tuple[Compared, ...]:
         _row("outcome in evidence.json", claim.outcome, str(evidence.get("outcome"))),
         _row("patch in evidence.json", diff if claim.fix else "none", str(told or "none")),
     ]
-    if claim.outcome == Outcome.FIXED:
-        rows.append(
-            _row(
-                "a green fix behind FIXED", "yes", "yes" if claim.fix and claim.fix.green else "no"
-            )
-        )
+    if claim.outcome in {Outcome.FIXED, Outcome.IMPROVED}:
+        is_green = "yes" if claim.fix and claim.fix.green else "no"
+        rows.append(_row(f"a green fix behind {claim.outcome}", "yes", is_green))
     if claim.outcome == Outcome.PARTIAL:
         rows.append(
             _row(

@@ -14,7 +14,6 @@ from sandbox.diffs import Original
 from sandbox.errors import ChangeRejected
 from sandbox.gate import clean
 from sandbox.types import (
-    ArchiveSource,
     ChangeAction,
     Checkout,
     CommandResult,
@@ -23,7 +22,6 @@ from sandbox.types import (
     JobHints,
     TestReport,
     TestStatus,
-    TrustTier,
 )
 
 SELF_TEST_OPTION = "--self-test-mode"
@@ -37,7 +35,7 @@ class EvaluationPlan(Frozen):
     repository_id: str
     hints: JobHints
     has_tests: bool
-    """False if there is no test command, so that only the self-test runs."""
+    """False if only the self-test is to run."""
     self_test_timeout_s: float
     self_test: str = ""
     """The command of the self-test; empty if the file has one of its own, or is only imported."""
@@ -58,7 +56,7 @@ async def evaluate(
     content: bytes,
     tree: Mapping[str, Original],
     *,
-    archive: bytes,
+    checkout: Checkout,
     plan: EvaluationPlan,
     open_workspace: OpenWorkspace,
 ) -> tuple[Check, ...]:
@@ -68,7 +66,7 @@ async def evaluate(
         improvement: The improvement.
         content: The new content of its file.
         tree: All files of the project.
-        archive: The working copy, packed.
+        checkout: The same files.
         plan: The runs.
         open_workspace: Opens a sandbox.
 
@@ -78,8 +76,6 @@ async def evaluate(
     guard = _guard(improvement, content, tree, plan.policy)
     if not guard.passed:
         return (guard,)
-    source = ArchiveSource(content=archive, repository_id=plan.repository_id)
-    checkout = Checkout(source=source, tier=TrustTier.LOCAL, hints=plan.hints)
     # Two fresh sandboxes: the first version leaves nothing for the second one to find.
     async with open_workspace(checkout) as workspace:
         before = await _measure(improvement.path, tree, workspace, plan)

@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,30 @@ def open_target(
     if path.is_dir():
         return _open_folder(name, path, spec)
     return _open_file(name, path, spec, has_tests=has_tests)
+
+
+def find_files(folder: str, tree: Mapping[str, Original]) -> tuple[int, tuple[str, ...]]:
+    """Return the number of Python files in a folder, and those that can be improved.
+
+    Args:
+        folder: Its path in the project; empty for the whole project.
+        tree: All files of the project.
+    """
+    prefix = f"{folder}/" if folder else ""
+    inside = [one for one in sorted(tree) if one.startswith(prefix) and one.endswith(".py")]
+    return len(inside), tuple(one for one in inside if not why_not(one, tree))
+
+
+def why_not(path: str, tree: Mapping[str, Original]) -> str:
+    """Return the reason why a file of a project cannot be improved; empty if it can.
+
+    Args:
+        path: The file.
+        tree: All files of the project.
+    """
+    if not path.endswith(".py"):
+        return "it is not a Python file"
+    return _closed(path, tree) or check_content(tree[path].content)
 
 
 def check_content(content: bytes) -> str:
@@ -183,20 +207,17 @@ def _open_file(name: str, path: Path, spec: SandboxSpec, *, has_tests: bool) -> 
 def _open_folder(name: str, path: Path, spec: SandboxSpec) -> ImprovementTarget:
     root = _project_root(path) or path
     tree = _read_tree(root, spec)
-    prefix = "" if root == path else f"{path.relative_to(root)}/"
-    inside = [one for one in sorted(tree) if one.startswith(prefix) and one.endswith(".py")]
-    usable = [
-        one for one in inside if not _closed(one, tree) and not check_content(tree[one].content)
-    ]
+    folder = "" if root == path else str(path.relative_to(root))
+    inside, usable = find_files(folder, tree)
     if not usable:
         raise UsageError(
             f"{name} holds no Python file that can be improved",
             "tests, generated, minified and unreadable files are left out",
         )
-    left = len(inside) - len(usable)
+    left = inside - len(usable)
     files = "file was" if left == 1 else "files were"
     notes = (f"{left} Python {files} left out",) if left else ()
-    return ImprovementTarget(name, root, tree, tuple(usable), notes)
+    return ImprovementTarget(name, root, tree, usable, notes)
 
 
 def _open_self(package: Path, spec: SandboxSpec) -> ImprovementTarget:
@@ -212,14 +233,7 @@ def _open_self(package: Path, spec: SandboxSpec) -> ImprovementTarget:
             for one in packages
             for path, original in _read_tree(root / one, spec).items()
         }
-    paths = tuple(
-        one
-        for one in sorted(tree)
-        if one.endswith(".py")
-        and one.split("/")[0] in packages
-        and not _closed(one, tree)
-        and not check_content(tree[one].content)
-    )
+    paths = tuple(path for one in packages for path in find_files(one, tree)[1])
     return ImprovementTarget(SELF, root, tree, paths, is_self=True, is_project=is_project)
 
 

@@ -64,7 +64,7 @@ async def admit(
         facts = await _load_history(await _load_actors(facts, github), registry)
     if (no := find_refusal(facts)) is not None:
         return _refused(facts, no)
-    if facts.commanded and facts.request.check is None:
+    if facts.commanded and facts.request.check is None and facts.request.improve is None:
         check = await _red_check(facts.request, repository, github, own_app_slug)
         facts = replace(facts, request=facts.request.with_(check=check))
     admission = await _admission(facts, github)
@@ -78,7 +78,8 @@ async def _pull_request(
 ) -> PullRequestState | None:
     if request.pull_request is not None:
         return await github.pull_request(repository, request.pull_request)
-    if request.head_sha is None:
+    # An improvement is asked for on a branch, and other branches may have the same head.
+    if request.head_sha is None or request.improve is not None:
         return None
     found = await github.pull_requests_at(repository, request.head_sha)
     same_branch = [p for p in found if not p.from_fork and p.head_ref == request.head_branch]

@@ -1,7 +1,7 @@
 """Rules that refuse a mission, from the facts of GitHub, the policy and the registry. Pure."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bot.domain.command import Origin
@@ -104,6 +104,8 @@ def is_on_pull_request(facts: Facts) -> Denial | None:
     request = facts.request
     if facts.pull is not None:
         return None
+    if request.improve is not None and request.head_sha and request.head_branch:
+        return None  # the default branch, asked for in an issue
     if request.comment is not None or request.head_sha is None:
         return Denial("the comment is not on a pull request")
     return Denial("the commit's branch is unknown") if request.head_branch is None else None
@@ -148,25 +150,32 @@ def forks_may_ask(facts: Facts) -> Denial | None:
 
 def policy_is_on(facts: Facts) -> Denial | None:
     """Require that the policy allows automatic work for this kind of trigger."""
-    policy, request = facts.policy, facts.request
-    red = (*((request.check,) if request.check else ()), *request.also_red)
-    kinds = dict.fromkeys("statuses" if check.is_status else "checks" for check in red) or (
-        "checks",
-    )
-    heard = {"statuses": policy.triggers.statuses, "checks": policy.triggers.checks}
-    for key, on in (
-        ("enabled", policy.enabled),
-        ("automatic", policy.automatic),
-        (f"triggers.{next(iter(kinds))}", any(heard[kind] for kind in kinds)),
-        ("schedule", request.trigger is not Trigger.SCHEDULE or policy.schedule != "never"),
-    ):
+    for key, on in _switches(facts.policy, facts.request):
         if not on:
             what = "MetaAgent" if key == "enabled" else "automatic missions"
             return Denial(
-                f"the policy disables {what} ({describe_origin(policy, key)})",
+                f"the policy disables {what} ({describe_origin(facts.policy, key)})",
                 advice=_change(facts),
             )
     return None
+
+
+def _switches(policy: RepositoryPolicy, request: MissionRequest) -> Iterator[tuple[str, bool]]:
+    """Yield the keys of the policy that turn a request's kind of work on, with their state."""
+    yield "enabled", policy.enabled
+    if request.improve is not None:
+        yield "improve.schedule", policy.improve.schedule != "never"
+        return
+    yield "automatic", policy.automatic
+    red = (*((request.check,) if request.check else ()), *request.also_red)
+    kinds = {"statuses" if check.is_status else "checks" for check in red} or {"checks"}
+    heard = {"checks": policy.triggers.checks, "statuses": policy.triggers.statuses}
+    yield f"triggers.{min(kinds)}", any(heard[kind] for kind in kinds)
+    if request.continuous:
+        wanted = policy.continuous
+        yield "continuous.schedule", wanted.after_merge or wanted.schedule != "never"
+    elif request.trigger is Trigger.SCHEDULE:
+        yield "schedule", policy.schedule != "never"
 
 
 def policy_is_not_off(facts: Facts) -> Denial | None:
@@ -325,6 +334,16 @@ UNASKED: tuple[Rule, ...] = (
 """Rules for red checks. Commands pass most of them, but not a policy that disables MetaAgent."""
 
 
+SCHEDULED_IMPROVEMENT: tuple[Rule, ...] = (
+    policy_is_on,
+    not_stale,
+    not_our_own,
+    not_switched_off,
+    not_skipped,
+)
+"""Rules for scheduled improvements, which have no red check."""
+
+
 IN_A_STEP: tuple[Rule, ...] = (
     policy_is_not_off,
     not_stale,
@@ -343,6 +362,8 @@ def find_refusal(facts: Facts) -> Denial | None:
         facts: The known facts.
     """
     rules = IN_A_STEP if facts.in_a_step else ASKED if facts.commanded else UNASKED
+    if rules is UNASKED and facts.request.improve is not None:
+        rules = SCHEDULED_IMPROVEMENT
     return next((no for rule in rules if (no := rule(facts)) is not None), None)
 
 

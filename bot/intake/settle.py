@@ -28,6 +28,8 @@ class Look(Frozen):
     """The failed checks, the first one to repair first."""
     pending: int = 0
     """Number of incomplete checks."""
+    checks: int = 0
+    """Number of checks and statuses of tests."""
     readable: bool = True
     """False if GitHub refused; then the event's check counts."""
 
@@ -66,11 +68,13 @@ async def settle(
     seen = await checkpoint.step("look 1", Look, look)
     for turn, pause in enumerate(_pauses(settle_s), start=2):
         # GitHub's API may lag behind its events, so a first look without red checks is repeated.
-        if not seen.pending and (seen.red or not seen.readable or turn > SECOND):
+        # Where no check is expected, its absence has to last for the whole time.
+        is_enough = turn > SECOND and not (red.continuous and not seen.checks)
+        if not seen.pending and (seen.red or not seen.readable or is_enough):
             break
         await checkpoint.pause(pause)
         seen = await checkpoint.step(f"look {turn}", Look, look)
-    if seen.readable and not seen.red:
+    if seen.readable and not seen.red and (seen.checks or not red.continuous):
         log.info("no mission: all checks are green", extra={"mission": red.mission_id})
         return None
 
@@ -89,6 +93,9 @@ async def settle(
         log.info("no mission: another one was requested", extra={"mission": red.mission_id})
         return None
     request = first_request(red).with_(supersedes=before.supersedes)
+    if seen.readable and not seen.checks:
+        # A check that turns red later may still request the commit's own mission.
+        request = request.with_(mission_id=f"{red.mission_id}:unchecked")
     return request.with_(check=seen.red[0], also_red=seen.red[1:]) if seen.red else request
 
 
@@ -97,6 +104,7 @@ def first_request(red: RedHead) -> MissionRequest:
     return MissionRequest(
         mission_id=red.mission_id,
         trigger=red.trigger,
+        continuous=red.continuous,
         repository=red.repository,
         head_sha=red.head_sha,
         head_branch=red.head_branch,
@@ -139,7 +147,7 @@ async def _look(red: RedHead, services: Services) -> Look:
     old = [status for status in statuses if guards.is_test_status(status.context)]
     found += [CheckRef(id=0, name=status.context, app_slug="") for status in old if status.is_red]
     pending = sum(c.status != "completed" for c in tests) + sum(status.is_pending for status in old)
-    return Look(red=guards.rank_checks(found), pending=pending)
+    return Look(red=guards.rank_checks(found), pending=pending, checks=len(tests) + len(old))
 
 
 def _ref(check: CheckRunState, red: RedHead) -> CheckRef:
@@ -171,7 +179,10 @@ async def _at_work(red: RedHead, queue: MissionQueue) -> bool:
     live = [
         one for one in await queue.under_way(red.repository.id) if one.mission_id != red.mission_id
     ]
-    return any(one.head_sha == red.head_sha and one.depth is Depth.FIX for one in live)
+    return any(
+        one.head_sha == red.head_sha and one.depth is Depth.FIX and one.improve is None
+        for one in live
+    )
 
 
 async def _find_superseded(red: RedHead, services: Services) -> str | None:

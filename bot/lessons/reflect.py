@@ -152,6 +152,8 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
         case Outcome.FIXED:
             code = ", ".join(_files(context)) or "the code"
             return f"{_winner(context)} in {code} fixed {tests}: {_title(context)}"
+        case Outcome.IMPROVED:
+            return f"nothing was red, and {', '.join(_files(context))} was improved"
         case Outcome.PARTIAL:
             return f"{_winner(context)} fixed {tests} only partly: {context.reason}"
         case Outcome.NOT_REPRODUCED:

@@ -6,22 +6,28 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from bot.domain.account import Grant
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.model import Spend
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.mission.loop import MissionPorts, run_mission
-from bot.ports import Checkpoint
+from bot.ports import Checkpoint, Meter
 from sandbox.types import Checkout, LogReading
 
 Value = TypeVar("Value", bound=BaseModel)
 
+Learn = Callable[[MissionContext, int], Awaitable[None]]
+"""Stores the lesson of a mission; the number counts from 1."""
 MISSIONS = 3
 """Default limit of missions in a row."""
+LEAST_S = 1.0
+"""Shortest useful time for another mission, in seconds."""
 _GOES_ON = frozenset({Outcome.PARTIAL, Outcome.BUDGET})
 """Outcomes after which another mission may help; any other outcome is final."""
 
 
-async def run_continuous_improvement(
+async def run_continuous_improvement(  # noqa: PLR0913 -- those of a mission, and two for the row
     request: MissionRequest,
     policy: RepositoryPolicy,
     checkout: Checkout,
@@ -29,36 +35,42 @@ async def run_continuous_improvement(
     *,
     limit: int = MISSIONS,
     ci_log: LogReading | None = None,
+    learn: Learn | None = None,
 ) -> tuple[MissionContext, ...]:
     """Run missions one after another, each on the partial fix of the one before.
 
     Args:
         request: The request; later missions search in another order.
-        policy: The repository's policy.
+        policy: The repository's policy. The limits of one mission apply to all of them together.
         checkout: The failing commit.
         ports: External dependencies.
         limit: Maximum number of missions.
         ci_log: The red job's log as read.
+        learn: Stores the lesson of a mission, so that the next one can recall it.
 
     Returns:
         Every mission, in order.
     """
     contexts: list[MissionContext] = []
-    for number in range(1, limit + 1):
+    while True:
         fix = next((c.fix for c in reversed(contexts) if c.fix), None)
+        number = len(contexts) + 1
         context = await run_mission(
             _number(request, number),
-            policy,
+            _with_rest(policy, contexts),
             checkout,
-            ports
-            if number == 1
-            else replace(ports, checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}")),
+            ports if number == 1 else _ports_of(ports, number, contexts),
             starting_from=fix[0].changes if fix else (),
             ci_log=ci_log,
         )
         contexts.append(context)
-        if context.outcome not in _GOES_ON:
+        is_last = number >= limit or context.outcome not in _GOES_ON
+        if is_last or _seconds_left(contexts) < LEAST_S:
             break
+        if learn is not None:
+            await learn(context, number)
+    if learn is not None and select_reported(tuple(contexts)) is not contexts[-1]:
+        await learn(contexts[-1], len(contexts))
     return tuple(contexts)
 
 
@@ -71,6 +83,37 @@ def select_reported(contexts: tuple[MissionContext, ...]) -> MissionContext:
     return next((context for context in reversed(contexts) if context.fix), contexts[-1])
 
 
+def _seconds_left(contexts: list[MissionContext]) -> float:
+    """Return the time that missions leave of the first one's budget, in seconds."""
+    return contexts[0].budget.seconds - sum(context.seconds for context in contexts)
+
+
+def _with_rest(policy: RepositoryPolicy, earlier: list[MissionContext]) -> RepositoryPolicy:
+    """Return the policy with what earlier missions left of the limits of one mission."""
+    if not earlier:
+        return policy
+    spent = sum(context.cost_usd for context in earlier)
+    limits = policy.limits.with_(
+        seconds_per_mission=_seconds_left(earlier),
+        usd_per_mission=max(0.0, policy.limits.usd_per_mission - spent),
+    )
+    return policy.with_(limits=limits)
+
+
+def _ports_of(ports: MissionPorts, number: int, earlier: list[MissionContext]) -> MissionPorts:
+    """Return the dependencies of a later mission: its own step names, and the same accounts."""
+    spent = sum(context.seconds for context in earlier)
+    spent_usd = sum(context.cost_usd for context in earlier)
+    money = earlier[0].policy.limits.usd_per_mission
+    return replace(
+        ports,
+        checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}"),
+        meter=_LaterMeter(ports.meter, spent) if ports.meter is not None else None,
+        # With a limit of 0, models that cost nothing may be asked; a spent limit allows none.
+        mind=ports.mind if money > spent_usd or spent_usd == 0 else None,
+    )
+
+
 def _number(request: MissionRequest, number: int) -> MissionRequest:
     """Return the request of one of several missions; later ones differ in id and seed."""
     if number == 1:
@@ -80,6 +123,26 @@ def _number(request: MissionRequest, number: int) -> MissionRequest:
         mission_id=f"{request.mission_id}-{number}",
         seed=request.seed + number - 1,
     )
+
+
+class _LaterMeter:
+    """The account of the first mission, for a later one: its time adds up."""
+
+    def __init__(self, meter: Meter, earlier_s: float) -> None:
+        self._meter = meter
+        self._earlier_s = earlier_s
+
+    async def before(self, spent_s: float, own: Grant) -> Grant:
+        """Return the time granted for the next step."""
+        return await self._meter.before(self._earlier_s + spent_s, own)
+
+    async def close(self, spent_s: float) -> None:
+        """Release the reservation."""
+        await self._meter.close(self._earlier_s + spent_s)
+
+    async def bill(self) -> Spend:
+        """Return the model costs of all missions."""
+        return await self._meter.bill()
 
 
 class _Prefixed:

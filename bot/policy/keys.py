@@ -11,15 +11,22 @@ from pydantic import BaseModel, ValidationError
 
 from bot.domain.policy import (
     OLD_POLICY_KEYS,
+    ContinuousImprovement,
     DeliveryRule,
     PolicyLimits,
     RepositoryPolicy,
+    ScheduledImprovement,
     Triggers,
 )
 from bot.policy.document import Document, Place, UnreadableError, read_document
 
 GROUPS: Mapping[str, type[BaseModel]] = MappingProxyType(
-    {"triggers": Triggers, "limits": PolicyLimits}
+    {
+        "triggers": Triggers,
+        "continuous": ContinuousImprovement,
+        "improve": ScheduledImprovement,
+        "limits": PolicyLimits,
+    }
 )
 """Keys that contain keys. Each of these is set, merged and reported separately."""
 
@@ -48,6 +55,10 @@ STRICTEST: Mapping[str, Any] = MappingProxyType(
         "regression_test": False,
         "expire_days": 0,
         "schedule": "never",
+        "continuous.schedule": "never",
+        "continuous.after_merge": False,
+        "continuous.missions": 1,
+        "improve.schedule": "never",
         "limits.attempts": 0,
         "limits.open_pull_requests": 0,
         "limits.seconds_per_mission": 1.0,

@@ -54,6 +54,9 @@ def _way(story: Story, paths: list[str]) -> Way:
     wanted = delivery_for(
         story.context.policy, rung=int(candidate.rung), paths=paths, confidence=confidence
     )
+    if story.is_improvement:
+        # Nothing is red, so nothing is urgent enough to skip a review.
+        return "report" if wanted == "report" else "pull-request"
     if is_chosen(story) and (wanted == "report" or is_fork(story)):
         # A person chose a change that was only shown.
         wanted = "suggest" if is_fork(story) else "pull-request"

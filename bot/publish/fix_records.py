@@ -7,8 +7,9 @@ from typing import TypeVar
 from bot.domain.mission import Outcome
 from bot.domain.patch import Choice
 from bot.domain.registry import FixState, OfferedFix, Proposal, ProposedChange
-from bot.domain.request import Trigger
+from bot.domain.request import MissionRequest, Trigger
 from bot.errors import StoreError
+from bot.ports import RegistryReads
 from bot.publish.offer import Offer
 from bot.publish.services import PublishServices
 from bot.publish.story import Story, patch_id
@@ -36,6 +37,27 @@ async def refused_before(story: Story, services: PublishServices) -> OfferedFix 
     )
     # A repeated run of the same mission must not block itself.
     return found if found is not None and found.mission_id != story.context.mission_id else None
+
+
+async def is_known_change(
+    request: MissionRequest, registry: RegistryReads | None, diff: str
+) -> bool:
+    """Return True if this change is offered already, or if a person refused it.
+
+    Args:
+        request: The request; a person who asks may get a refused change again.
+        registry: The record of offered fixes; None knows none.
+        diff: The change.
+    """
+    if registry is None or request.repository is None:
+        return False
+    wanted = patch_id(diff)
+    fixes = await _quietly(registry.offered(request.repository.id, state=FixState.OPEN)) or ()
+    if any(fix.patch_id == wanted for fix in fixes):
+        return True
+    if request.trigger is Trigger.COMMENT:
+        return False
+    return await _quietly(registry.is_blocked(request.repository.id, wanted)) is not None
 
 
 def is_asked(story: Story) -> bool:
@@ -130,6 +152,7 @@ async def propose(story: Story, services: PublishServices) -> Proposal | None:
         or request.repository is None
         or request.head_sha is None
         or story.delivered
+        or story.is_improvement
     ):
         return None
     changes = changes_shown(story)

@@ -8,6 +8,7 @@ from bot.domain.mission import Outcome
 from bot.domain.patch import Candidate, Rival, Rung, TestChange, Verification
 from bot.publish.changed_parts import ChangedPart, changed_parts
 from bot.publish.evidence import agreement
+from bot.publish.improvement import before_and_after_section, reason_section
 from bot.publish.markdown import Section, bullets, fenced
 from bot.publish.story import Story, count_unharmed
 from bot.publish.title import is_undone
@@ -29,6 +30,13 @@ def fix_sections(story: Story, *, offered: bool = False) -> list[Section | None]
     """Return what a reviewer decides by, in reading order; empty without a fix."""
     if story.fix is None:
         return []
+    if story.is_improvement:
+        return [
+            reason_section(story),
+            *change_sections(story, offered=offered),
+            before_and_after_section(story),
+            _checks(story, *story.fix),
+        ]
     return [
         _cause(story),
         *change_sections(story, offered=offered),

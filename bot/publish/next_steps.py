@@ -20,6 +20,8 @@ def step_after(story: Story) -> str:
     is_heard = story.is_heard and story.context.request.repository is not None
     if story.outcome is Outcome.NO_FIX and story.context.request.depth is not Depth.FIX:
         return "comment `/metaagent fix` to search for a fix" if is_heard else "ask for a fix"
+    if story.outcome is Outcome.NO_FIX and story.is_improvement:
+        return "none: nothing is red"
     if story.delivered and story.outcome is Outcome.PARTIAL:
         return TEXTS[Outcome.FIXED].step
     text = TEXTS[story.outcome]

@@ -6,6 +6,8 @@ from bot.domain.github import PullRequestState
 from bot.domain.mission import Outcome
 from sandbox.types import Frozen
 
+_WITH_CHANGE = frozenset({Outcome.FIXED, Outcome.IMPROVED, Outcome.PARTIAL})
+
 Way = Literal["pull-request", "push", "suggest", "report"]
 """Delivery of a fix; `report` only shows it."""
 
@@ -14,7 +16,8 @@ class Offer(Frozen):
     """Result of delivering a fix."""
 
     outcome: Outcome
-    """FIXED if delivered or only shown (with a note); else STALE, DUPLICATE or POLICY."""
+    """FIXED or IMPROVED if delivered or only shown (with a note); else STALE, DUPLICATE or
+    POLICY."""
     note: str = ""
     """Reason why it is only shown, or a remark on its delivery."""
     way: Way = "report"
@@ -27,4 +30,4 @@ class Offer(Frozen):
     @property
     def delivered(self) -> bool:
         """Return True if people can take the change on GitHub."""
-        return self.outcome in {Outcome.FIXED, Outcome.PARTIAL} and self.way != "report"
+        return self.outcome in _WITH_CHANGE and self.way != "report"

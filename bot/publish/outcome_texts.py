@@ -27,6 +27,10 @@ TEXTS: Mapping[Outcome, OutcomeText] = MappingProxyType(
             headline="{change}",
             step="review the change; merge or apply it if it is right",
         ),
+        Outcome.IMPROVED: OutcomeText(
+            headline="nothing was red; {unharmed} before and after this change",
+            step="review the change; merge it if it is right",
+        ),
         Outcome.PARTIAL: OutcomeText(
             headline="some failures are fixed and none is new, but the command still fails; {use}",
             step="use the change as a start, or fix the remaining failures by hand",

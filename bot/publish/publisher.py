@@ -115,7 +115,7 @@ def _offers(story: Story) -> bool:
     if story.fix is None:
         return False
     match story.outcome:
-        case Outcome.FIXED:
+        case Outcome.FIXED | Outcome.IMPROVED:
             return story.fix[1].green
         case Outcome.PARTIAL:
             # A partial fix is shown as a patch and only applied if a person chose it.

@@ -221,8 +221,9 @@ async def _replace(
     repository, new = story.context.request.repository, offer.pull_request
     if not offer.delivered or repository is None or new is None:
         return
+    cause = "The file changed" if story.is_improvement else "A newer commit has the same failure"
     why = (
-        "A newer commit has the same failure and needs another change: "
+        f"{cause} and needs another change: "
         f"{new.url or f'#{new.number}'} replaces this pull request."
     )
     for pull in older:

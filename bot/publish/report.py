@@ -6,6 +6,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.publish.ci_section import ci_section
 from bot.publish.evidence_sections import background
 from bot.publish.fix_sections import CHANGE, change_sections, fix_sections
+from bot.publish.improvement import decide_section
 from bot.publish.judgements import judgements
 from bot.publish.markdown import BODY_LIMIT, Section, fenced, fit, table
 from bot.publish.next_steps import next_step
@@ -41,16 +42,16 @@ def mission_report(story: Story, *, limit: int = REPORT_BYTES, offered: bool = F
         *fix_sections(story, offered=offered),
         recalled_section(story),
         pinned_section(story) if offered else None,
-        _decide() if is_asked else None,
+        _decide(story) if is_asked else None,
         ci_section(story),
         _failures(story) if story.fix is None else None,
-        _suspects(story) if story.fix is None else None,
+        _suspects(story) if story.fix is None and not story.is_improvement else None,
         # GitHub renders diagrams and boxes in pull requests and comments, not in check runs.
-        timeline(story) if offered else None,
+        timeline(story) if offered and not story.is_improvement else None,
         *judgements(story),
         *background(story),
         _reproduce(story),
-        boxes() if is_asked else None,
+        boxes() if is_asked and not story.is_improvement else None,
     ]
     ending = "\n\n".join(part for part in (marker(story.context), patch_marker(story)) if part)
     return fit(_page([s for s in sections if s is not None]), limit=limit, ending=ending)
@@ -96,7 +97,8 @@ def reproduce_command(context: MissionContext) -> str:
 def _opening(story: Story, *, offered: bool = False) -> list[Section | None]:
     """Return three lines: outcome, reason and next step; then the question, if there is one."""
     lines = [f"**{headline(story)}**", _where(story)]
-    if story.reason and (story.outcome is not Outcome.FIXED or story.note):
+    is_told_below = story.outcome in {Outcome.FIXED, Outcome.IMPROVED}
+    if story.reason and (not is_told_below or story.note):
         lines.append(story.pen.words(story.reason))
     if story.is_cautious and story.fix is not None:
         lines.append("A model or a rule called for caution: this is never pushed unasked.")
@@ -118,8 +120,10 @@ def _where(story: Story) -> str:
     return f"Red check: {check}, commit {request.head_sha[:_SHORT_SHA]}{branch}"
 
 
-def _decide() -> Section:
+def _decide(story: Story) -> Section:
     """Describe how to refuse, undo or replace a fix."""
+    if story.is_improvement:
+        return decide_section()
     return Section(
         lead="**Your decision:** merge to take it; close it or comment `/metaagent reject REASON` "
         "to refuse it for good; after a merge, `/metaagent undo` takes it back; "

@@ -66,6 +66,11 @@ class Story(Frozen):
         return iteration is not None and asks_for_caution(iteration) and not chosen
 
     @property
+    def is_improvement(self) -> bool:
+        """Return True if the mission improves code, and repairs no failure."""
+        return self.context.request.improve is not None
+
+    @property
     def is_heard(self) -> bool:
         """Return True if answers of people are read; a workflow step does not wait for them."""
         return self.context.request.trigger is not Trigger.ACTION
@@ -100,16 +105,21 @@ def headline(story: Story) -> str:
 
 def _describe_outcome(story: Story) -> str:
     reference = identity(story.context.error_reference or "")
+    passing = count_unharmed(story)
+    tests = counted(passing, "test passes", plural="tests pass")
     return TEXTS[story.outcome].headline.format(
         change=_describe_fix(story),
         use="offered at a person's request" if story.delivered else "nothing was applied",
         runs=_runs(story),
+        unharmed=tests if passing else "the command passes",
         search=_describe_search(story),
         reference=f", reference {reference}" if reference else "",
     )
 
 
 def _describe_search(story: Story) -> str:
+    if story.is_improvement:
+        return "nothing was improved"
     if story.context.request.depth is not Depth.FIX and story.context.triage is not None:
         return f"the failure was reproduced{_runs(story)}; a fix was not requested"
     return f"no fix was found; {counted(story.context.candidates_tried, 'candidate')} tried"

@@ -54,11 +54,17 @@ def _wordings(context: MissionContext, pen: SafeWriter) -> Iterator[str]:
     parts = changed_parts(context, pen)
     paths = list(dict.fromkeys(edit.path.replace("`", "") for edit in context.fix[1].edits))
     for ending in _endings(paths):
+        if context.request.improve is not None:
+            title = context.fix[0].title
+            yield f"{title[:1].upper()}{title[1:]}{ending}"
+            continue
         if context.fix[0].rung is Rung.TOOLS:
             yield from _by_tool(context, ending)
         else:
             yield from _by_parts(parts, ending, undone=is_undone(context))
-    if len(paths) > 1:
+    if paths and context.request.improve is not None:
+        yield f"Improve {_base(paths[0])}"
+    elif len(paths) > 1:
         yield f"Repair {len(paths)} files"
     elif paths:
         yield f"Repair {paths[0]}"

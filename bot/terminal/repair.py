@@ -13,8 +13,9 @@ from bot.fixers.rung1_search.attempt import SearchResult, run_search
 from bot.fixers.rung1_search.findings import is_about_findings
 from bot.fixers.rung1_search.plain_run import drop_refuted
 from bot.fixers.rung1_search.request import build_request, hide_tests, sample_tests
+from bot.intake.folder import folder_checkout
 from bot.mission.judging.analyze import analyze_failures
-from bot.pipeline import MissionServices, folder_checkout
+from bot.pipeline import MissionServices
 from bot.ports import Workspace
 from bot.publish.candidates import SearchReport, searched_json, searched_text
 from bot.publish.progress import SearchProgress

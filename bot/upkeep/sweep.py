@@ -17,6 +17,7 @@ from bot.intake.guards import Head
 from bot.ports import AppHooks, Services
 from bot.upkeep.expire import expire
 from bot.upkeep.gone import close_gone
+from bot.upkeep.scheduled import request_scheduled
 from sandbox.types import Frozen
 
 KEPT = timedelta(days=3)
@@ -44,6 +45,8 @@ class Swept(Frozen):
     """Missed deliveries that were ingested."""
     heads: int = 0
     """Missions requested for red commits."""
+    scheduled: int = 0
+    """Missions that a policy's schedule requested."""
     closed: int = 0
     """Fixes that were closed."""
     problems: tuple[str, ...] = ()
@@ -105,17 +108,19 @@ class Sweeper:
             GitHubError: GitHub limits us, failed or could not be reached.
             MetaAgentError: ingesting a delivery or requesting a mission failed.
         """
+        begin = since
         log_of_hooks = await self.hooks.deliveries(since=since, most=MOST_DELIVERIES)
         lost, since = await self._find_lost(log_of_hooks, since)
         problems = await self._ingest(lost)
         deliveries = len(lost) - len(problems)
         if len(log_of_hooks) >= MOST_DELIVERIES:
             problems.append(f"only the newest {MOST_DELIVERIES} deliveries were read")
-        heads, closed, failed = 0, 0, list[GitHubError]()
+        heads, scheduled, closed, failed = 0, 0, 0, list[GitHubError]()
         async for repository in self._repositories():
             try:
                 async with self.rights(repository):
                     heads += await self.red_heads(repository, since)
+                    scheduled += await request_scheduled(repository, begin, self.services)
                     closed += await close_gone(repository, self.services) + await expire(
                         repository, self.services
                     )
@@ -127,7 +132,13 @@ class Sweeper:
         if failed:
             # All were checked; the next sweep covers the same time again.
             raise failed[0]
-        return Swept(deliveries=deliveries, heads=heads, closed=closed, problems=tuple(problems))
+        return Swept(
+            deliveries=deliveries,
+            heads=heads,
+            scheduled=scheduled,
+            closed=closed,
+            problems=tuple(problems),
+        )
 
     async def _find_lost(
         self, log_of_hooks: Sequence[HookDelivery], since: datetime

@@ -198,10 +198,11 @@ async def _control(
 def _controllable(before: TestReport, triage: Triage | None) -> bool:
     """Return True if a run without the change is informative and affordable.
 
-    A linter's finding is never chance. A test that hangs would take the whole time limit again. A
-    test that depends on files of earlier runs is always green here.
+    Where nothing was red, it would be green. A linter's finding is never chance. A test that hangs
+    would take the whole time limit again. A test that depends on files of earlier runs is always
+    green here.
     """
-    if before.verdict is RunVerdict.TIMEOUT or before.traits.is_findings:
+    if before.success or before.verdict is RunVerdict.TIMEOUT or before.traits.is_findings:
         return False
     return triage is None or not (triage.leaves_traces or triage.kind is FailureKind.LINT)
 

@@ -11,7 +11,7 @@ import pytest
 import bot
 from bot.cli import main
 from bot.errors import UsageError
-from bot.improve.run import ImproveOrder, run_improve
+from bot.terminal.improve import ImproveOrder, run_improve
 from bot.improve.target import MARKER, MAX_BYTES
 from bot.settings import Settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.improve.own_plan import plan_for_self, with_fast_checks
-from bot.improve.run import ImproveOrder, run_improve, run_rollback
+from bot.terminal.improve import ImproveOrder, run_improve, run_rollback
 from bot.settings import Settings
 from sandbox.types import CommandResult
 from tests.fakes.fake_workspace import Files, quiet

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UsageError
-from bot.improve.run import run_rollback
+from bot.terminal.improve import run_rollback
 from bot.improve.values import CycleRecord
 from bot.settings import Settings
 from sandbox.errors import SetupFailed

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.improve.run import ImproveOrder, ImproveResult, run_improve
+from bot.terminal.improve import ImproveOrder, ImproveResult, run_improve
 from bot.pipeline import MissionServices, OpenProgress
 from bot.settings import Settings
 from sandbox.errors import SandboxError

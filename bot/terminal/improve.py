@@ -18,8 +18,7 @@ from bot.improve.evaluate import EvaluationPlan, evaluate
 from bot.improve.history import COPY, History, pack, write_context
 from bot.improve.own_plan import plan_for_self, with_fast_checks
 from bot.improve.promotion import StoredVersion, hash_of, make_diff, promote, roll_back
-from bot.improve.rules import propose
-from bot.improve.rules.source import PythonFile, exported_names
+from bot.improve.search import find_by_rules
 from bot.improve.target import ImprovementTarget, open_target
 from bot.improve.values import CycleRecord, CycleStatus, Evaluation, Improvement
 from bot.pipeline import MissionServices
@@ -32,7 +31,7 @@ from sandbox.diffs import Original
 from sandbox.errors import SandboxError, SetupFailed
 from sandbox.gate import clean
 from sandbox.planning import read_folder
-from sandbox.types import JobHints, TrustTier
+from sandbox.types import ArchiveSource, Checkout, JobHints, TrustTier
 
 FOLDER = "improve"
 """The folder of all improvements, in the data directory."""
@@ -263,24 +262,9 @@ async def _by_model(
 
 
 def _by_rules(run: _Cycles) -> Iterator[tuple[Improvement, bytes]]:
-    tree = run.target.tree
-    texts = {
-        path: original.content.decode("utf-8", "replace")
-        for path, original in tree.items()
-        if path.endswith((".py", ".pyi"))
-    }
-    for path in run.target.paths:
-        stem = _module_name(path)
-        others = (text for other, text in texts.items() if other != path)
-        source = PythonFile.parse(path, tree[path].content, exported_names(stem, others))
-        for improvement, content in propose(source) if source is not None else ():
-            if (path, improvement.rule, hash_of(content)) not in run.rejected:
-                yield improvement, content
-
-
-def _module_name(path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    return folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py")
+    for improvement, content in find_by_rules(run.target.paths, run.target.tree):
+        if (improvement.path, improvement.rule, hash_of(content)) not in run.rejected:
+            yield improvement, content
 
 
 async def _try_improvement(
@@ -300,7 +284,9 @@ async def _try_improvement(
         old_sha256=hash_of(old.content),
         new_sha256=hash_of(content),
     )
+    plan = with_fast_checks(run.plan, path, target.tree) if target.is_self else run.plan
     archive = pack(target.tree)
+    source = ArchiveSource(content=archive, repository_id=plan.repository_id)
     (iteration / COPY).write_bytes(archive)
     (iteration / "improved.py").write_bytes(content)
     diff = make_diff(path, old, content)
@@ -308,8 +294,8 @@ async def _try_improvement(
         improvement,
         content,
         target.tree,
-        archive=archive,
-        plan=with_fast_checks(run.plan, path, target.tree) if target.is_self else run.plan,
+        checkout=Checkout(source=source, tier=TrustTier.LOCAL, hints=plan.hints),
+        plan=plan,
         open_workspace=run.line.open_workspace,
     )
     evaluation = Evaluation(checks=checks)
