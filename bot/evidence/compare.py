@@ -100,11 +100,11 @@ def _verdict(
         return _Judgement(
             verdict="NOT CONFIRMED", reason="; ".join(part for part in (_first(green), now) if part)
         )
-    what = (
-        "red as claimed, and the fix turns it green as claimed"
-        if green
-        else "the runs are as claimed"
-    )
+    what = "the runs are as claimed"
+    if claim.outcome == Outcome.IMPROVED:
+        what = "green as claimed, with the improvement and without it"
+    elif green:
+        what = "red as claimed, and the fix turns it green as claimed"
     return _Judgement(verdict="CONFIRMED", reason=what)
 
 

@@ -43,15 +43,23 @@ class EvaluationPlan(Frozen):
 
 
 class Measured(Frozen):
-    """The results of one version."""
+    """The results of the new version."""
 
     compiles: CommandResult
-    self_test: CommandResult | None
+    self_test: CommandResult | None = None
     """None if there is nothing to run."""
-    tests: TestReport | None
+    tests: TestReport | None = None
 
 
-async def evaluate(
+class Evaluated(Frozen):
+    """The checks of an improvement, and the tests before and after it."""
+
+    checks: tuple[Check, ...]
+    before: TestReport | None = None
+    after: TestReport | None = None
+
+
+async def evaluate(  # noqa: PLR0913 -- what is changed, where, and how it is run
     improvement: Improvement,
     content: bytes,
     tree: Mapping[str, Original],
@@ -59,8 +67,9 @@ async def evaluate(
     checkout: Checkout,
     plan: EvaluationPlan,
     open_workspace: OpenWorkspace,
-) -> tuple[Check, ...]:
-    """Return the checks of an improvement; later ones are left out once one failed.
+    baseline: TestReport | None = None,
+) -> Evaluated:
+    """Evaluate an improvement; later checks are left out once one failed.
 
     Args:
         improvement: The improvement.
@@ -69,29 +78,40 @@ async def evaluate(
         checkout: The same files.
         plan: The runs.
         open_workspace: Opens a sandbox.
+        baseline: The tests of exactly these files; None runs them.
 
     Raises:
         SandboxError: there is no sandbox, or the environment cannot be built.
     """
+    path = improvement.path
     guard = _guard(improvement, content, tree, plan.policy)
     if not guard.passed:
-        return (guard,)
-    # Two fresh sandboxes: the first version leaves nothing for the second one to find.
+        return Evaluated(checks=(guard,), before=baseline)
+    # Fresh sandboxes: one version leaves nothing for the other one to find.
+    if plan.has_tests and baseline is None:
+        async with open_workspace(checkout) as workspace:
+            baseline = await workspace.run_tests()
     async with open_workspace(checkout) as workspace:
-        before = await _measure(improvement.path, tree, workspace, plan)
-    async with open_workspace(checkout) as workspace:
-        change = FileChange(
-            action=ChangeAction.REPLACE, path=improvement.path, content=content.decode()
-        )
+        change = FileChange(action=ChangeAction.REPLACE, path=path, content=content.decode())
         try:
             await workspace.apply_changes((change,))
         except ChangeRejected as error:
-            return (guard.with_(passed=False, detail=error.message),)
-        after = await _measure(improvement.path, tree, workspace, plan)
-    return (
-        guard,
-        *_compare(before, after, is_explicit=_has_self_test(improvement.path, tree, plan)),
+            refused = guard.with_(passed=False, detail=error.message)
+            return Evaluated(checks=(refused,), before=baseline)
+        after = await _measure(path, tree, workspace, plan)
+    compiles = Check(
+        name="compiles", passed=after.compiles.ok, detail=_failure(after.compiles), proves=False
     )
+    checks = [guard, compiles]
+    if after.self_test is not None:
+        before = None
+        if not after.self_test.ok and not _has_self_test(path, tree, plan):
+            async with open_workspace(checkout) as workspace:
+                before = await _self_tested(path, tree, workspace, plan)
+        checks.append(_check_self_test(path, tree, plan, before=before, after=after.self_test))
+    if baseline is not None and after.tests is not None and checks[-1].passed:
+        checks.append(_compare_tests(baseline, after.tests))
+    return Evaluated(checks=tuple(checks), before=baseline, after=after.tests)
 
 
 def _guard(
@@ -111,15 +131,28 @@ def _guard(
 async def _measure(
     path: str, tree: Mapping[str, Original], workspace: Workspace, plan: EvaluationPlan
 ) -> Measured:
-    facts = await workspace.facts()
-    here = posixpath.relpath(path, facts.recipe.working_directory)
-    limit = plan.self_test_timeout_s
+    here = await _path_in(workspace, path)
     script = f"compile(open({here!r}, 'rb').read(), {here!r}, 'exec', dont_inherit=True)"
-    compiles = await workspace.run(f"python -B -c {shlex.quote(script)}", timeout_s=limit)
-    command = _self_test_command(path, here, tree, plan)
-    result = await workspace.run(command, timeout_s=limit) if command and compiles.ok else None
-    tests = await workspace.run_tests() if plan.has_tests and compiles.ok else None
-    return Measured(compiles=compiles, self_test=result, tests=tests)
+    command = f"python -B -c {shlex.quote(script)}"
+    compiles = await workspace.run(command, timeout_s=plan.self_test_timeout_s)
+    if not compiles.ok:
+        return Measured(compiles=compiles)
+    self_test = await _self_tested(path, tree, workspace, plan)
+    tests = await workspace.run_tests() if plan.has_tests else None
+    return Measured(compiles=compiles, self_test=self_test, tests=tests)
+
+
+async def _self_tested(
+    path: str, tree: Mapping[str, Original], workspace: Workspace, plan: EvaluationPlan
+) -> CommandResult | None:
+    command = _self_test_command(path, await _path_in(workspace, path), tree, plan)
+    return await workspace.run(command, timeout_s=plan.self_test_timeout_s) if command else None
+
+
+async def _path_in(workspace: Workspace, path: str) -> str:
+    """Return a file's path from the folder in which commands run."""
+    facts = await workspace.facts()
+    return posixpath.relpath(path, facts.recipe.working_directory)
 
 
 def _has_self_test(path: str, tree: Mapping[str, Original], plan: EvaluationPlan) -> bool:
@@ -151,29 +184,17 @@ def _self_test_command(
     return f"python -B -c {shlex.quote(script)}"
 
 
-def _compare(before: Measured, after: Measured, *, is_explicit: bool) -> tuple[Check, ...]:
-    compiles = Check(
-        name="compiles", passed=after.compiles.ok, detail=_failure(after.compiles), proves=False
-    )
-    if not compiles.passed:
-        return (compiles,)
-    checks = [compiles]
-    if after.self_test is not None:
-        checks.append(
-            _compare_self_tests(before.self_test, after.self_test, is_explicit=is_explicit)
-        )
-    if before.tests is not None and after.tests is not None and checks[-1].passed:
-        checks.append(_compare_tests(before.tests, after.tests))
-    return tuple(checks)
-
-
-def _compare_self_tests(
-    before: CommandResult | None, after: CommandResult, *, is_explicit: bool
+def _check_self_test(
+    path: str,
+    tree: Mapping[str, Original],
+    plan: EvaluationPlan,
+    *,
+    before: CommandResult | None,
+    after: CommandResult,
 ) -> Check:
-    if is_explicit:
+    if _has_self_test(path, tree, plan):
         return Check(name="self-test", passed=after.ok, detail=_failure(after))
-    was_ok = before is not None and before.ok
-    if not was_ok and not after.ok:
+    if before is not None and not before.ok and not after.ok:
         detail = f"it could not be imported before either: {_failure(after)}"
         return Check(name="import", passed=True, detail=detail, proves=False)
     return Check(name="import", passed=after.ok, detail=_failure(after), proves=False)

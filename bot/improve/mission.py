@@ -74,7 +74,7 @@ class FoundImprovements(Frozen):
     notes: tuple[str, ...] = ()
 
 
-class Evaluated(Frozen):
+class Judged(Frozen):
     """The evaluation of one improvement before its tests run."""
 
     checks: tuple[Check, ...]
@@ -290,10 +290,10 @@ async def _try(run: Run, tree: Tree, one: FoundImprovement) -> str:
     if candidate is None:
         return "it has no change"
 
-    async def evaluated() -> Evaluated:
+    async def evaluated() -> Judged:
         return await _evaluate(run, tree, one)
 
-    found = await run.stage("evaluate", Evaluated, evaluated, detail=improvement.title)
+    found = await run.stage("evaluate", Judged, evaluated, detail=improvement.title)
     if reason := Evaluation(checks=found.checks).reason:
         return reason
     attempt = run.context.iterations[-1].attempt or FixAttempt()
@@ -322,7 +322,7 @@ async def _try(run: Run, tree: Tree, one: FoundImprovement) -> str:
     return ""
 
 
-async def _evaluate(run: Run, tree: Tree, one: FoundImprovement) -> Evaluated:
+async def _evaluate(run: Run, tree: Tree, one: FoundImprovement) -> Judged:
     """Return the guard, the compilation, the self-test and a model's critique."""
     improvement, files = one.improvement, await _read_tree(tree)
     old, new = files[improvement.path], one.content.encode()
@@ -333,7 +333,7 @@ async def _evaluate(run: Run, tree: Tree, one: FoundImprovement) -> Evaluated:
         self_test_timeout_s=_SELF_TEST_S,
         policy=run.context.policy,
     )
-    checks = await evaluate(
+    found = await evaluate(
         improvement,
         new,
         files,
@@ -342,7 +342,7 @@ async def _evaluate(run: Run, tree: Tree, one: FoundImprovement) -> Evaluated:
         open_workspace=run.ports.open_workspace,
     )
     said = None
-    if not improvement.rule and Evaluation(checks=checks).accepted:
+    if not improvement.rule and Evaluation(checks=found.checks).accepted:
         diff = make_diff(improvement.path, old, new)
         said = await critique_by_model(ModelWork(run.mind), improvement, old.content, diff)
-    return Evaluated(checks=checks, said=said)
+    return Judged(checks=found.checks, said=said)

@@ -12,15 +12,12 @@ def reason_section(story: Story) -> Section | None:
     if story.fix is None:
         return None
     candidate, pen = story.fix[0], story.pen
-    title = pen.words(candidate.title, cap=300)
     if candidate.rung is Rung.MODEL:
-        lead = (
-            f"A model proposes to {title}. Read the change: the tests are all that speaks for it."
-        )
-        return Section(title="Why", lead=lead)
-    return Section(
-        title="Why", lead=f"This can be done: {title}. {pen.words(candidate.explanation)}."
-    )
+        title = pen.words(candidate.title, cap=300)
+        lead = f"A model proposes to {title}. Read the change: only the tests speak for it."
+    else:
+        lead = f"Behaviour stays the same: {pen.words(candidate.explanation)}."
+    return Section(title="Why", lead=lead)
 
 
 def before_and_after_section(story: Story) -> Section | None:

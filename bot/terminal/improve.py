@@ -31,7 +31,7 @@ from sandbox.diffs import Original
 from sandbox.errors import SandboxError, SetupFailed
 from sandbox.gate import clean
 from sandbox.planning import read_folder
-from sandbox.types import ArchiveSource, Checkout, JobHints, TrustTier
+from sandbox.types import ArchiveSource, Checkout, JobHints, TestReport, TrustTier
 
 FOLDER = "improve"
 """The folder of all improvements, in the data directory."""
@@ -67,6 +67,8 @@ class _Cycles:
     calls: list[ModelCall] = field(default_factory=list)
     records: list[CycleRecord] = field(default_factory=list)
     diffs: list[str] = field(default_factory=list)
+    baselines: dict[str | None, TestReport] = field(default_factory=dict)
+    """The tests of the files as they are, by their command."""
     rejected: set[tuple[str, str, str]] = field(default_factory=set)
     """Path, rule and content of improvements that failed in this run."""
 
@@ -290,14 +292,18 @@ async def _try_improvement(
     (iteration / COPY).write_bytes(archive)
     (iteration / "improved.py").write_bytes(content)
     diff = make_diff(path, old, content)
-    checks = await evaluate(
+    tested = await evaluate(
         improvement,
         content,
         target.tree,
         checkout=Checkout(source=source, tier=TrustTier.LOCAL, hints=plan.hints),
         plan=plan,
         open_workspace=run.line.open_workspace,
+        # The files are those that the cycle before left, so its runs count.
+        baseline=run.baselines.get(plan.hints.command),
     )
+    checks = tested.checks
+    run.baselines = {plan.hints.command: tested.before} if tested.before is not None else {}
     evaluation = Evaluation(checks=checks)
     if evaluation.accepted:
         score, reasons = score_by_rules(improvement, old.content, content, checks)
@@ -310,6 +316,7 @@ async def _try_improvement(
     if not evaluation.accepted:
         return record.with_(reason=evaluation.reason)
     run.diffs.append(diff)
+    run.baselines = {plan.hints.command: tested.after} if tested.after is not None else {}
     if run.order.evaluate_only:
         # Later cycles build on it, as they would after a promotion.
         _adopt(run, path, old, content)

@@ -359,3 +359,73 @@ async def test_a_run_that_was_started_before_the_answer_was_lost_is_not_started_
     await office.say("rerun")
     await office.say("rerun")
     assert office.github.reruns == [7]
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [("improve", ""), ("improve src/stock.py", "src/stock.py"), ("improve src/", "src/")],
+)
+async def test_an_improvement_is_asked_for_on_the_branch_of_the_pull_request(
+    words: str, path: str
+) -> None:
+    request = await requested(words)
+    assert request.mission_id == "mission:42:improve:c1234"
+    assert (request.improve, request.head_branch, request.head_sha) == (path, BRANCH, HEAD)
+    assert (request.trigger, request.requested_by) == (Trigger.COMMENT, "alice")
+    assert (request.check, request.hint) == (None, "")
+
+
+async def test_in_an_issue_the_default_branch_is_improved() -> None:
+    command = a_command("improve stock.py", number=9, is_pull_request=False)
+    request = await requested("", command=command)
+    assert (request.head_branch, request.head_sha) == ("main", "b" * 40)
+    assert (request.tier, request.pull_request) == (TrustTier.DEFAULT_BRANCH, None)
+    assert request.comment is not None, "the answer goes to the issue"
+
+
+async def test_a_file_of_a_review_thread_is_meant_without_a_path() -> None:
+    request = await requested("", command=a_command("improve", path="src/a.py", line=3))
+    assert (request.improve, request.hint) == ("src/a.py", "")
+
+
+@pytest.mark.parametrize(
+    ("pull", "said"),
+    [
+        ({"from_fork": True}, "A fork's branch cannot be improved"),
+        ({"state": "closed"}, "no longer open"),
+        ({"head_ref": "metaagent/main/0123", "author": "metaagent[bot]"}, "one of our fixes"),
+    ],
+)
+async def test_where_nothing_can_be_improved_that_is_said(pull: dict[str, Any], said: str) -> None:
+    office = Office()
+    office.github.pulls[PULL] = a_red_pull(**pull)
+    reply = await office.say("improve")
+    assert said in reply.text
+    assert office.queue.requests == {}
+
+
+async def test_an_improvement_neither_replaces_nor_hinders_a_repair() -> None:
+    office = Office()
+    automatic = MissionRequest(
+        mission_id="mission:42:auto",
+        trigger=Trigger.CHECK_RUN,
+        repository=a_repository(),
+        head_sha=HEAD,
+        head_branch=BRANCH,
+    )
+    await office.queue.submit(automatic)
+    await office.say("improve", command_id="command:42:c1")
+    await office.registry.begin(
+        LiveMission(
+            mission_id="mission:42:improve:c1",
+            repository=a_repository(),
+            head_sha=HEAD,
+            branch=BRANCH,
+            requested_by="alice",
+            admitted=True,
+        )
+    )
+    office.queue.states["mission:42:improve:c1"] = "running"
+    assert office.queue.states["mission:42:auto"] == "waiting"
+    reply = await office.say("fix", command_id="command:42:c2")
+    assert reply.ok, reply.text

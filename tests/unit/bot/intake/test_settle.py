@@ -238,3 +238,41 @@ async def test_the_mission_that_a_push_ended_is_named_by_the_next(
     )
     assert request is not None
     assert request.supersedes == ("old" if inherits else None)
+
+
+async def test_a_continuous_head_without_any_check_is_tested_after_the_whole_time(
+    github: FakeGitHub,
+) -> None:
+    checkpoint = Patience(github)
+    request = await settle(red(check=None, continuous=True), services(github), checkpoint, 30.0)
+    assert request is not None
+    assert sum(checkpoint.waited) == 30.0
+    assert (request.mission_id, request.continuous) == (f"mission:42:{HEAD}:auto:unchecked", True)
+
+
+async def test_a_continuous_head_whose_checks_are_green_needs_no_mission(
+    github: FakeGitHub,
+) -> None:
+    checkpoint = Patience(github, [check(99, conclusion="success")])
+    head = red(check=None, continuous=True)
+    assert await settle(head, services(github), checkpoint, 30.0) is None
+    assert len(checkpoint.waited) <= 2
+
+
+async def test_a_continuous_head_that_is_red_is_repaired_as_any_other(github: FakeGitHub) -> None:
+    checkpoint = Patience(github, [check(99)])
+    request = await settle(red(check=None, continuous=True), services(github), checkpoint, 30.0)
+    assert request is not None
+    assert request.mission_id == f"mission:42:{HEAD}:auto"
+    assert request.check is not None
+
+
+async def test_an_improvement_of_the_same_commit_does_not_hold_up_its_repair(
+    github: FakeGitHub,
+) -> None:
+    queue = MemoryQueue()
+    await queue.submit(
+        a_request(mission_id="mission:42:improve:c1", head_sha=HEAD).with_(improve="")
+    )
+    github.other_checks = [check(99)]
+    assert await settle(red(), services(github, queue=queue), Patience(github)) is not None

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy, Triggers
+from bot.domain.policy import (
+    ContinuousImprovement,
+    DeliveryRule,
+    PolicyLimits,
+    RepositoryPolicy,
+    ScheduledImprovement,
+    Triggers,
+)
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError, NotFound, NotPermitted
 from bot.policy.document import MAX_BYTES
@@ -78,6 +85,8 @@ limits:
   tokens_per_mission: 1000
   tokens_per_pull_request: 2000
   tokens_per_day: 3000
+continuous: {schedule: daily, after_merge: true, missions: 2}
+improve: {schedule: weekly}
 """
 
 
@@ -120,6 +129,8 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
             tokens_per_pull_request=2000,
             tokens_per_day=3000,
         ),
+        continuous=ContinuousImprovement(schedule="daily", after_merge=True, missions=2),
+        improve=ScheduledImprovement(schedule="weekly"),
     )
     assert set(policy.origins) == {key for key, _, _ in every_key()}
     assert policy.origins["setup"] == f"{POLICY_PATH}:8"
