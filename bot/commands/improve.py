@@ -13,7 +13,10 @@ EXIT_FAILURE = 1
 ROLLBACK = "rollback"
 TEXT_CAP = 20_000
 """Maximum length of the context, of its file and of the logs, in characters each."""
+SELF = "self"
 MAX_CYCLES = 50
+MAX_MISSIONS = 10
+_MISSIONS = 3
 _PROVIDERS = {"openai": "openai-chat", "gpt": "openai-chat", "claude": "anthropic"}
 """Other names of kinds of models."""
 _WITHOUT_MODEL = frozenset({"mock"})
@@ -33,8 +36,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--llm-provider", metavar="KIND", help=text)
     text = "name of the model (the second half of --model)"
     parser.add_argument("--llm-model", metavar="NAME", help=text)
-    text = "number of improvements, one after the other (default 1)"
-    parser.add_argument("--cycles", type=int, default=1, metavar="N", help=text)
+    text = "repair a red folder by missions one after another, until its tests pass"
+    parser.add_argument("--continuous", action="store_true", help=text)
+    text = (
+        "number of improvements, one after the other (default 1); with --continuous, the most "
+        "missions (default 3)"
+    )
+    parser.add_argument("--cycles", type=int, metavar="N", help=text)
     text = "time limit for one self-test, in seconds (default 60)"
     parser.add_argument(
         "--self-test-timeout", type=float, default=60.0, metavar="SECONDS", help=text
@@ -69,14 +77,19 @@ def _run(arguments: argparse.Namespace) -> int:
         order = ImproveOrder(
             target=arguments.target,
             command=arguments.command,
-            cycles=arguments.cycles,
+            cycles=arguments.cycles or (_MISSIONS if arguments.continuous else 1),
             self_test_timeout_s=arguments.self_test_timeout,
             critique_threshold=arguments.critique_threshold,
             context=context,
             notes=notes,
             evaluate_only=arguments.evaluate_only,
         )
-        result = run_improve(order, settings)
+        if arguments.continuous:
+            from bot.terminal.continuous import run_continuous
+
+            result = run_continuous(order, settings)
+        else:
+            result = run_improve(order, settings)
     return _print(ok=result.ok, message=result.message, data=result.data)
 
 
@@ -94,8 +107,11 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("there are two targets", "name one; only rollback takes another word")
     if arguments.command is not None and not arguments.command.strip():
         raise UsageError("--test is empty", "give the project's test command")
-    if not 1 <= arguments.cycles <= MAX_CYCLES:
-        raise UsageError(f"--cycles must be between 1 and {MAX_CYCLES}")
+    most = MAX_MISSIONS if arguments.continuous else MAX_CYCLES
+    if arguments.cycles is not None and not 1 <= arguments.cycles <= most:
+        raise UsageError(f"--cycles must be between 1 and {most}")
+    if arguments.continuous and arguments.target in {SELF, ROLLBACK}:
+        raise UsageError(f"--continuous repairs a folder, not {arguments.target}", "name a folder")
     seconds = arguments.self_test_timeout
     if not (math.isfinite(seconds) and seconds > 0):
         raise UsageError("--self-test-timeout must be more than 0 seconds")

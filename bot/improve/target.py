@@ -63,19 +63,33 @@ def open_target(
         UsageError: it cannot be improved; the message gives the reason.
     """
     package = running or Path(bot.__file__).parent
-    if (instance := _iteration_above(package)) is not None:
+    path = package if name == SELF else _check_path(name)
+    refuse_copy(name, path, running=package)
+    if name == SELF:
+        return _open_self(package, spec)
+    if path.is_dir():
+        return _open_folder(name, path, spec)
+    return _open_file(name, path, spec, has_tests=has_tests)
+
+
+def refuse_copy(name: str, path: Path, *, running: Path | None = None) -> None:
+    """Refuse to work in a working copy, or on one.
+
+    Args:
+        name: The target as the user wrote it.
+        path: Its absolute path.
+        running: The folder of the running program's package; None for this one.
+
+    Raises:
+        UsageError: one of them is a working copy.
+    """
+    if (instance := _iteration_above(running or Path(bot.__file__).parent)) is not None:
         raise UsageError(
             f"this program is a working copy of an improvement ({instance.name})",
             "run the installed metaagent",
         )
-    if name == SELF:
-        return _open_self(package, spec)
-    path = _check_path(name)
     if (instance := _iteration_above(path)) is not None:
         raise UsageError(f"{name} belongs to the working copy {instance.name}", "name the original")
-    if path.is_dir():
-        return _open_folder(name, path, spec)
-    return _open_file(name, path, spec, has_tests=has_tests)
 
 
 def find_files(folder: str, tree: Mapping[str, Original]) -> tuple[int, tuple[str, ...]]:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain.policy import ContinuousImprovement, RepositoryPolicy, ScheduledImprovement
 from bot.domain.request import HeadMoved, Trigger
-from bot.errors import GitHubError
+from bot.errors import GitHubError, RateLimited
 from bot.ports import Services
 from bot.upkeep.scheduled import request_after_merge, request_scheduled
 from sandbox.types import TrustTier
@@ -137,5 +137,4 @@ async def test_a_github_that_fails_requests_nothing_and_is_looked_at_again() -> 
     lost.github.faults["branch_head"] = [RateLimited("too many", retry_after_s=1.0)]
     with pytest.raises(GitHubError):
         await lost.sweep()
-    del lost.github.refuse["branch_head"]
     assert (await lost.sweep()).scheduled == 1
