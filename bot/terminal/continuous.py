@@ -17,7 +17,7 @@ from bot.settings import Settings
 from bot.telemetry import set_up_logging
 from bot.terminal.improve import ImproveOrder, ImproveResult
 from bot.terminal.misuse import detect_misuse
-from bot.terminal.prepare import check_is_folder
+from bot.terminal.prepare import check_folder
 from bot.wiring.line import BuildLine, build_line, open_line
 from sandbox.apply import apply_diff
 from sandbox.errors import ChangeRejected
@@ -48,8 +48,9 @@ def run_continuous(
         SandboxError: there is no sandbox.
     """
     set_up_logging(level="warning", secrets=settings.secrets)
-    folder = check_is_folder(order.target).resolve()
+    folder = Path(order.target).resolve()
     refuse_copy(order.target, folder, running=running)
+    check_folder(order.target, settings.sandbox, command=order.command, since=None)
     reported, contexts = asyncio.run(_missions(order, folder, settings, build))
     if (misuse := detect_misuse(reported)) is not None:
         raise misuse

@@ -55,10 +55,12 @@ def run_block(number: int, folder: Path) -> dict[str, Any]:
 def test_the_page_of_improve_says_what_rules_do(docker_ready: None, tmp_path: Path) -> None:
     write_files(tmp_path)
     test = (tmp_path / "shop" / "test_stock.py").read_text()
-    found = run_block(0, tmp_path)
+    first = run_block(0, tmp_path)["data"]["cycles"]
+    assert [cycle["status"] for cycle in first] == ["SUCCESS_PROMOTED"], "one cycle improves it"
     assert (tmp_path / "shop" / "stock.py").read_text() == blocks("python")[2]
+    cycles = [*first, *run_block(1, tmp_path)["data"]["cycles"]]
+    assert (tmp_path / "shop" / "stock.py").read_text() == blocks("python")[3]
     assert (tmp_path / "shop" / "test_stock.py").read_text() == test
-    cycles = found["data"]["cycles"]
     assert [cycle["status"] for cycle in cycles] == ["SUCCESS_PROMOTED"] * 3 + ["FAILURE"]
     assert [cycle["evaluation"]["score"] for cycle in cycles[:3]] == [0.95] * 3
     history = tmp_path / "data" / "improve" / "improvement_history.jsonl"
@@ -69,8 +71,8 @@ def test_the_page_of_improve_says_what_rules_do(docker_ready: None, tmp_path: Pa
 @pytest.mark.slow
 def test_the_page_of_improve_says_what_a_model_does(docker_ready: None, tmp_path: Path) -> None:
     write_files(tmp_path)
-    found = run_block(1, tmp_path)
+    found = run_block(2, tmp_path)
     (cycle,) = found["data"]["cycles"]
-    assert (tmp_path / "shop" / "stats.py").read_text() == blocks("python")[5]
+    assert (tmp_path / "shop" / "stats.py").read_text() == blocks("python")[6]
     assert (cycle["status"], cycle["model_calls"]) == ("SUCCESS_PROMOTED", 3)
     assert cycle["notes"] == []

@@ -11,9 +11,9 @@ import pytest
 import bot
 from bot.cli import main
 from bot.errors import UsageError
-from bot.terminal.improve import ImproveOrder, run_improve
 from bot.improve.target import MARKER, MAX_BYTES
 from bot.settings import Settings
+from bot.terminal.improve import ImproveOrder, run_improve
 
 GOOD = b"import os\nx = 1\n"
 Make = Callable[..., Settings]

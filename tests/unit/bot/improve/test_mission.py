@@ -94,7 +94,7 @@ class Stage:
         async def opened(checkout: Any) -> AsyncIterator[Any]:
             async with self.world.open_workspace(checkout) as workspace:
                 if self.shell is not None:
-                    workspace._shell = self.shell  # noqa: SLF001 -- the world's own workspace
+                    workspace._shell = self.shell
                 yield workspace
 
         async def keep(*arguments: Any) -> KeptEvidence:
@@ -348,11 +348,15 @@ async def test_a_resumed_mission_repeats_no_step() -> None:
     assert again == first
 
 
+def inside(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 async def test_its_evidence_can_be_replayed(tmp_path: Path) -> None:
     evidence = EvidenceStore(HashedStore(FolderShelf(tmp_path)), EvidenceLimits(), FixedClock())
     stage = Stage(evidence=evidence)
     await stage.improve()
-    (path,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    (path,) = inside(tmp_path)
     bundle = read_bundle(path.read_bytes())
     assert bundle.claim.outcome == "IMPROVED"
     again = await replay_bundle(bundle, stage.line.open_workspace, clock=FixedClock())

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.improve.own_plan import plan_for_self, with_fast_checks
-from bot.terminal.improve import ImproveOrder, run_improve, run_rollback
 from bot.settings import Settings
+from bot.terminal.improve import ImproveOrder, run_improve, run_rollback
 from sandbox.types import CommandResult
 from tests.fakes.fake_workspace import Files, quiet
 from tests.unit.bot.improve.world import ImprovementWorld, failed

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UsageError
-from bot.terminal.improve import run_rollback
 from bot.improve.values import CycleRecord
 from bot.settings import Settings
+from bot.terminal.improve import run_rollback
 from sandbox.errors import SetupFailed
 from sandbox.types import CommandResult, TestReport
 from tests.fakes.fake_workspace import Files, quiet

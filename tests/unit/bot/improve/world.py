@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.terminal.improve import ImproveOrder, ImproveResult, run_improve
 from bot.pipeline import MissionServices, OpenProgress
 from bot.settings import Settings
+from bot.terminal.improve import ImproveOrder, ImproveResult, run_improve
 from sandbox.errors import SandboxError
 from sandbox.types import ArchiveSource, Checkout, CommandResult
 from tests.fakes.fake_workspace import FakeWorkspace, Files, Judge, Shell, green, quiet

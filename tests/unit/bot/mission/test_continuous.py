@@ -93,9 +93,7 @@ async def test_all_missions_share_the_time_of_one() -> None:
 
 async def test_without_time_no_further_mission_begins() -> None:
     whole = Stage(clock=FixedClock(step=1.0), limits=Limits(iterations=1))
-    (first, *_) = await run_continuous_improvement(
-        a_request(), whole.policy, CHECKOUT, whole.ports
-    )
+    (first, *_) = await run_continuous_improvement(a_request(), whole.policy, CHECKOUT, whole.ports)
     limits = Limits(iterations=1, mission_wall_s=first.seconds + 0.5)
     stage = Stage(clock=FixedClock(step=1.0), limits=limits)
     contexts = await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports)
@@ -109,7 +107,5 @@ async def test_every_mission_but_the_reported_one_is_learned_in_the_row() -> Non
     async def learn(context: MissionContext, number: int) -> None:
         learned.append((number, context.mission_id))
 
-    await run_continuous_improvement(
-        a_request(), stage.policy, CHECKOUT, stage.ports, learn=learn
-    )
+    await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports, learn=learn)
     assert learned == [(1, "m-0001")]

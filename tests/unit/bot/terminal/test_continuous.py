@@ -70,9 +70,7 @@ def only_the_first(files: dict[str, str], _: MissionContext) -> list[Candidate |
     return [] if files[PATH] == ADDS else [a_fix(ADDS)]
 
 
-def test_missions_follow_each_other_until_the_folder_is_green(
-    settings: Make, folder: Path
-) -> None:
+def test_missions_follow_each_other_until_the_folder_is_green(settings: Make, folder: Path) -> None:
     result = Bench().run(folder, settings())
     assert result.ok, result.message
     assert result.message.startswith("FIXED after 2 missions")

@@ -118,7 +118,9 @@ def pushed(**changes: Any) -> HeadMoved:
     ],
 )
 async def test_a_push_to_the_default_branch_requests_continuous_missions(
-    moved: HeadMoved, after_merge: bool, asked: bool
+    moved: HeadMoved,
+    after_merge: bool,  # noqa: FBT001 -- a column of the table
+    asked: bool,  # noqa: FBT001 -- a column of the table
 ) -> None:
     queue = MemoryQueue()
     await request_after_merge(moved, services_of(opted_in(after_merge=after_merge), queue))
