@@ -20,6 +20,7 @@ from sandbox.types import (
     FileChange,
     Frozen,
     JobHints,
+    RunVerdict,
     TestReport,
     TestStatus,
 )
@@ -202,6 +203,11 @@ def _check_self_test(
 
 def _compare_tests(before: TestReport, after: TestReport) -> Check:
     """Check that every test that passed before passes now, also none is missing or skipped."""
+    if RunVerdict.TIMEOUT in {before.verdict, after.verdict}:
+        # A part of the tests proves nothing about the others.
+        when = "before" if before.verdict is RunVerdict.TIMEOUT else "after"
+        detail = f"they did not end in time {when} the change; raise sandbox.test_wall_s"
+        return Check(name="tests", passed=False, detail=detail)
     if before.knows_tests:
         lost = sorted(
             name for name in before.passing if after.outcomes.get(name) is not TestStatus.PASS

@@ -90,14 +90,14 @@ async def improve_repository(
     *,
     is_known: IsKnown,
 ) -> MissionContext:
-    """Improve a commit whose tests pass, up to the mission's one outcome.
+    """Improve a commit that passes its tests, and return the mission with its outcome.
 
     Args:
         request: The request; `improve` names the file or folder.
         policy: The repository's policy.
         checkout: The commit.
         ports: External dependencies.
-        is_known: Tells improvements that must not be offered again.
+        is_known: Returns whether an improvement must not be offered again.
     """
     run = await begin(request, policy, checkout, ports)
     stack = AsyncExitStack()

@@ -11,7 +11,7 @@ from bot.improve.values import CycleRecord
 from bot.settings import Settings
 from bot.terminal.improve import run_rollback
 from sandbox.errors import SetupFailed
-from sandbox.types import CommandResult, TestReport
+from sandbox.types import CommandResult, RunVerdict, TestReport
 from tests.fakes.fake_workspace import Files, quiet
 from tests.fakes.scripted_workspace import a_run
 from tests.unit.bot.improve.world import BETTER, FLAWED, ImprovementWorld, failed
@@ -88,6 +88,28 @@ def test_a_test_that_no_longer_passes_rejects_the_improvement(
     assert result.message.startswith("tests: ")
     assert (project / "stock.py").read_bytes() == FLAWED.encode(), "restored byte for byte"
     assert len(world.lines) == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_tests_that_did_not_end_prove_nothing(settings: Make, project: Path, when: str) -> None:
+    def judge(files: Files, command: str) -> TestReport:
+        is_before = "import os" in files["stock.py"]
+        report = a_run({"t.py::test_a": ""})
+        cut = report.with_(success=False, verdict=RunVerdict.TIMEOUT)
+        return cut if is_before is (when == "before") else report
+
+    world = ImprovementWorld(settings(), judge=judge)
+    result = world.improve(project / "stock.py")
+    assert result.message.startswith(f"tests: they did not end in time {when} the change")
+    assert (project / "stock.py").read_text() == FLAWED
+
+
+def test_a_cycle_takes_the_tests_of_the_one_before(settings: Make, project: Path) -> None:
+    (project / "other.py").write_text("class A(object):\n    x = 1\n")
+    world = ImprovementWorld(settings(), judge=lambda f, c: a_run({"t.py::test_a": ""}))
+    world.improve(project, cycles=2)
+    runs = [one.commands.count("python -m pytest") for one in world.workspaces]
+    assert runs == [1, 1, 1], "before, after, and after the second change"
 
 
 def test_a_rejected_improvement_is_not_tried_again_in_the_run(

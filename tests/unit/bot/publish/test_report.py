@@ -69,7 +69,7 @@ def outside_code(markdown: str) -> str:
 def test_every_outcome_has_a_headline_a_reason_and_a_marker(outcome: Outcome) -> None:
     text = told(outcome)
     assert text.startswith(f"**{outcome.value}: ")
-    assert ("it ended" in text) is (outcome is not Outcome.FIXED)
+    assert ("it ended" in text) is (outcome not in {Outcome.FIXED, Outcome.IMPROVED})
     assert "<!-- metaagent:mission=m-0001 fingerprint=0123456789abcdef0123456789abcdef -->" in text
 
 
