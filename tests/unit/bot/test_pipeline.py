@@ -24,6 +24,7 @@ from bot.evidence.bundle import read_bundle
 from bot.evidence.keep import EvidenceStore
 from bot.mission.loop import MissionPorts
 from bot.pipeline import MissionServices, handle_folder, handle_request
+from bot.policy.policy_file import POLICY_PATH
 from bot.ports import Minds, OpenWorkspace, Progress, Workspace
 from bot.ports.work import Value
 from bot.publish.progress import SilentProgress
@@ -457,6 +458,24 @@ async def test_missions_in_a_row_go_on_from_what_the_one_before_repaired(
         a_folder_request("/checkout"), line, MemoryCheckpoint(through_json=True)
     )
     assert context.outcome is outcome, context.reason
+
+
+@pytest.mark.parametrize(
+    ("continuous", "outcome"), [(False, Outcome.PARTIAL), (True, Outcome.FIXED)]
+)
+async def test_a_continuous_request_takes_as_many_missions_as_the_policy_says(
+    continuous: bool,  # noqa: FBT001 -- a column of the table
+    outcome: Outcome,
+) -> None:
+    stage = Stage(a_world(base=None))
+    stage.github.files["main", POLICY_PATH] = b"continuous: {schedule: daily, missions: 2}\n"
+    line = replace(stage.line, limits=Limits(iterations=1))
+    request = a_request().with_(continuous=continuous)
+    context = await handle_request(request, line, stage.github, RecordingCheckpoint())
+    assert context.outcome is outcome, context.reason
+    outcomes = [lesson.outcome for lesson in stage.lessons.lessons.values()]
+    assert outcomes == (["PARTIAL", "FIXED"] if continuous else ["PARTIAL"])
+    assert len(stage.github.pulls) == continuous, "one pull request for the whole row"
 
 
 async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path) -> None:

@@ -7,7 +7,12 @@ import pytest
 
 from bot.domain.github import CommitState, PullRequestState, WorkflowRunState
 from bot.domain.mission import Outcome
-from bot.domain.policy import PolicyLimits, RepositoryPolicy, Triggers
+from bot.domain.policy import (
+    ContinuousImprovement,
+    PolicyLimits,
+    RepositoryPolicy,
+    Triggers,
+)
 from bot.domain.registry import Switch
 from bot.domain.request import CheckRef, CommentRef, MissionRequest, Trigger
 from bot.intake.admission_rules import ASKED, UNASKED, Facts, find_refusal, list_actors
@@ -330,3 +335,29 @@ def test_a_policy_that_cannot_be_read_is_named_in_the_refusal() -> None:
         enabled=False, origins={"enabled": "p.yml:3"}, problems=("p.yml:3: the file is not YAML",)
     )
     assert "(p.yml:3: the file is not YAML)" in (told(replace(FACTS, policy=broken)) or ("", ""))[1]
+
+
+@pytest.mark.parametrize(
+    ("policy", "denied"),
+    [
+        (RepositoryPolicy(), "continuous.schedule"),
+        (RepositoryPolicy(continuous=ContinuousImprovement(after_merge=True)), ""),
+        (RepositoryPolicy(continuous=ContinuousImprovement(schedule="daily")), ""),
+        (
+            RepositoryPolicy(schedule="never", continuous=ContinuousImprovement(schedule="weekly")),
+            "",
+        ),
+        (
+            RepositoryPolicy(automatic=False, continuous=ContinuousImprovement(schedule="daily")),
+            "automatic",
+        ),
+    ],
+)
+def test_continuous_missions_need_their_own_policy_key(
+    policy: RepositoryPolicy, denied: str
+) -> None:
+    policy = policy.with_(origins={denied: "metaagent.yml:7"})
+    request = UNASKED_REQUEST.with_(trigger=Trigger.SCHEDULE, check=None, continuous=True)
+    no = find_refusal(replace(FACTS, request=request, policy=policy))
+    assert (no is not None) is bool(denied)
+    assert no is None or "metaagent.yml:7" in no.reason

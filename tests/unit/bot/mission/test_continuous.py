@@ -1,16 +1,18 @@
 """Missions one after another, each on what the one before mended."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from bot.domain.account import Grant
+from bot.domain.account import Quota
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.model import Spend
 from bot.domain.patch import Candidate, RungNote
 from bot.domain.policy import Limits
+from bot.ledger.work import WorkMeters
 from bot.mission.continuous import run_continuous_improvement, select_reported
 from tests.builders import a_request
+from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.unit.bot.mission.world import ADDS, CHECKOUT, MENDED, PATH, Stage, a_fix, a_world
@@ -58,37 +60,18 @@ async def test_a_part_is_told_of_though_the_next_mission_found_nothing_more() ->
     assert select_reported(contexts[1:]) is contexts[1]
 
 
-class Account:
-    """A meter that only writes down what is booked."""
-
-    def __init__(self) -> None:
-        self.booked: list[float] = []
-        self.closed: list[float] = []
-
-    async def before(self, spent_s: float, own: Grant) -> Grant:
-        self.booked.append(spent_s)
-        return own
-
-    async def close(self, spent_s: float) -> None:
-        self.closed.append(spent_s)
-
-    async def bill(self) -> Spend:
-        return Spend()
-
-
-async def test_all_missions_share_the_time_of_one() -> None:
-    account = Account()
-    stage = Stage(clock=FixedClock(step=1.0), limits=Limits(iterations=1, mission_wall_s=500.0))
-    contexts = await run_continuous_improvement(
-        a_request(), stage.policy, CHECKOUT, replace(stage.ports, meter=account)
+async def test_all_missions_share_the_time_and_the_account_of_one(tmp_path: Path) -> None:
+    database, clock = a_database(tmp_path), FixedClock(step=1.0)
+    stage = Stage(clock=clock, limits=Limits(iterations=1, mission_wall_s=500.0))
+    meter = WorkMeters(database, Quota(), clock).of(a_request(), stage.policy)
+    first, second = await run_continuous_improvement(
+        a_request(), stage.policy, CHECKOUT, replace(stage.ports, meter=meter)
     )
-    first, second = contexts
     assert second.budget.seconds == pytest.approx(500.0 - first.seconds)
-    assert account.booked == sorted(account.booked), "the time of both adds up"
-    assert account.closed == [
-        pytest.approx(first.seconds),
-        pytest.approx(first.seconds + second.seconds),
-    ]
+    booked = await database.do(
+        lambda tx: tx.execute("SELECT mission, seconds, set_aside FROM work")
+    )
+    assert booked == [("m-0001", pytest.approx(first.seconds + second.seconds), 0.0)]
 
 
 async def test_without_time_no_further_mission_begins() -> None:
