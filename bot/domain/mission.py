@@ -166,6 +166,8 @@ class MissionContext(Frozen):
     """Near misses of the search during a climb, for the rungs above it."""
     regression_test: PinnedTest | None = None
     """A test for the fix, if the policy asks for one and one could be proved."""
+    doubted: tuple[Candidate, ...] = ()
+    """Plausible candidates of lower rungs that are not confident, during a climb."""
 
     @property
     def current(self) -> Iteration | None:

@@ -143,6 +143,8 @@ class RungNote(Frozen):
     """Near misses, for the rungs above."""
     suspects: tuple[Suspect, ...] = ()
     """Suspects in the order they were searched, for the rungs above."""
+    compared: tuple[Candidate, ...] = ()
+    """Doubted candidates of lower rungs, ranked again beside this rung's own."""
 
 
 class FixAttempt(Frozen):
