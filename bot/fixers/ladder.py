@@ -1,6 +1,7 @@
-"""Run the fixers in order of cost until one returns candidates or the budget is spent."""
+"""Run the fixers in order of cost until one is confident or the budget is spent."""
 
 import asyncio
+import heapq
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,8 +26,9 @@ class _Climb:
     context: MissionContext
     diagnosis: Diagnosis
     candidates: list[Candidate] = field(default_factory=list)
+    """Candidates of the current fixer."""
     parts: list[Candidate] = field(default_factory=list)
-    """Candidates that fix only some failing tests, kept as a fallback for higher rungs."""
+    """Candidates that fix only some failing tests, kept as a fallback."""
     notes: list[str] = field(default_factory=list)
     calls: list[ModelCall] = field(default_factory=list)
     near: list[NearMiss] = field(default_factory=list)
@@ -46,6 +48,33 @@ class _Climb:
         self.context = self.context.with_(near_misses=(*self.context.near_misses, *note.near))
         self.suspects += note.suspects
         self.diagnosis = with_suspects(self.diagnosis, note.suspects)
+        again = {one.id: one for one in note.compared}
+        doubted = tuple(again.get(one.id, one) for one in self.context.doubted)
+        self.context = self.context.with_(doubted=doubted)
+
+    def set_aside(self) -> None:
+        """Keep the current candidates as evidence for the next fixer, and as a fallback."""
+        whole = tuple(one for one in self.candidates if not one.partial)
+        # The first partial result is the fallback if higher rungs find nothing.
+        self.parts = self.parts or [one for one in self.candidates if one.partial]
+        known = {one.id for one in whole}
+        earlier = tuple(one for one in self.context.doubted if one.id not in known)
+        self.context = self.context.with_(doubted=(*earlier, *whole))
+        self.candidates = []
+
+    @property
+    def ranked(self) -> tuple[Candidate, ...]:
+        """Return all candidates: confident ones, then the last fixer's, then the likeliest."""
+        known = {one.id for one in self.candidates}
+        by_rung: dict[Rung, list[Candidate]] = {}
+        for one in self.context.doubted:
+            if one.id not in known:
+                by_rung.setdefault(one.rung, []).append(one)
+        # Each rung's own order stays: it puts another behaviour before a second twin.
+        doubted = heapq.merge(*by_rung.values(), key=lambda one: -one.score)
+        # A candidate that another rung agrees with may have become confident.
+        ranked = sorted((*self.candidates, *doubted), key=lambda one: not one.confident)
+        return tuple(ranked or self.parts)
 
 
 async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
@@ -56,13 +85,14 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
     budget: FixBudget,
     clock: Clock,
 ) -> FixAttempt:
-    """Return candidates of the cheapest rung that finds any, within the budget.
+    """Return candidates of the cheapest rung that is confident, within the budget.
 
-    Candidates that fix only some failing tests do not end the climb while a higher rung is allowed.
-    They are returned if no higher rung finds anything.
+    A candidate that is not confident, or fixes only some failing tests, does not end the climb. The
+    next fixer sees it as evidence and compares its own candidates with it. It is returned as well,
+    behind those of a confident fixer.
 
     Args:
-        context: The allowed rungs, and near misses of an earlier climb.
+        context: The allowed rungs, and near misses and doubted candidates of an earlier climb.
         diagnosis: Suspect lines and failures.
         workspace: On the failing tree; left unchanged.
         fixers: All available fixers, in any order.
@@ -89,14 +119,11 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
             continue
         await _ask(fixer, workspace, left, so_far)
         so_far.rungs.append(int(fixer.rung))
-        # Partial candidates end the climb only if no higher rung is left.
-        is_last = not any(other.rung > fixer.rung and other.rung in allowed for other in fixers)
-        if so_far.candidates and (is_last or not all(one.partial for one in so_far.candidates)):
+        if any(is_sure(one) for one in (*so_far.candidates, *so_far.context.doubted)):
             break
-        # The first partial result is the fallback if higher rungs find nothing.
-        so_far.parts, so_far.candidates = so_far.parts or so_far.candidates, []
+        so_far.set_aside()
     return FixAttempt(
-        candidates=tuple(so_far.candidates or so_far.parts),
+        candidates=so_far.ranked[: budget.max_survivors],
         candidates_tried=so_far.tried,
         seconds=round(clock.monotonic() - started, 3),
         notes=tuple(so_far.notes),
@@ -107,6 +134,20 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
         near=tuple(so_far.near),
         suspects=tuple(so_far.suspects),
     )
+
+
+def is_sure(candidate: Candidate) -> bool:
+    """Return True if a candidate ends the climb: it repairs everything, beyond doubt.
+
+    Args:
+        candidate: A candidate of any rung.
+    """
+    return candidate.confident and not candidate.partial
+
+
+def is_doubted(candidate: Candidate) -> bool:
+    """Return True if a candidate repairs everything, but is not confident."""
+    return not (candidate.confident or candidate.partial)
 
 
 def with_suspects(diagnosis: Diagnosis, suspects: Sequence[Suspect]) -> Diagnosis:
@@ -176,6 +217,8 @@ async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _C
         so_far.notes.append(
             _note(fixer, reason or "its candidates fix only some of the failing tests")
         )
+    elif not any(map(is_sure, so_far.candidates)):
+        so_far.notes.append(_note(fixer, reason or "its candidates pass, but are not certain"))
 
 
 def _is_spent(budget: FixBudget, so_far: _Climb, proposal: Candidate, tried: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
@@ -35,6 +35,8 @@ class Proposed(Frozen):
     rung: Rung = Rung.MODEL
     fixer: str = "model"
     """Name of the fixer, as shown in a candidate."""
+    template: str = "given"
+    """Its kind. Changes of different kinds that behave alike count as agreement."""
 
     def as_candidate(self, **more: object) -> Candidate:
         """Convert it to a candidate of the ladder.
@@ -46,11 +48,25 @@ class Proposed(Frozen):
             id=self.id,
             rung=self.rung,
             fixer=self.fixer,
+            template=self.template,
             title=self.title,
             explanation=self.explanation,
             changes=self.changes,
         )
         return plain.with_(**more)
+
+    @classmethod
+    def from_candidate(cls, candidate: Candidate) -> Self:
+        """Return a candidate of another rung as a proposed change, to compare others with it."""
+        return cls(
+            id=candidate.id,
+            title=candidate.title,
+            explanation=candidate.explanation,
+            changes=candidate.changes,
+            rung=candidate.rung,
+            fixer=candidate.fixer,
+            template=candidate.template or "given",
+        )
 
 
 class Tried(Frozen):
@@ -76,12 +92,24 @@ class Trials(Protocol):
     """Tries changes in the sandbox; the workspace is left unchanged."""
 
     async def try_changes(
-        self, failure: Failure, proposed: Sequence[Proposed], *, time_limit_s: float
+        self,
+        failure: Failure,
+        proposed: Sequence[Proposed],
+        *,
+        time_limit_s: float,
+        rivals: Sequence[Proposed] = (),
     ) -> tuple[Tried, ...]:
         """Try each change like a candidate of the search.
 
         Return one result for each: passing ones first by rank, then those that fix most and break
         least.
+
+        Args:
+            failure: The failure to fix.
+            proposed: Changes to try.
+            time_limit_s: Limit for the whole call, in seconds.
+            rivals: Changes known to pass. They are compared with each other and with the passing
+                changes, not tried again. Each rival that was compared gets a result, too.
         """
         ...
 
@@ -94,6 +122,25 @@ class Trials(Protocol):
         passes, return the first few that fix more than the start.
         """
         ...
+
+
+def rank_again(candidate: Candidate, compared: Candidate) -> Candidate:
+    """Return a candidate with the results of a later comparison with more rivals.
+
+    Args:
+        candidate: The candidate as its own rung proposed it.
+        compared: The same change as ranked in the later comparison.
+    """
+    return candidate.with_(
+        score=compared.score,
+        confident=compared.confident,
+        plausible=compared.plausible,
+        behaviours=compared.behaviours,
+        rivals=compared.rivals,
+        warnings=tuple(dict.fromkeys((*candidate.warnings, *compared.warnings))),
+        inputs=compared.inputs,
+        mutants=compared.mutants or candidate.mutants,
+    )
 
 
 def best_first(tried: Sequence[Tried]) -> tuple[Tried, ...]:

@@ -14,7 +14,8 @@ PASSAGE_CAP = 65_536
 LABEL_CAP = 200
 REMEMBERED = 200
 """Maximum number of cached texts of one mission."""
-_NONE = "(none)"
+NONE = "(none)"
+"""Text of a gap without passages."""
 _REMOVED = "[mark removed]"
 
 
@@ -70,7 +71,7 @@ def render_passages(passages: Sequence[Passage], nonce: str, washer: Sanitizer) 
         nonce: Mark from all passages of the prompt.
         washer: Sanitizes them.
     """
-    return "\n\n".join(_render_passage(passage, nonce, washer) for passage in passages) or _NONE
+    return "\n\n".join(_render_passage(passage, nonce, washer) for passage in passages) or NONE
 
 
 def _render_passage(passage: Passage, nonce: str, washer: Sanitizer) -> str:

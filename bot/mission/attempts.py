@@ -11,7 +11,7 @@ from bot.domain.mission import Outcome
 from bot.domain.model import Role
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
-from bot.fixers.ladder import with_suspects
+from bot.fixers.ladder import is_doubted, with_suspects
 from bot.fixers.trials import Failure
 from bot.mission.choices import Choices, build_choices, find_asked_rival
 from bot.mission.failures.reports import narrowed
@@ -59,6 +59,8 @@ class FixState(Frozen):
     """Changes of lower rungs that fix a part."""
     suspects: tuple[Suspect, ...] = ()
     """Places that lower rungs searched, most suspicious first."""
+    doubted: tuple[Candidate, ...] = ()
+    """Unverified candidates of lower rungs that are not confident."""
     recalled: bool = False
     """The fixes of earlier missions were tried on this failure."""
 
@@ -84,17 +86,7 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
         raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
         return _without_candidates(run, ground, attempt)
-    tried: list[tuple[Candidate, Verification]] = []
-    for number, candidate in enumerate(attempt.candidates[:_VERIFIED_PER_ITERATION], start=1):
-        verification = await _verify(run, candidate, number)
-        tried.append((candidate, verification))
-        run.note(candidate=candidate, verification=verification)
-        # Green without a change: these tests cannot prove any candidate.
-        if verification.flaky:
-            raise _flaky(run, verification)
-        if verification.green or verification.partial:
-            run.know(acceptance_criteria=verification.criteria)
-            break
+    tried = await _verify_best(run, ground, attempt)
     candidate, verification = tried[-1]
     if verification.green:
         ending = _fixed(candidate, verification)
@@ -113,6 +105,31 @@ def _new_lessons(run: Run, attempt: FixAttempt) -> list[RecalledLesson]:
     """Return the lessons that only this attempt recalled."""
     known = {one.lesson.id for one in run.context.lessons}
     return [one for one in attempt.recalled_lessons if one.lesson.id not in known]
+
+
+async def _verify_best(
+    run: Run, ground: FixState, attempt: FixAttempt
+) -> list[tuple[Candidate, Verification]]:
+    """Verify the best candidates until one helps; return all that were verified.
+
+    Raises:
+        Ended: the tests are flaky.
+    """
+    tried: list[tuple[Candidate, Verification]] = []
+    for number, candidate in enumerate(attempt.candidates[:_VERIFIED_PER_ITERATION], start=1):
+        # Before a person is asked about a doubted candidate, the rungs above are.
+        if tried and is_doubted(candidate) and _rungs_above(run, ground, _asked(ground, attempt)):
+            break
+        verification = await _verify(run, candidate, number)
+        tried.append((candidate, verification))
+        run.note(candidate=candidate, verification=verification)
+        # Green without a change: these tests cannot prove any candidate.
+        if verification.flaky:
+            raise _flaky(run, verification)
+        if verification.green or verification.partial:
+            run.know(acceptance_criteria=verification.criteria)
+            break
+    return tried
 
 
 def _without_candidates(run: Run, ground: FixState, attempt: FixAttempt) -> FixState:
@@ -135,7 +152,9 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
     async def climb() -> FixAttempt:
         workspace = rebase_workspace(await tree.at(ground.changes), ground.changes)
         # The fixers see the tree with the partial fix, so they get its red run too.
-        shown = run.context.with_(test_results=ground.report, near_misses=ground.near)
+        shown = run.context.with_(
+            test_results=ground.report, near_misses=ground.near, doubted=ground.doubted
+        )
         tree.touched()
         fixers = tuple(
             fixer
@@ -301,12 +320,14 @@ def _after_refusals(
     # The fingerprint ignores numbers and paths, so a message that only shifts is no progress.
     stuck = ground.stuck + (not reports or any(fingerprint(report) == before for report in reports))
     untried = attempt.candidates[len(tried) :]
-    asked = Rung(
-        max(ground.asked, *attempt.rungs, *(candidate.rung for candidate in attempt.candidates))
-    )
+    asked = _asked(ground, attempt)
     left = _extend_state(ground.with_(refused=refused), attempt, asked)
-    if untried and stuck < _STUCK_AFTER:
+    goes_above = bool(_rungs_above(run, ground, asked))
+    if untried and stuck < _STUCK_AFTER and not (is_doubted(untried[0]) and goes_above):
         return left.with_(untried=untried, stuck=stuck)
+    # On top of a partial fix, the rungs above cannot apply changes of the failing commit.
+    doubted = () if ground.changes else tuple(filter(is_doubted, untried))
+    left = left.with_(doubted=doubted)
     last = tried[-1][1].reason
     if stuck >= _STUCK_AFTER:
         return _above(
@@ -330,14 +351,22 @@ def _above(run: Run, ground: FixState, reason: str) -> FixState:
     Raises:
         Ended: there is none.
     """
-    above = [
-        rung
-        for rung in usable_rungs(run.context, run.ports.fixers, ground.report)
-        if rung > ground.asked
-    ]
+    above = _rungs_above(run, ground, ground.asked)
     if not above:
         raise end(Outcome.NO_FIX, reason)
     return ground.with_(untried=(), stuck=0, from_rung=min(above))
+
+
+def _rungs_above(run: Run, ground: FixState, asked: Rung) -> list[Rung]:
+    """Return the rungs above one that may still be asked."""
+    usable = usable_rungs(run.context, run.ports.fixers, ground.report)
+    return [rung for rung in usable if rung > asked]
+
+
+def _asked(ground: FixState, attempt: FixAttempt) -> Rung:
+    """Return the highest rung that was asked, after a climb."""
+    rungs = (*attempt.rungs, *(candidate.rung for candidate in attempt.candidates))
+    return Rung(max((ground.asked, *rungs)))
 
 
 def _held(run: Run) -> bool:

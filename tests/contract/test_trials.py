@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from bot.domain.patch import Rung
 from bot.fixers.rung1_search.search_trials import SearchTrials
+from bot.fixers.rung1_search.span_edits import COST
 from bot.fixers.trials import Failure, Proposed, Trials, Tried
 from sandbox.types import ChangeAction, FileChange, TestReport
 from tests.builders import a_change, a_diagnosis, a_running_mission
@@ -126,6 +127,23 @@ async def test_where_nothing_is_found_nothing_is_said(trials: Trials) -> None:
     assert await trials.try_changes(a_failure(), (), time_limit_s=60) == ()
 
 
+async def test_rivals_get_a_result_beside_what_passes_and_none_beside_what_fails(
+    trials: Trials,
+) -> None:
+    rival = WHOLE_ONE.with_(id="rival", rung=Rung.SEARCH, fixer="search", template="swap_operator")
+    failure = a_failure()
+    for proposed in ((WHOLE_ONE,), ()):
+        tried = await trials.try_changes(failure, proposed, time_limit_s=60, rivals=(rival,))
+        assert {one.proposed for one in tried} == {*proposed, rival}
+        known = {one.proposed.id: one.candidate for one in tried}
+        compared = known["rival"]
+        assert compared is not None
+        assert (compared.rung, compared.fixer) == (Rung.SEARCH, "search")
+        assert compared.template == "swap_operator"
+    tried = await trials.try_changes(failure, (HALF_ONE,), time_limit_s=60, rivals=(rival,))
+    assert [one.proposed for one in tried] == [HALF_ONE]
+
+
 class TestOfTheSearch:
     """What only the real one does."""
 
@@ -138,11 +156,9 @@ class TestOfTheSearch:
         )
         (request,) = failure.workspace.searches
         assert request.sources == ("given",)
-        assert [change.description for change in request.given] == [
-            "the whole one",
-            "the whole one",
-        ]
-        assert request.given[1].cost < request.given[0].cost
+        # Equal changes are one, at the lower cost of the one with more votes.
+        assert [change.description for change in request.given] == ["the whole one"]
+        assert request.given[0].cost < COST
         assert first.candidate is not None
         assert first.candidate.inputs == 9
         assert "Compared on 9 inputs" in first.candidate.explanation

@@ -10,7 +10,7 @@ Finds = Callable[[Proposed], Sequence[Tried]]
 
 def passed(proposed: Proposed, *, mended: tuple[str, ...] = (), score: float = 0.7) -> Tried:
     """A change with which everything passes, with the candidate the ladder takes."""
-    candidate = proposed.as_candidate(template="given", score=score)
+    candidate = proposed.as_candidate(score=score)
     return Tried(proposed=proposed, passes=True, mended=mended, score=score, candidate=candidate)
 
 
@@ -44,13 +44,19 @@ class ScriptedTrials:
     Args:
         says: From a change to how its trial went.
         finds: From a start to what a search begun there finds.
+        compares: From a rival to its rank in the comparison.
     """
 
-    def __init__(self, says: Says = failed, finds: Finds = nothing) -> None:
+    def __init__(
+        self, says: Says = failed, finds: Finds = nothing, compares: Says | None = None
+    ) -> None:
         self._says = says
         self._finds = finds
+        self._compares = compares or passed
         self.tried: list[tuple[Proposed, ...]] = []
         """The changes of every call."""
+        self.rivals: list[tuple[Proposed, ...]] = []
+        """The rivals of every call."""
         self.limits: list[float] = []
         """The time limit of every call, in order."""
         self.started: list[Proposed] = []
@@ -62,10 +68,16 @@ class ScriptedTrials:
         proposed: Sequence[Proposed],
         *,
         time_limit_s: float,
+        rivals: Sequence[Proposed] = (),
     ) -> tuple[Tried, ...]:
         self.tried.append(tuple(proposed))
+        self.rivals.append(tuple(rivals))
         self.limits.append(time_limit_s)
-        return best_first([self._says(one) for one in proposed])
+        tried = [self._says(one) for one in proposed]
+        # As in the real one, nothing is compared with a change that does not pass.
+        if any(one.passes for one in tried) or not proposed:
+            tried += [self._compares(one) for one in rivals]
+        return best_first(tried)
 
     async def search_from(
         self,

@@ -95,6 +95,7 @@ async def run_search(
     request: SearchRequest,
     *,
     on_event: Callable[[TrialEvent], None] = lambda _: None,
+    kind_of: Callable[[Sequence[SpanEdit]], str | None] = lambda _: None,
 ) -> SearchResult:
     """Run a search and rank its survivors; the workspace is left unchanged.
 
@@ -102,6 +103,7 @@ async def run_search(
         workspace: The tree to search.
         request: The search request.
         on_event: Called with every event as it arrives.
+        kind_of: Returns the kind of a given change, which the sandbox does not know.
     """
     found = SearchResult(request)
     async for event in workspace.search(request):
@@ -116,6 +118,7 @@ async def run_search(
     ):  # edits that fit no file come from an untrustworthy sandbox: drop its comparison too
         found.survivors, found.compared = fitting, None
     found.survivors, found.compared = drop_duplicates(found.survivors, found.compared)
+    found.survivors = [s.with_(template=kind_of(s.edits) or s.template) for s in found.survivors]
     ranked = rank_survivors(found.survivors, found.originals, found.compared)
     found.shown = tuple(
         RankedFix(r, edited_files(r.survivor.edits, found.originals) or ()) for r in ranked

@@ -22,6 +22,8 @@ ARITHMETIC = frozenset(
     }
 )
 """Templates that express the same change of a number. Their agreement counts once."""
+_AND = "|"
+"""Between the kinds of one change that several sources proposed."""
 MOST_READ = 4000
 """Number of characters compared on each side of an edit."""
 MOST_KINDS = 3
@@ -99,7 +101,9 @@ def compute_features(
     costs = [mean_cost(member) for member in members]
     undoes = any(m.template == "undo_part" and not doubts(m.warnings) for m in members)
     kinds = {
-        "arithmetic" if member.template in ARITHMETIC else member.template for member in members
+        "arithmetic" if kind in ARITHMETIC else kind
+        for member in members
+        for kind in member.template.split(_AND)
     }
     return Features(
         cost=min(costs),
@@ -124,6 +128,15 @@ def compute_features(
         symptom=float(symptoms(first.warnings) > 0),
         undoes=float(undoes),
     )
+
+
+def join_kinds(*kinds: str) -> str:
+    """Return the kind of a change that several sources proposed independently.
+
+    Args:
+        kinds: The kind that each source gives it; empty ones do not count.
+    """
+    return _AND.join(dict.fromkeys(kind for kind in kinds if kind))
 
 
 def mean_cost(survivor: Survivor) -> float:

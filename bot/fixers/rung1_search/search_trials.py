@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from bot.domain.patch import Candidate
 from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
 from bot.fixers.rung1_search.changes import hash_edits
 from bot.fixers.rung1_search.continued_search import search_onward
 from bot.fixers.rung1_search.presentation import build_candidate, describe_comparison
+from bot.fixers.rung1_search.rank_features import join_kinds
 from bot.fixers.rung1_search.request import build_mission_request
 from bot.fixers.rung1_search.span_edits import convert_change
 from bot.fixers.rung1_search.trial_runs import (
@@ -25,6 +27,7 @@ RANKING_S, LEAST_RANKING_S = 20.0, 3.0
 SPARE_S = 1.0
 UNCOMPARED = 0.4
 """Score of a change that passes a plain run but could not be compared with others."""
+_Edit = tuple[str, int, int, str]
 NO_TIME = "there was no time to try it"
 
 
@@ -43,20 +46,29 @@ class SearchTrials:
         self._recall = recall
 
     async def try_changes(
-        self, failure: Failure, proposed: Sequence[Proposed], *, time_limit_s: float
+        self,
+        failure: Failure,
+        proposed: Sequence[Proposed],
+        *,
+        time_limit_s: float,
+        rivals: Sequence[Proposed] = (),
     ) -> tuple[Tried, ...]:
         """Run each change and return the results, passing ones first by rank."""
         ends = time.monotonic() + time_limit_s
         before = failure.context.test_results
         runs = [await _run(failure, one, before, ends) for one in proposed]
-        given = {
-            one.id: change
+        passing = [
+            (one, made)
             for one, (made, seen) in zip(proposed, runs, strict=True)
-            if seen is not None
-            and seen.passes
-            and (change := convert_change(one, made.edits, dict(made.originals)))
-        }
-        found = await self._rank(failure, before, tuple(given.values()), ends) if before else None
+            if seen is not None and seen.passes
+        ]
+        # Without a new passing change, rivals are compared with each other.
+        if passing or not proposed:
+            passing += [
+                (one, await resolve_changes(failure.workspace, one.changes)) for one in rivals
+            ]
+        given = _given(passing)
+        found = await self._rank(failure, before, given, ends) if before else None
         shown = {_key(one.ranked.survivor.edits): one for one in found.shown} if found else {}
         ids = _ids(found, given) if found else {}
         tried = []
@@ -66,6 +78,13 @@ class SearchTrials:
                 continue
             place = shown.get(_key(given[one.id].edits)) if one.id in given else None
             tried.append(_try(one, seen, place, found, ids=ids))
+        for one in rivals:
+            place = shown.get(_key(given[one.id].edits)) if one.id in given else None
+            if place is not None and found is not None:
+                candidate = _ranked_candidate(one, place, found, ids)
+                tried.append(
+                    Tried(proposed=one, passes=True, score=candidate.score, candidate=candidate)
+                )
         return best_first(tried)
 
     async def search_from(
@@ -77,7 +96,7 @@ class SearchTrials:
         )
 
     async def _rank(
-        self, failure: Failure, before: TestReport, given: tuple[GivenChange, ...], ends: float
+        self, failure: Failure, before: TestReport, given: Mapping[str, "_Given"], ends: float
     ) -> SearchResult | None:
         """Rank the passing changes with the search; return None if it cannot run."""
         seconds = min(RANKING_S, ends - time.monotonic() - SPARE_S)
@@ -87,15 +106,23 @@ class SearchTrials:
         request = await build_mission_request(
             self._recall, failure.context, failure.diagnosis, facts, before
         )
+        # Equal edits of several sources are one change, whose kinds agree.
+        cheapest_last = sorted(given.values(), key=lambda one: -one.change.cost)
+        once = {_key(one.edits): one.change for one in cheapest_last}
+        kinds: dict[frozenset[_Edit], str] = {}
+        for one in given.values():
+            kinds[_key(one.edits)] = join_kinds(kinds.get(_key(one.edits), ""), one.kind)
         request = request.with_(
-            given=given,
+            given=tuple(once.values()),
             sources=("given",),
-            max_survivors=len(given),
+            max_survivors=len(once),
             most_survivors=0,
             red_hunks=(),
             time_limit_s=seconds,
         )
-        return await run_search(failure.workspace, request)
+        return await run_search(
+            failure.workspace, request, kind_of=lambda edits: kinds.get(_key(edits))
+        )
 
 
 async def _run(
@@ -108,7 +135,29 @@ async def _run(
     return made, await run_with_changes(failure.workspace, one.changes, before, time_limit_s=left)
 
 
-def _ids(found: SearchResult, given: Mapping[str, GivenChange]) -> dict[str, str]:
+@dataclass(frozen=True)
+class _Given:
+    """A passing change as the search compares it."""
+
+    change: GivenChange
+    kind: str
+
+    @property
+    def edits(self) -> tuple[SpanEdit, ...]:
+        return self.change.edits
+
+
+def _given(passing: Sequence[tuple[Proposed, ResolvedChanges]]) -> dict[str, _Given]:
+    """Return the changes that the search can compare, by id."""
+    converted = (
+        (one, convert_change(one, made.edits, dict(made.originals)))
+        for one, made in passing
+        if not made.refused
+    )
+    return {one.id: _Given(change, one.template) for one, change in converted if change}
+
+
+def _ids(found: SearchResult, given: Mapping[str, _Given]) -> dict[str, str]:
     """Map each candidate's id in the search to the id it was proposed with."""
     proposed = {_key(change.edits): name for name, change in given.items()}
     return {
@@ -128,10 +177,7 @@ def _try(
 ) -> Tried:
     candidate = None
     if seen.passes and shown and found:
-        candidate = _ranked_candidate(one, shown, found)
-        # The search has its own ids; callers know the proposed ones.
-        rivals = (r.with_(candidate_id=ids.get(r.candidate_id, "")) for r in candidate.rivals)
-        candidate = candidate.with_(rivals=tuple(rivals))
+        candidate = _ranked_candidate(one, shown, found, ids)
     elif seen.passes:
         candidate = _plain_candidate(one, seen)
     return Tried(
@@ -146,15 +192,21 @@ def _try(
     )
 
 
-def _ranked_candidate(one: Proposed, shown: RankedFix, found: SearchResult) -> Candidate:
-    return build_candidate(shown, found).with_(
+def _ranked_candidate(
+    one: Proposed, shown: RankedFix, found: SearchResult, ids: Mapping[str, str]
+) -> Candidate:
+    candidate = build_candidate(shown, found)
+    return candidate.with_(
         id=one.id,
         rung=one.rung,
         fixer=one.fixer,
+        template=one.template,
         title=one.title,
         explanation=one.explanation + describe_comparison(shown.ranked),
         changes=one.changes,
         candidates_tried=1,
+        # The search has its own ids; callers know the proposed ones.
+        rivals=tuple(r.with_(candidate_id=ids.get(r.candidate_id, "")) for r in candidate.rivals),
     )
 
 
@@ -165,7 +217,6 @@ def _plain_candidate(one: Proposed, seen: RunComparison) -> Candidate:
     """
     unseen = () if seen.whole else ("only the failing tests were run with this change",)
     return one.as_candidate(
-        template="given",
         candidates_tried=1,
         warnings=(*unseen, "its behaviour was not compared with other changes"),
         score=UNCOMPARED,
@@ -173,5 +224,5 @@ def _plain_candidate(one: Proposed, seen: RunComparison) -> Candidate:
     )
 
 
-def _key(edits: Sequence[SpanEdit]) -> frozenset[tuple[str, int, int, str]]:
+def _key(edits: Sequence[SpanEdit]) -> frozenset[_Edit]:
     return frozenset((edit.path, edit.start, edit.end, edit.text) for edit in edits)

@@ -9,11 +9,12 @@ from bot.domain.model import Passage, Question, Role, total
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.candidates import base_candidate
+from bot.fixers.rung2_model.doubted import doubted_changes
 from bot.fixers.rung2_model.edits import EditRules, describe_rejections
 from bot.fixers.rung2_model.edits.gates import check_edits
 from bot.fixers.rung2_model.failing import failing_passages
 from bot.fixers.rung2_model.fixer import Allows, allow_everything
-from bot.fixers.trials import Failure, Proposed, Trials, Tried
+from bot.fixers.trials import Failure, Proposed, Trials, Tried, rank_again
 from bot.ports import AgentDoor, AgentDoors, Workspace
 from sandbox.changes import Concern, is_protected
 from sandbox.errors import ChangeRejected, HostGone, SandboxUnavailable
@@ -23,6 +24,7 @@ _WORK_SHARE = 0.75
 """Share of the remaining time for the agent; the rest is for the trial."""
 _TRIAL_S = 60.0
 _FAILING_CHARACTERS = 6_000
+_DOUBTED_CHARACTERS = 4_000
 _SUSPECTS = 10
 _WORDS = 300
 
@@ -74,14 +76,17 @@ class AgentWorker:
             allowed = [edit for edit in returned.edits if self._allows(context.policy, [edit.path])]
             can_try = report.knows_tests and bool(report.failing)
             work = await _evaluate(returned, allowed, workspace, can_try=can_try)
-            tried = await self._try(work, failure, budget) if work.can_try else None
+            results = await self._try(work, failure, budget) if work.can_try else ()
         except HostGone:
             raise  # the mission waits until the host returns
         except (SandboxUnavailable, ChangeRejected) as error:
             await workspace.revert()
             yield _note(door, error.message)
             return
-        yield _note(door, work.why or _why(tried), tried=int(work.proposed is not None))
+        own = work.proposed.id if work.proposed is not None else None
+        tried = next((one for one in results if one.proposed.id == own), None)
+        note = _note(door, work.why or _why(tried), tried=int(work.proposed is not None))
+        yield note.with_(compared=_compared(context.doubted, results))
         candidate = _candidate(work, tried, door)
         if candidate is not None:
             yield candidate
@@ -102,17 +107,21 @@ class AgentWorker:
                     failure.context, report, PromptSpace(_FAILING_CHARACTERS)
                 ),
                 "suspects": Passage(label="suspects", text=suspects or "nothing in particular"),
+                "doubted": await doubted_changes(failure, PromptSpace(_DOUBTED_CHARACTERS)),
             },
         )
         errand = door.errand(question, wall_s=max(1.0, budget.time_limit_s * _WORK_SHARE))
         return await failure.workspace.send(errand, door.answer)
 
-    async def _try(self, work: "_Work", failure: Failure, budget: FixBudget) -> Tried | None:
+    async def _try(self, work: "_Work", failure: Failure, budget: FixBudget) -> tuple[Tried, ...]:
+        """Try the agent's change beside the doubted candidates of the rungs below."""
         if work.proposed is None:
-            return None
+            return ()
         limit = min(_TRIAL_S, budget.time_limit_s * (1 - _WORK_SHARE) / 2)
-        (tried,) = await self._trials.try_changes(failure, [work.proposed], time_limit_s=limit)
-        return tried
+        rivals = [Proposed.from_candidate(one) for one in failure.context.doubted]
+        return await self._trials.try_changes(
+            failure, [work.proposed], time_limit_s=limit, rivals=rivals
+        )
 
 
 class _Work(NamedTuple):
@@ -180,6 +189,14 @@ def _text(edit: FileEdit, files: frozenset[str]) -> str | None:
 
 def _flag(flag: Concern) -> str:
     return f"{flag.path}: {flag.message or flag.rule}"
+
+
+def _compared(doubted: Sequence[Candidate], results: Sequence[Tried]) -> tuple[Candidate, ...]:
+    """Return the doubted candidates that were compared with the agent's change."""
+    found = {one.proposed.id: one.candidate for one in results}
+    return tuple(
+        rank_again(one, compared) for one in doubted if (compared := found.get(one.id)) is not None
+    )
 
 
 def _why(tried: Tried | None) -> str:

@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.domain.account import ModelLimits
 from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written, total
 from bot.domain.model_error import ModelError
-from bot.domain.patch import FixBudget
+from bot.domain.patch import Candidate, FixBudget
 from bot.fixers.rung2_model.edits import EditFormat, EditRules, EditsRead, SentFile, read_edits
 from bot.fixers.rung2_model.request_more import parse_proposal, parse_wanted
 from bot.fixers.rung2_model.sources import Source, changed_functions
@@ -19,7 +19,7 @@ from bot.fixers.rung2_model.tried_changes import (
     hash_changes,
     merge_changes,
 )
-from bot.fixers.trials import Failure, Proposed, Trials, Tried, best_first
+from bot.fixers.trials import Failure, Proposed, Trials, Tried, best_first, rank_again
 from bot.llm.protocol.messages import Wanted
 from bot.ports import Mind
 from sandbox.errors import ChangeRejected
@@ -90,9 +90,15 @@ class Bench:
     """By the key of the change, in the order proposed."""
     starts: set[str] = field(default_factory=set)
     """Changes that the search has continued from."""
+    doubted: dict[str, Candidate] = field(default_factory=dict)
+    """Candidates of lower rungs that pass and are not confident, by id, as last compared."""
     refused: int = 0
     """Number of answers without a usable change."""
     started_s: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        """Take over the doubted candidates of the rungs below."""
+        self.doubted = {one.id: one for one in self.failure.context.doubted}
 
     @property
     def left_s(self) -> float:
@@ -206,13 +212,35 @@ class Bench:
         if left_s < LEAST_S:
             return Tried(proposed=proposed, passes=False, output="no time left to try it")
         try:
-            (tried,) = await self.trials.try_changes(
-                self.failure, [proposed], time_limit_s=min(TRIAL_S, left_s)
-            )
+            found = await self._try_beside_rivals([proposed], min(TRIAL_S, left_s))
         except ChangeRejected as error:
             await self.failure.workspace.revert()
             return Tried(proposed=proposed, passes=False, output=error.message)
-        return tried
+        return next(one for one in found if one.proposed.id == proposed.id)
+
+    async def _try_beside_rivals(
+        self, proposed: Sequence[Proposed], time_limit_s: float
+    ) -> tuple[Tried, ...]:
+        """Try changes; passing ones are compared with all that passed before, which is updated."""
+        earlier = {work.proposed.id: key for key, work in self.works.items() if work.passes}
+        rivals = [self.works[key].proposed for key in earlier.values()]
+        rivals += map(Proposed.from_candidate, self.doubted.values())
+        found = await self.trials.try_changes(
+            self.failure, proposed, time_limit_s=time_limit_s, rivals=rivals
+        )
+        for one in found:
+            name, candidate = one.proposed.id, one.candidate
+            if candidate is None:
+                continue
+            if name in self.doubted:
+                self.doubted[name] = rank_again(self.doubted[name], candidate)
+            elif name in earlier:
+                work = self.works[earlier[name]]
+                known = work.tried.candidate
+                ranked = rank_again(known, candidate) if known else candidate
+                tried = work.tried.with_(candidate=ranked, score=ranked.score)
+                self.works[earlier[name]] = replace(work, tried=tried)
+        return found
 
     async def search_from(self, work: TriedChange) -> None:
         """Continue with a search from a failing change: half a fix may need another half.
@@ -228,9 +256,17 @@ class Bench:
             found = await self.trials.search_from(
                 self.failure, work.proposed, time_limit_s=limit, max_candidates=count
             )
+            self._record_hybrids(work, found)
+            passing = len(self.passing) + len(self.doubted)
+            left_s = self.left_s
+            # The search compared its own results with each other only.
+            if any(one.passes for one in found) and passing > len(found) and left_s > LEAST_S:
+                await self._try_beside_rivals([], min(TRIAL_S, left_s))
         except ChangeRejected:
             await self.failure.workspace.revert()
-            return
+
+    def _record_hybrids(self, work: TriedChange, found: Sequence[Tried]) -> None:
+        """Record what a search from a change found."""
         for one in found:
             # The search may return its start, whose entry must not be replaced.
             name = (

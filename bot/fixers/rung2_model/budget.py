@@ -26,6 +26,8 @@ class PromptPart(StrEnum):
     DIFF = "diff"
     LESSONS = "lessons"
     ATTEMPTS = "attempts"
+    DOUBTED = "doubted"
+    """Changes of lower rungs that pass; added to the table's total."""
     ASKED = "asked"
     """Files the model asked for; added to the table's total."""
     FEEDBACK = "feedback"
@@ -40,6 +42,7 @@ _TOKENS = {
     PromptPart.DIFF: 1_800,
     PromptPart.LESSONS: 450,
     PromptPart.ATTEMPTS: 750,
+    PromptPart.DOUBTED: 900,
     PromptPart.ASKED: 2_000,
     PromptPart.FEEDBACK: 1_200,
 }

@@ -8,6 +8,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
 from bot.fixers.rung2_model import related_context
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
+from bot.fixers.rung2_model.doubted import doubted_changes, doubted_places
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import Excerpts
 from bot.fixers.rung2_model.failing import add_test_sources, failing_passages, first_failures
@@ -98,7 +99,8 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
     failures = first_failures(report)
     tests = Excerpts(files, PromptSpace.of(PromptPart.TESTS, tokens), "source of the failing tests")
     await add_test_sources(failures, files, tests)
-    places = suspect_places(context, diagnosis, report)
+    changed = await doubted_places(failure)
+    places = suspect_places(context, diagnosis, report, changed)
     sources = Excerpts(files, PromptSpace.of(PromptPart.SOURCES, tokens), "source")
     for place in places:
         await sources.add_line(place.file, place.line)
@@ -128,6 +130,9 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
             PromptPart.ATTEMPTS: related_context.attempts(
                 context, PromptSpace.of(PromptPart.ATTEMPTS, tokens)
             ),
+            PromptPart.DOUBTED: await doubted_changes(
+                failure, PromptSpace.of(PromptPart.DOUBTED, tokens)
+            ),
         },
         sent=_merge_regions(sources.sent, tests.sent),
         cut=tuple(dict.fromkeys((*sources.cut, *tests.cut, *diff_cut, *more))),
@@ -142,14 +147,20 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
 
 
 def suspect_places(
-    context: MissionContext, diagnosis: Diagnosis, report: TestReport
+    context: MissionContext,
+    diagnosis: Diagnosis,
+    report: TestReport,
+    changed: Iterable[tuple[str, int]] = (),
 ) -> tuple[SuspectPlace, ...]:
     """Return suspect lines: the deepest frame of each failure, near misses, then ranked suspects.
+
+    Lines that doubted candidates change come with the near misses.
 
     Args:
         context: Has the near misses.
         diagnosis: Has the suspects, best first.
         report: Has the tracebacks.
+        changed: Lines that doubted candidates change.
     """
     deepest = [
         next(
@@ -163,6 +174,7 @@ def suspect_places(
         for failure in report.failures
     ]
     near = [SuspectPlace(miss.path, miss.line) for miss in context.near_misses]
+    near += [SuspectPlace(path, line) for path, line in changed]
     ranked = [SuspectPlace(suspect.file, suspect.line) for suspect in diagnosis.suspects]
     found = dict.fromkeys(
         place for place in (*deepest, *near, *ranked) if place and _editable(place.file)

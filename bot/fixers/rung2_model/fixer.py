@@ -93,7 +93,11 @@ class ModelFixer:
         why = await self._work(bench, report)
         calls = tuple(bench.calls)
         yield RungNote(
-            reason=why, candidates_tried=bench.tried, cost_usd=total(calls).cost_usd, calls=calls
+            reason=why,
+            candidates_tried=bench.tried,
+            cost_usd=total(calls).cost_usd,
+            calls=calls,
+            compared=tuple(bench.doubted.values()),
         )
         candidates = select_candidates(
             bench, calls[-1].model if calls else "", knows_tests=report.knows_tests

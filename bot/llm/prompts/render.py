@@ -7,7 +7,7 @@ from typing import Final
 
 from bot.domain.model import Passage, Prompt, Question, Role
 from bot.errors import MetaAgentError
-from bot.llm.spans import Sanitizer, compute_nonce, render_passages
+from bot.llm.spans import NONE, Sanitizer, compute_nonce, render_passages
 from sandbox.types import Frozen
 
 SYSTEM: Final = "common"
@@ -19,7 +19,11 @@ ANSWER_CAP = 6_000
 PROBLEM_CAP = 1_500
 _FIRST = re.compile(r"<!-- ([a-z][a-z0-9_]*) version (\d+)\b[^\n]*-->")
 _GAP = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_HEADING = re.compile(r"^(?=#{1,3} )", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+_EMPTY = frozenset({"", NONE})
 
 
 class PromptError(MetaAgentError):
@@ -46,6 +50,8 @@ class PromptFile(Frozen):
     def filled(self, gaps: Mapping[str, str]) -> str:
         """Fill every gap; filled text is not searched for gaps.
 
+        A section whose gaps are all empty is left out, with its heading.
+
         Args:
             gaps: A text for each gap, and nothing else.
 
@@ -58,7 +64,8 @@ class PromptFile(Frozen):
                 for name in wrong
             ]
             raise PromptError(f"prompt {self.title}: {', '.join(left)}")
-        return _GAP.sub(lambda found: gaps[found[1]], self.text)
+        kept = (part for part in _HEADING.split(self.text) if not _is_empty(part, gaps))
+        return _GAP.sub(lambda found: gaps[found[1]], "".join(kept))
 
 
 def prompt_names() -> tuple[str, ...]:
@@ -145,6 +152,12 @@ def list_passages(question: Question) -> tuple[Passage, ...]:
     return tuple(
         one for gap in question.gaps.values() if not isinstance(gap, str) for one in _listed(gap)
     )
+
+
+def _is_empty(section: str, gaps: Mapping[str, str]) -> bool:
+    """Return True for a headed section that has gaps, and nothing to fill them with."""
+    named = _GAP.findall(section)
+    return section.startswith("#") and bool(named) and all(gaps[n] in _EMPTY for n in named)
 
 
 def _listed(gap: Passage | tuple[Passage, ...]) -> tuple[Passage, ...]:

@@ -248,6 +248,81 @@ async def test_a_whole_fix_among_parts_ends_the_climb() -> None:
     assert model.budgets == []
 
 
+DOUBTED = a_candidate(id="doubted", confident=False, score=0.4)
+UNSURE = "its candidates pass, but are not certain"
+
+
+class SeeingFixer(TalkingFixer):
+    """Remembers the doubted candidates that it is shown."""
+
+    @override
+    async def propose(
+        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+    ) -> AsyncIterator[Candidate | RungNote]:
+        self.shown = context.doubted
+        async for said in super().propose(context, diagnosis, workspace, budget):
+            yield said
+
+
+@pytest.mark.anyio
+async def test_a_doubted_candidate_is_shown_to_the_next_rung_and_kept_behind_a_confident_one() -> (
+    None
+):
+    search = TalkingFixer(Rung.SEARCH, DOUBTED, name="search")
+    model = SeeingFixer(Rung.MODEL, a_candidate(rung=Rung.MODEL))
+    attempt = await climbed(search, model, context=ALL_RUNGS)
+    assert model.shown == (DOUBTED,)
+    assert attempt.candidates == (a_candidate(rung=Rung.MODEL), DOUBTED)
+    assert attempt.rungs == (1, 2)
+    assert attempt.notes == (f"rung 1 (search): {UNSURE}",)
+
+
+@pytest.mark.anyio
+async def test_when_no_rung_is_confident_all_are_asked_and_the_likeliest_comes_first() -> None:
+    likelier = a_candidate(id="model", rung=Rung.MODEL, confident=False, score=0.5)
+    last = SeeingFixer(Rung.MODEL, RungNote(reason="no idea"), name="agent")
+    attempt = await climbed(
+        TalkingFixer(Rung.SEARCH, DOUBTED, name="search"),
+        TalkingFixer(Rung.MODEL, likelier, PART, name="model"),
+        last,
+        context=ALL_RUNGS,
+    )
+    assert last.shown == (DOUBTED, likelier)
+    assert attempt.candidates == (likelier, DOUBTED)
+    assert attempt.notes == (
+        f"rung 1 (search): {UNSURE}",
+        f"rung 2 (model): {UNSURE}",
+        "rung 2 (agent): no idea",
+    )
+
+
+@pytest.mark.anyio
+async def test_a_doubted_candidate_that_a_higher_rung_agrees_with_ends_the_climb() -> None:
+    agreed = DOUBTED.with_(score=0.8, confident=True)
+    last = TalkingFixer(Rung.MODEL, a_candidate(id="dear"))
+    attempt = await climbed(
+        TalkingFixer(Rung.SEARCH, DOUBTED),
+        TalkingFixer(
+            Rung.MODEL,
+            RungNote(reason="asked", compared=(agreed, a_candidate(id="unknown"))),
+            a_candidate(id="model", confident=False),
+        ),
+        last,
+        context=ALL_RUNGS,
+    )
+    assert [one.id for one in attempt.candidates] == ["doubted", "model"]
+    assert attempt.candidates[0] == agreed
+    assert last.budgets == []
+
+
+@pytest.mark.anyio
+async def test_doubted_candidates_of_an_earlier_climb_are_evidence_too() -> None:
+    model = SeeingFixer(Rung.MODEL, RungNote(reason="no idea"))
+    attempt = await climbed(model, context=ALL_RUNGS.with_(doubted=(DOUBTED,)))
+    assert model.shown == (DOUBTED,)
+    assert attempt.candidates == (DOUBTED,)
+
+
 @pytest.mark.anyio
 async def test_what_a_rung_came_close_to_and_where_it_looked_is_known_above() -> None:
     def near(line: int) -> NearMiss:
@@ -320,9 +395,12 @@ async def test_a_fixers_own_timeout_is_not_taken_for_ours() -> None:
 
 SAID = st.one_of(
     st.builds(
-        lambda n, cost: a_candidate(id=f"c-{n}", candidates_tried=n, cost_usd=cost),
+        lambda n, cost, sure: a_candidate(
+            id=f"c-{n}", candidates_tried=n, cost_usd=cost, confident=sure
+        ),
         st.integers(0, 50),
         st.sampled_from([0.0, 0.1, 0.5]),
+        st.booleans(),
     ),
     st.builds(
         lambda n, cost: RungNote(reason="none", candidates_tried=n, cost_usd=cost),
@@ -383,5 +461,6 @@ def test_a_climb_never_spends_more_than_its_budget(
     assert all(
         b.time_limit_s <= 90.0 for f in fixers if f.rung is not Rung.MODEL for b in f.budgets
     )
-    assert len({candidate.rung for candidate in attempt.candidates}) <= 1
-    assert attempt.candidates or len(attempt.notes) == len(fixers)
+    sure = [candidate.confident for candidate in attempt.candidates]
+    assert sure == sorted(sure, reverse=True)
+    assert any(sure) or len(attempt.notes) == len(fixers)

@@ -273,7 +273,7 @@ def test_without_an_allowance_there_is_no_door(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["codex-cli", "claude-cli"])
 def test_an_errand_holds_the_task_and_no_key(tmp_path: Path, kind: str) -> None:
-    gaps: dict[str, Any] = dict.fromkeys(("command", "failing"), ())
+    gaps: dict[str, Any] = dict.fromkeys(("command", "failing", "doubted"), ())
     gaps["suspects"] = Passage(label="log", text="the password is swordfish-of-ours")
     errand = door(tmp_path, Provider(), kind).errand(
         Question(stage="agent", prompt="agent", gaps=gaps, role=Role.FIX), wall_s=60

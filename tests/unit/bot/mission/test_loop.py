@@ -728,8 +728,9 @@ async def test_the_choices_of_a_question_are_diffs_against_the_failing_commit() 
     told = told.with_(distinguishing_input="add(-1, 2)", results=("1", "3"))
     rivals = (lost, told)
     best = a_fix(MENDED, id="c-1", behaviours=3, rivals=rivals, score=0.7, confident=False)
-    twin = a_fix(f"{MENDED}# the same behaviour\n", id="c-3")
-    context = await Stage(fixers=(always(best, twin, a_fix(other, id="c-2")),)).play()
+    twin = a_fix(f"{MENDED}# the same behaviour\n", id="c-3", confident=False)
+    last = a_fix(other, id="c-2", confident=False)
+    context = await Stage(fixers=(always(best, twin, last),)).play()
     assert context.outcome is Outcome.NEEDS_HUMAN
     first, second = context.choices
     assert (first.verified, second.verified) == (True, False)

@@ -648,6 +648,36 @@ async def test_near_misses_and_suspects_of_the_climb_before_are_handed_to_the_ru
     assert model.diagnoses[0].suspects[0] == traced
 
 
+UNSURE = a_fix(MENDED + "# searched\n", id="searched", confident=False, score=0.4)
+
+
+@pytest.mark.parametrize(
+    ("searched", "asked"),
+    [((a_fix(MENDED),), 0), ((UNSURE,), 1), ((a_fix(ADDS + "# no\n"), UNSURE), 1), ((), 1)],
+    ids=["confident", "unsure", "confident and refused", "nothing"],
+)
+async def test_the_model_is_asked_if_and_only_if_the_search_is_not_confident(
+    searched: tuple[Candidate, ...], asked: int
+) -> None:
+    search = always(*searched)
+    model = always(a_fix(MENDED, rung=Rung.MODEL, fixer="model"), rung=Rung.MODEL)
+    context = await one_bug(None, fixers=(search, model)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert len(model.contexts) == asked
+    shown = [one.id for context in model.contexts for one in context.doubted]
+    assert shown == [one.id for one in searched if one.id == "searched"]
+
+
+async def test_a_doubted_fix_becomes_a_question_after_every_rung_was_asked() -> None:
+    model = always(RungNote(reason="no idea"), rung=Rung.MODEL)
+    searched = always(a_fix(ADDS + "# no\n"), UNSURE)
+    context = await one_bug(None, fixers=(searched, model)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
+    assert len(model.contexts) == 1
+    assert context.fix is not None
+    assert context.fix[0].id == "searched"
+
+
 @pytest.mark.parametrize(("asked", "seconds"), [(None, 300.0), (7.0, 7.0)])
 async def test_a_model_has_time_of_its_own_unless_somebody_says_how_long(
     asked: float | None, seconds: float

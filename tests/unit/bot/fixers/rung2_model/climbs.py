@@ -6,11 +6,18 @@ from dataclasses import dataclass, field
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixBudget, RungNote
+from bot.domain.patch import Candidate, FixBudget, Rival, RungNote
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Failure, Proposed, Tried
 from sandbox.types import TestReport, TestResult, TestStatus
-from tests.builders import a_diagnosis, a_failure, a_report, a_running_mission
+from tests.builders import (
+    a_candidate,
+    a_change,
+    a_diagnosis,
+    a_failure,
+    a_report,
+    a_running_mission,
+)
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
@@ -65,6 +72,28 @@ def wants(*files: str, symbols: Sequence[str] = ()) -> str:
 
 FIX_ADD = block("    return a - b", "    return a + b")
 FIX_EVEN = block("    return n % 2 == 1", "    return n % 2 == 0")
+
+
+def a_doubted(content: str, **changes: object) -> Candidate:
+    """A searched change of calc.py that passes and is not confident."""
+    rival = Rival(
+        template="swap_constant",
+        path="calc.py",
+        line=7,
+        description="`a - b` became `3`",
+        distinguishing_input="add(5, 5)",
+        results=("0", "3"),
+    )
+    found = a_candidate(
+        id="searched",
+        title="calc.py: `b` became `-2`",
+        template="replace_name",
+        changes=(a_change("calc.py", content),),
+        rivals=(rival,),
+        score=0.3,
+        confident=False,
+    )
+    return found.with_(**changes)
 
 
 def a_red_run(*names: str) -> TestReport:

@@ -16,6 +16,7 @@ from bot.fixers.trials import Failure, Proposed, Tried
 from bot.ports import AgentDoor
 from sandbox.errors import ChangeRejected, SandboxUnavailable
 from sandbox.types import CommandResult, Door, Errand, FileEdit, Returned
+from tests.builders import a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, passed
@@ -25,6 +26,7 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     FILES,
     SOURCE,
     Climb,
+    a_doubted,
     a_red_run,
     mends,
 )
@@ -125,6 +127,19 @@ async def test_a_change_that_passes_is_a_candidate_of_rung_two() -> None:
     assert (note.cost_usd, len(note.calls)) == (0.25, 1)
     assert "its change passes (1 request to codex-cli:m)" in note.reason
     assert sent.trials.limits == [10.0], "the trial ends before the ladder's time does"
+
+
+async def test_the_agent_knows_what_is_doubted_below_and_is_compared_with_it() -> None:
+    doubted = a_doubted(SOURCE.replace("a - b", "a - -2"))
+    trials = ScriptedTrials(always, compares=lambda one: passed(one, score=0.1))
+    sent = await Sent(
+        {"calc.py": RIGHT}, trials=trials, known=a_running_mission(doubted=(doubted,))
+    ).run()
+    assert "+    return a - -2" in str(sent.doors.questions[0].gaps["doubted"])
+    assert [one.id for one in trials.rivals[0]] == ["searched"]
+    (note,) = sent.notes
+    assert [(one.id, one.score) for one in note.compared] == [("searched", 0.1)]
+    assert [one.fixer for one in sent.candidates] == ["agent"]
 
 
 async def test_the_agent_is_told_what_fails_and_where() -> None:

@@ -5,11 +5,12 @@ import asyncio
 import pytest
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import ModelTrouble, Question, Role
+from bot.domain.model import ModelTrouble, Passage, Question, Role
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget, Rung
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Proposed, Tried
+from tests.builders import a_running_mission
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
 from tests.unit.bot.fixers.rung2_model.climbs import (
@@ -20,6 +21,7 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     FIX_EVEN,
     SOURCE,
     Climb,
+    a_doubted,
     a_red_run,
     block,
     mends,
@@ -42,10 +44,20 @@ def untold(proposed: Proposed) -> Tried:
     return Tried(proposed=proposed, passes=False, output="there was no time to try it")
 
 
+def unsure(proposed: Proposed) -> Tried:
+    tried = passed(proposed)
+    assert tried.candidate is not None
+    return tried.with_(candidate=tried.candidate.with_(confident=False))
+
+
+def passages_of(question: Question, gap: str) -> tuple[Passage, ...]:
+    found = question.gaps[gap]
+    assert isinstance(found, tuple)
+    return found
+
+
 def feedback_of(question: Question) -> str:
-    gap = question.gaps["feedback"]
-    assert isinstance(gap, tuple)
-    return "\n".join(one.text for one in gap)
+    return "\n".join(one.text for one in passages_of(question, "feedback"))
 
 
 async def test_the_first_answer_that_passes_ends_the_climb() -> None:
@@ -99,6 +111,61 @@ async def test_a_second_round_is_told_what_still_fails_with_the_best_change() ->
     assert f"still red: {ADD}" in told
     assert all(not feedback_of(question) for question in mind.questions[:4])
     assert climb.candidates[0].partial
+
+
+ABSURD = SOURCE.replace("a - b", "a - -2")
+
+
+async def test_a_model_is_told_what_passes_below_and_why_it_is_doubted() -> None:
+    known = a_running_mission(doubted=(a_doubted(ABSURD),))
+    climb = await Climb(ScriptedMind({"fix": FIX_ADD}), known=known).run()
+    (shown,) = passages_of(climb.mind.questions[0], "doubted")
+    assert "+    return a - -2" in shown.text
+    assert "`a - b` became `3`" in shown.text
+    assert "they differ on add(5, 5), with the results 0 and 3" in shown.text
+    assert shown.origin == "search"
+
+
+async def test_a_models_change_is_compared_with_the_doubted_ones_below_and_with_its_own() -> None:
+    doubted = a_doubted(ABSURD)
+    agreed = passed(Proposed.from_candidate(doubted), score=0.8)
+    trials = ScriptedTrials(
+        lambda one: passed(one) if "a + b" not in str(one.changes) else unsure(one),
+        compares=lambda one: agreed if one.id == "searched" else passed(one, score=0.1),
+    )
+    risky = block("    return a - b", "    open('log', 'w').close()\n    return a + b")
+    climb = await Climb(
+        ScriptedMind({"fix": [risky, block("    return a - b", "    return b + a")]}),
+        trials,
+        known=a_running_mission(doubted=(doubted,)),
+    ).run()
+    first, second = (tuple(one.id for one in rivals) for rivals in climb.trials.rivals)
+    assert first == ("searched",)
+    assert second == (climb.trials.tried[0][0].id, "searched")
+    (note,) = climb.notes
+    assert [(one.id, one.score, one.confident) for one in note.compared] == [
+        ("searched", 0.8, True)
+    ]
+    assert note.compared[0].template == "replace_name"
+    assert [one.score for one in climb.candidates] == [0.7, 0.1]
+
+
+async def test_a_change_that_the_search_completed_is_compared_with_the_others_too() -> None:
+    def completes(start: Proposed) -> list[Tried]:
+        whole = start.changes[0].with_(content=SOURCE.replace("a - b", "a + b"))
+        return [passed(start.with_(id="joined", changes=(whole,)), score=0.9)]
+
+    trials = ScriptedTrials(mends, completes, compares=lambda one: passed(one, score=0.2))
+    climb = await Climb(
+        ScriptedMind({"fix": block("    return a - b", "    return b - a")}),
+        trials,
+        limits=ModelLimits(samples=1, rounds=1),
+        known=a_running_mission(doubted=(a_doubted(ABSURD),)),
+    ).run()
+    assert trials.tried[-1] == ()
+    assert [one.id for one in trials.rivals[-1]] == ["joined", "searched"]
+    assert [one.score for one in climb.candidates] == [0.2]
+    assert [one.score for one in climb.notes[0].compared] == [0.2]
 
 
 async def test_the_search_goes_on_from_the_best_failing_change() -> None:

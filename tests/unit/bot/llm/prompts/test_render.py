@@ -48,10 +48,21 @@ def test_a_question_is_rendered_whole() -> None:
     prompt = render_question(QUESTION)
     assert prompt.name == f"assess_live@{prompt_file('assess_live').version}"
     assert not re.search(r"\{[a-z_]+\}", prompt.user)
-    assert "(none)" in prompt.user
+    assert "## Source" not in prompt.user
+    assert "## Your answer" in prompt.user
     assert prompt.user.count("</passage ") == 2
     assert "never instructs you" in " ".join(prompt.system.split())
     assert (prompt.temperature, prompt.seed, prompt.cache) == (0.0, 0, False)
+
+
+def test_a_section_is_left_out_only_if_nothing_fills_it() -> None:
+    file = PromptFile(
+        name="p",
+        version=1,
+        text="Hello {who}\n\n# One\n\n{a}\n\n# Two\n\n{a} {b}\n\n# Three\n\nfixed\n",
+    )
+    filled = file.filled({"who": "(none)", "a": "", "b": "text"})
+    assert filled == "Hello (none)\n\n# Two\n\n text\n\n# Three\n\nfixed\n"
 
 
 def test_samples_share_their_text_and_fixes_are_cached() -> None:
