@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from bot.domain.model import Completion
+from bot.domain.model import Completion, Judging
 from bot.domain.policy import PolicyLimits, RepositoryPolicy
 from bot.domain.request import MissionRequest
 from sandbox.types import Frozen
@@ -81,6 +81,10 @@ class ModelLimits(Frozen):
     """Tokens for all repositories together in one day (UTC); unlimited by default."""
     calls_per_mission: int = Field(default=60, ge=0)
     """Calls in one mission; the only limit for models without a known price."""
+    judging: Judging = Judging.WHEN_UNSURE
+    """When a model judges beside the rules: `when-unsure` asks once where the rules would ask a
+    person, and about a verified change that is not certain; `always` asks in every stage; `never`
+    leaves all judging to the rules."""
     prices: str = ""
     """US dollars per million tokens, for models whose price is unknown or wrong. Write
     `NAME=INPUT/OUTPUT` or `NAME=INPUT/OUTPUT/CACHE-READ/CACHE-WRITE`, separated by commas."""

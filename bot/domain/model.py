@@ -29,6 +29,16 @@ class Role(StrEnum):
     """Rung 2: edits."""
 
 
+class Judging(StrEnum):
+    """When the judging stages ask a model; the rules judge in every case."""
+
+    WHEN_UNSURE = "when-unsure"
+    """Once where the rules would ask a person, and about a verified change that is not certain."""
+    ALWAYS = "always"
+    """In every stage of every mission."""
+    NEVER = "never"
+
+
 class Finish(StrEnum):
     """The reason a model stopped."""
 

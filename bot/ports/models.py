@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from pydantic import BaseModel
 
 from bot.domain.account import Account, Reserved
-from bot.domain.model import Completion, ModelCall, Prompt, Question, Role, Spend, Written
+from bot.domain.model import Completion, Judging, ModelCall, Prompt, Question, Role, Spend, Written
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from sandbox.types import Errand
@@ -42,6 +42,11 @@ class Chat(Protocol):
 
 class Mind(Protocol):
     """The models of one mission: renders prompts, pays within the limits and parses answers."""
+
+    @property
+    def judging(self) -> Judging:
+        """Return when the judging stages ask; `NEVER` without a model for that role."""
+        ...
 
     def has(self, role: Role) -> bool:
         """Return True if a model is configured for this role."""
