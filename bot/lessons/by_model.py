@@ -4,7 +4,7 @@ import logging
 
 from bot.domain.lesson import Insight, Lesson, Reflection, SuggestedImprovement
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.model import Passage, Question, Role
+from bot.domain.model import Judging, Passage, Question, Role
 from bot.domain.model_error import ModelError
 from bot.lessons.reflect import failures_of
 from bot.lessons.words import words_of
@@ -33,7 +33,7 @@ async def add_reflection(
         context: The finished mission.
     """
     fixed = lesson.outcome == Outcome.FIXED.value and context.fix is not None
-    if not fixed or context.budget.is_money_spent or not mind.has(Role.JUDGE):
+    if not fixed or context.budget.is_money_spent or not _is_asked(mind, context):
         return rules, lesson
     try:
         said, _ = await mind.ask(_question(lesson, context), Reflect)
@@ -56,6 +56,12 @@ async def add_reflection(
     return reflection, lesson.with_(
         sentence=sentence, keywords=tuple(dict.fromkeys((*lesson.keywords, *words_of(learned))))
     )
+
+
+def _is_asked(mind: Mind, context: MissionContext) -> bool:
+    """Return True if a model always judges, or judged in this mission because it was needed."""
+    judged = any(call.role is Role.JUDGE for call in context.calls)
+    return mind.judging is Judging.ALWAYS or (mind.judging is Judging.WHEN_UNSURE and judged)
 
 
 def _question(lesson: Lesson, context: MissionContext) -> Question:

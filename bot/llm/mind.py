@@ -10,6 +10,7 @@ from bot.domain.account import Account, ModelLimits, build_account
 from bot.domain.model import (
     Completion,
     Finish,
+    Judging,
     ModelCall,
     ModelTrouble,
     Prompt,
@@ -115,6 +116,11 @@ class ModelMind:
         self._account = account
         self._limits = limits
         self._washer = Sanitizer(secrets)
+
+    @property
+    def judging(self) -> Judging:
+        """Return when the judging stages ask a model."""
+        return self._limits.judging if self.has(Role.JUDGE) else Judging.NEVER
 
     def has(self, role: Role) -> bool:
         """Return True if there is a model for this role."""

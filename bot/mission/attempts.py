@@ -8,10 +8,11 @@ If all candidates of a rung are rejected, the next iteration continues with the 
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import Outcome
-from bot.domain.model import Role
+from bot.domain.model import Judging
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import is_doubted, with_suspects
+from bot.fixers.rung2_model.changed_source import changed_source
 from bot.fixers.trials import Failure
 from bot.mission.choices import Choices, build_choices, find_asked_rival
 from bot.mission.failures.reports import narrowed
@@ -86,7 +87,7 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
         raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
         return _without_candidates(run, ground, attempt)
-    tried = await _verify_best(run, ground, attempt)
+    tried = await _verify_best(run, tree, ground, attempt)
     candidate, verification = tried[-1]
     if verification.green:
         ending = _fixed(candidate, verification)
@@ -108,7 +109,7 @@ def _new_lessons(run: Run, attempt: FixAttempt) -> list[RecalledLesson]:
 
 
 async def _verify_best(
-    run: Run, ground: FixState, attempt: FixAttempt
+    run: Run, tree: Tree, ground: FixState, attempt: FixAttempt
 ) -> list[tuple[Candidate, Verification]]:
     """Verify the best candidates until one helps; return all that were verified.
 
@@ -120,7 +121,7 @@ async def _verify_best(
         # Before a person is asked about a doubted candidate, the rungs above are.
         if tried and is_doubted(candidate) and _rungs_above(run, ground, _asked(ground, attempt)):
             break
-        verification = await _verify(run, candidate, number)
+        verification = await _verify(run, tree, candidate, number)
         tried.append((candidate, verification))
         run.note(candidate=candidate, verification=verification)
         # Green without a change: these tests cannot prove any candidate.
@@ -194,28 +195,31 @@ def _offer(run: Run, ground: FixState, found: FixAttempt) -> FixAttempt:
     return without_refused(permitted, ground.refused)
 
 
-async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
+async def _verify(run: Run, tree: Tree, candidate: Candidate, number: int) -> Verification:
     """Return the verdict on a candidate; with a model, a green one is also reviewed."""
 
     async def verify() -> Verification:
         found = await verify_fix(
             candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock
         )
-        return await _review(run, candidate, found) if found.green else found
+        return await _review(run, tree, candidate, found) if found.green else found
 
     return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
 
 
-async def _review(run: Run, candidate: Candidate, found: Verification) -> Verification:
+async def _review(
+    run: Run, tree: Tree, candidate: Candidate, found: Verification
+) -> Verification:
     """Return the verdict after a model's review, which can only reject."""
     threshold = run.ports.limits.change_threshold
-    # A threshold of 0 switches the review off, unless a model's own critical criterion is open.
-    own = any(criterion.critical and criterion.check is None for criterion in found.criteria)
-    if not run.mind.has(Role.JUDGE) or (threshold <= 0.0 and not own):
+    if not _is_review_due(run, candidate, found, threshold):
         return found
+    source = await changed_source(found.edits, await tree.at())
     review = await run.mind.or_rules(
         ChangeReview(by="rules"),
-        lambda models, none: review_by_model(models, none, candidate, found, context=run.context),
+        lambda models, none: review_by_model(
+            models, none, candidate, found, context=run.context, source=source
+        ),
     )
     criteria = after_review(found.criteria, review.criteria)
     reviewed = found.with_(
@@ -231,6 +235,16 @@ async def _review(run: Run, candidate: Candidate, found: Verification) -> Verifi
     else:
         return reviewed
     return reviewed.with_(green=False, reason=reason, review=review.with_(refused=True))
+
+
+def _is_review_due(run: Run, candidate: Candidate, found: Verification, threshold: float) -> bool:
+    """Return True if a model reviews the change: a doubted one, or each one if it always judges."""
+    judging = run.mind.judging
+    # A threshold of 0 switches the review off, unless a model's own critical criterion is open.
+    own = any(criterion.critical and criterion.check is None for criterion in found.criteria)
+    if judging is Judging.NEVER or (threshold <= 0.0 and not own):
+        return False
+    return judging is Judging.ALWAYS or own or not candidate.confident
 
 
 async def _choices(run: Run, tree: Tree, attempt: FixAttempt) -> tuple[Choice, ...]:

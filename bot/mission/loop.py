@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from bot.domain.decision import Action, NextAction
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.model import Judging
 from bot.domain.patch import Rung
 from bot.domain.plan import Plan
 from bot.domain.policy import RepositoryPolicy
@@ -24,6 +25,7 @@ from bot.mission.judging.decide import decide_next_action, question_for
 from bot.mission.judging.decide_by_model import decide_by_model
 from bot.mission.judging.evaluate import evaluate_reasoning
 from bot.mission.judging.evaluate_by_model import evaluate_by_model
+from bot.mission.judging.judge_by_model import Judgement, judge_by_model
 from bot.mission.judging.plan import plan_fix, refine_plan
 from bot.mission.judging.plan_by_model import plan_by_model, refine_by_model
 from bot.mission.judging.think import Thinking, think
@@ -177,11 +179,13 @@ async def _iterate(run: Run, tree: Tree, ground: FixState) -> FixState:
     rungs = frozenset(rung for rung in usable if rung >= ground.from_rung)
     await _plan(run, ground, rungs)
     action = await _decide(run, ground, rungs, thinking.alone)
+    if action.decision.action is Action.ASK_HUMAN and run.mind.judging is Judging.WHEN_UNSURE:
+        action = await _judge(run, tree, ground, action)
     run.note(next_action=action)
     run.know(acceptance_criteria=action.updated_acceptance_criteria)
     match action.decision.action:
         case Action.RUN_WORKER:
-            return await try_fixes(run, tree, ground, thinking.diagnosis)
+            return await try_fixes(run, tree, ground, run.context.diagnosis or thinking.diagnosis)
         case Action.RETRY_WITH_CONTEXT:
             return ground.with_(retried=True)
         case Action.ASK_HUMAN:
@@ -211,6 +215,31 @@ async def _decide(
         run.context, alone, ground.report, rungs, _protect_paths(run), retried=retried
     )
     return free_first(action, by_rules)
+
+
+async def _judge(run: Run, tree: Tree, ground: FixState, unsure: NextAction) -> NextAction:
+    """Ask a model once before a person is asked; return the decision with its judgement."""
+    now = run.context.iterations[-1]
+    if now.diagnosis is None or now.plan is None or now.critique is None:
+        return unsure
+    rules = Judgement(diagnosis=now.diagnosis, plan=now.plan, critique=now.critique)
+    doubt = unsure.decision.reason
+
+    async def judge() -> Judgement:
+        workspace = await tree.at(ground.changes)
+        return await run.mind.or_rules(
+            rules,
+            lambda mind, found: judge_by_model(mind, found, run.context, workspace, doubt=doubt),
+        )
+
+    judged = await run.stage("judge", Judgement, judge, detail=doubt)
+    if judged.by != "model":
+        return unsure.with_(by=judged.by)
+    run.note(diagnosis=judged.diagnosis, plan=judged.plan)
+    await _weigh(run, again="-judged", critique=judged.critique)
+    return await run.judge(
+        "decide-judged", NextAction, lambda: decide_next_action(run.context, retried=True)
+    )
 
 
 def _protect_paths(run: Run) -> Callable[[str], bool]:
@@ -247,13 +276,13 @@ async def _plan(run: Run, ground: FixState, rungs: frozenset[Rung]) -> None:
         await _weigh(run, again="-again")
 
 
-async def _weigh(run: Run, *, again: str = "") -> Route:
-    """Run critic, meta-evaluation and confidence."""
+async def _weigh(run: Run, *, again: str = "", critique: Critique | None = None) -> Route:
+    """Run critic, meta-evaluation and confidence; a given critique is not made again."""
     iteration = run.context.iterations[-1]
     if iteration.diagnosis is None or iteration.plan is None:
         raise end(Outcome.ERROR, "there is nothing to weigh")
     diagnosis, plan = iteration.diagnosis, iteration.plan
-    critique = await run.judge(
+    found = critique or await run.judge(
         f"critique{again}",
         Critique,
         lambda: critique_plan(plan, is_protected=_protect_paths(run)),
@@ -262,13 +291,13 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     meta = await run.judge(
         f"evaluate{again}",
         MetaEvaluation,
-        lambda: evaluate_reasoning(diagnosis, plan, critique),
-        lambda mind, rules: evaluate_by_model(mind, rules, diagnosis, plan, critique=critique),
+        lambda: evaluate_reasoning(diagnosis, plan, found),
+        lambda mind, rules: evaluate_by_model(mind, rules, diagnosis, plan, critique=found),
     )
     confidence = await run.judge(
         f"confidence{again}",
         ConfidenceAssessment,
-        lambda: assess_confidence(diagnosis.confidence, plan.confidence, critique, meta),
+        lambda: assess_confidence(diagnosis.confidence, plan.confidence, found, meta),
     )
-    run.note(critique=critique, meta=meta, confidence=confidence)
+    run.note(critique=found, meta=meta, confidence=confidence)
     return confidence.action

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from bot.domain.mission import Budget
-from bot.domain.model import ModelCall, ModelTrouble, Question, Role, Written, total
+from bot.domain.model import Judging, ModelCall, ModelTrouble, Question, Role, Written, total
 from bot.domain.model_error import ModelError
 from bot.ports import Mind
 from sandbox.types import Frozen
@@ -59,6 +59,11 @@ class Billed:
         self._bill: tuple[ModelCall, ...] = ()
         self.waiting = Waiting()
         """The waiting times so far; stored with every step."""
+
+    @property
+    def judging(self) -> Judging:
+        """Return when the judging stages ask a model."""
+        return self._mind.judging if self._mind is not None else Judging.NEVER
 
     def has(self, role: Role) -> bool:
         """Return True if a model has this role."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from bot.domain.mission import Budget, Iteration, MissionContext, MissionState, Outcome
-from bot.domain.model import ModelCall, total
+from bot.domain.model import Judging, ModelCall, total
 from bot.domain.policy import Limits
 from bot.mission.failures.look_at import look_at
 from bot.mission.mind import Billed
@@ -115,7 +115,7 @@ class Run:
         call: Callable[[], Judged],
         by_model: Callable[[Mind, Judged], Awaitable[Judged]] | None = None,
     ) -> Judged:
-        """Run a judging stage by its rules, and by a model if there is one.
+        """Run a judging stage by its rules, and by a model if one judges in every stage.
 
         Args:
             name: The stage.
@@ -125,7 +125,9 @@ class Run:
         """
 
         async def judged() -> Judged:
-            return call() if by_model is None else await self.mind.or_rules(call(), by_model)
+            if by_model is None or self.mind.judging is not Judging.ALWAYS:
+                return call()
+            return await self.mind.or_rules(call(), by_model)
 
         return await self.stage(name, returns, judged)
 

@@ -14,6 +14,7 @@ _SPEAKERS = {
     "model": "a model",
     "fallback": "rules, after an unusable model answer",
 }
+_ROLES = {Role.JUDGE: "judging", Role.FIX: "fixing"}
 
 
 def spend_in_words(spend: Spend) -> str:
@@ -44,7 +45,7 @@ def speakers(context: MissionContext) -> dict[str, str]:
 
 
 def spend_by(calls: Iterable[ModelCall], what: str) -> dict[str, Spend]:
-    """Sum the calls by a field, `stage` or `model`, in order of first use."""
+    """Sum the calls by a field, `stage`, `role` or `model`, in order of first use."""
     groups: dict[str, list[ModelCall]] = {}
     for call in calls:
         groups.setdefault(getattr(call, what), []).append(call)
@@ -88,6 +89,17 @@ def models_section(story: Story) -> Section | None:
             spend_in_words(all_of_it),
         )
     )
+    rows[-1:-1] = [
+        (
+            f"all for {_ROLES[Role(role)]}",
+            "",
+            "",
+            str(one.calls),
+            _tokens(one.usage),
+            spend_in_words(one),
+        )
+        for role, one in spend_by(calls, "role").items()
+    ]
     header = ("stage", "who decided", "model", "calls", "tokens in and out", "cost")
     return table("Models and their cost", header, rows, folded=True)
 
@@ -99,6 +111,7 @@ def models_as_data(context: MissionContext) -> dict[str, Any]:
         "stages": {
             stage: _as_data(spend) for stage, spend in spend_by(context.calls, "stage").items()
         },
+        "roles": {role: _as_data(spend) for role, spend in spend_by(context.calls, "role").items()},
         "models": {
             model: _as_data(spend) for model, spend in spend_by(context.calls, "model").items()
         },

@@ -5,7 +5,16 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Role, Usage, Written
+from bot.domain.model import (
+    Finish,
+    Judging,
+    ModelCall,
+    ModelTrouble,
+    Question,
+    Role,
+    Usage,
+    Written,
+)
 from bot.domain.model_error import ModelError
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
@@ -30,6 +39,7 @@ class ScriptedMind:
         roles: What there are models for.
         cost_usd: Of every call that is made; None has no price.
         money_usd: A call that would exceed this is refused before it is made, as a ledger does.
+        judging: When the judging stages ask, if there is a model for it.
         before: Awaited before each answer: to be slow, or to see what else goes on.
     """
 
@@ -41,12 +51,14 @@ class ScriptedMind:
         cost_usd: float | None = 0.001,
         money_usd: float | None = None,
         before: Callable[[Question], Awaitable[None]] = _at_once,
+        judging: Judging = Judging.WHEN_UNSURE,
     ) -> None:
         self._answers = {name: _as_list(given) for name, given in (answers or {}).items()}
         self._roles = frozenset(roles)
         self._cost_usd = cost_usd
         self._money_usd = money_usd
         self._before = before
+        self._judging = judging
         self._given: dict[str, int] = {}
         self.questions: list[Question] = []
         """Everything that was asked, in order, also what got no answer."""
@@ -56,6 +68,10 @@ class ScriptedMind:
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> "ScriptedMind":
         """It is its own `Minds`."""
         return self
+
+    @property
+    def judging(self) -> Judging:
+        return self._judging if self.has(Role.JUDGE) else Judging.NEVER
 
     def has(self, role: Role) -> bool:
         return role in self._roles

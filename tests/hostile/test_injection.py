@@ -12,7 +12,7 @@ import pytest
 
 from bot.domain.account import Account, Kind, ModelLimits, Reserved
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.model import Completion, ModelCall, Prompt, Role, Spend, Usage
+from bot.domain.model import Completion, Judging, ModelCall, Prompt, Role, Spend, Usage
 from bot.domain.policy import RepositoryPolicy
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.llm.mind import ModelMinds
@@ -42,7 +42,9 @@ pytestmark = pytest.mark.anyio
 TEST = "tests/test_math.py::test_add"
 PATH = "calc.py"
 MARK = "MARK-4711"
-LIMITS = ModelLimits(samples=3, rounds=1, calls_per_mission=40, context_tokens=12_000)
+LIMITS = ModelLimits(
+    judging=Judging.ALWAYS, samples=3, rounds=1, calls_per_mission=40, context_tokens=12_000
+)
 
 
 def one_line(text: str) -> str:

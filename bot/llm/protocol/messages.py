@@ -190,7 +190,7 @@ class AnalyzeFailure(Message):
     """`analyze_failure`: cause and suspects of a failure."""
 
     type = "analyze_failure"
-    opened = ("analysis", "diagnosis")
+    opened: ClassVar[tuple[str, ...]] = ("analysis", "diagnosis")
     renamed: ClassVar[Mapping[str, str]] = {"root_cause": "cause", "summary": "title"}
 
     title: str = ""
@@ -198,6 +198,21 @@ class AnalyzeFailure(Message):
     reasoning: str = ""
     confidence: Score = None
     suspects: tuple[SuspectNamed, ...] = ()
+
+
+class JudgeFailure(AnalyzeFailure):
+    """`judge_failure`: analysis, plan and critique of a failure in one answer."""
+
+    type = "judge_failure"
+    opened = ("judgement", "analysis", "diagnosis", "plan", "critique")
+
+    goal: str = ""
+    plan_confidence: Score = None
+    overall: Score = None
+    """The score of the plan as a critic gives it."""
+    issues: tuple[CritiqueIssue, ...] = ()
+    recommendation: Recommendation | None = None
+    rationale: str = ""
 
 
 class ProposeFix(Message):
@@ -369,6 +384,7 @@ MESSAGES: tuple[type[Message], ...] = (
     PlanTask,
     NextStep,
     AnalyzeFailure,
+    JudgeFailure,
     ProposeFix,
     CritiquePlan,
     CritiqueChange,

@@ -36,6 +36,7 @@ payload:
 """
 _OTHERS = {
     "analyze_failure": "title: Mock analysis\n  cause: mock",
+    "judge_failure": "cause: mock\n  overall: 0.9\n  recommendation: approve",
     "critique_plan": "overall: 0.9\n  recommendation: approve\n  rationale: mock",
     "critique_change": (
         "score: 0.9\n  justification: mock\n  updated_acceptance_criteria:\n"

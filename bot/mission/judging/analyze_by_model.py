@@ -64,6 +64,17 @@ async def analyze_by_model(
         },
     )
     said, _ = await mind.ask(question, AnalyzeFailure)
+    return await apply_analysis(rules, said, workspace)
+
+
+async def apply_analysis(rules: Diagnosis, said: AnalyzeFailure, workspace: Workspace) -> Diagnosis:
+    """Return the rules' diagnosis with a model's cause, suspects and confidence.
+
+    Args:
+        rules: The diagnosis by rules.
+        said: The model's analysis.
+        workspace: Workspace with the failing tree.
+    """
     named = await _places(said.suspects, workspace)
     suspects = merged((*rules.suspects, *named)) if named else rules.suspects
     return rules.with_(

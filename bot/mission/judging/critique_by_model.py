@@ -38,6 +38,17 @@ async def critique_by_model(
         },
     )
     said, _ = await mind.ask(question, CritiquePlan)
+    return apply_critique(rules, said, plan)
+
+
+def apply_critique(rules: Critique, said: CritiquePlan, plan: Plan) -> Critique:
+    """Return a model's critique together with the rules' issues.
+
+    Args:
+        rules: The critique by rules; all its issues stay.
+        said: The model's critique.
+        plan: The plan.
+    """
 
     def score(model: float | None, ours: float) -> float:
         """Return the model's score, or the rules' if it gave none; issues of the rules cap it."""

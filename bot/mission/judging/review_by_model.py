@@ -20,6 +20,7 @@ async def review_by_model(
     verification: Verification,
     *,
     context: MissionContext,
+    source: tuple[Passage, ...] = (),
 ) -> ChangeReview:
     """Return a model's review of a change; an unknown score rejects nothing.
 
@@ -29,6 +30,7 @@ async def review_by_model(
         candidate: The candidate with its origin and its rivals.
         verification: Its diff and the results of the runs.
         context: The mission, with its diagnosis.
+        source: The changed functions before the change, and their callers.
 
     Raises:
         ModelError: there is no usable answer.
@@ -44,7 +46,8 @@ async def review_by_model(
         gaps={
             "failures": () if diagnosis is None else passages.failures(diagnosis.failures),
             "diagnosis": () if diagnosis is None else passages.diagnosis(diagnosis),
-            "sources": () if diagnosis is None else passages.sources(diagnosis.contexts),
+            "sources": source
+            or (() if diagnosis is None else passages.sources(diagnosis.contexts)),
             "change": passages.change(verification.diff),
             "shown": Passage(label="about the change", text=shown),
             "criteria": passages.criteria(own) if own else (),

@@ -6,7 +6,7 @@ from bot.domain.decision import Action
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import MissionContext
-from bot.domain.model import Role
+from bot.domain.model import Judging
 from bot.domain.verdict import MAX_THOUGHT_PASSES, LiveAssessment, Thought
 from bot.mission.failures.suspects import from_hint, merged
 from bot.mission.judging.analyze import analyze_failures
@@ -71,9 +71,12 @@ async def think(
     async def by_rules(number: int, _: str) -> Diagnosis:
         return await rules(number)
 
+    asks = mind.judging is Judging.ALWAYS
     # Both share the cached passes by rules, so the second run of them costs nothing.
-    diagnosis, assessments = await _thought(by_model, mind, look)
-    alone = (await _thought(by_rules, None, look))[0] if mind.has(Role.JUDGE) else None
+    diagnosis, assessments = await _thought(
+        by_model if asks else by_rules, mind if asks else None, look
+    )
+    alone = (await _thought(by_rules, None, look))[0] if asks else None
     return Thinking(
         diagnosis=diagnosis.with_(suspects=merged((*named, *diagnosis.suspects))),
         lessons=lessons,

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.domain.mission import Budget, MissionContext, Outcome
-from bot.domain.model import ModelTrouble, Role
+from bot.domain.model import Judging, ModelCall, ModelTrouble, Role
 from bot.domain.publication import Publication
 from bot.lessons.by_model import add_reflection
 from bot.lessons.reflect import reflect
@@ -67,3 +67,22 @@ async def test_what_is_kept_is_short_clean_and_in_lines() -> None:
     assert token not in sentence
     assert "third" not in sentence
     assert len(sentence) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("judging", "roles", "asked"),
+    [
+        (Judging.ALWAYS, (), 1),
+        (Judging.WHEN_UNSURE, (), 0),
+        (Judging.WHEN_UNSURE, (Role.FIX,), 0),
+        (Judging.WHEN_UNSURE, (Role.FIX, Role.JUDGE), 1),
+        (Judging.NEVER, (Role.JUDGE,), 0),
+    ],
+)
+async def test_a_mission_that_needed_no_judge_is_not_put_before_one(
+    judging: Judging, roles: tuple[Role, ...], asked: int
+) -> None:
+    mind = a_mind(judging=judging)
+    calls = tuple(ModelCall(stage="s", role=role, model="m", cost_usd=0.0) for role in roles)
+    await told(mind, ended(calls=calls))
+    assert len(mind.questions) == asked

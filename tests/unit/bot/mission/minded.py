@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.domain.model import Question
+from bot.domain.model import Judging, Question
 from bot.llm.prompts.render import render_question
 from tests.fakes.scripted_mind import ScriptedMind
 
@@ -14,6 +14,19 @@ SAYS: dict[str, Any] = {
         "suspects": [
             {"file": "calc.py", "line": 2, "score": 0.95, "reason": "minus instead of plus"}
         ],
+    },
+    "judge_failure": {
+        "cause": "`add` subtracts",
+        "reasoning": "add(1, 2) is -1",
+        "confidence": 0.9,
+        "suspects": [
+            {"file": "calc.py", "line": 2, "score": 0.95, "reason": "minus instead of plus"}
+        ],
+        "goal": "make add add",
+        "plan_confidence": 0.9,
+        "overall": 0.9,
+        "recommendation": "approve",
+        "rationale": "short and safe",
     },
     "assess_live": {
         "should_continue": False,
@@ -65,13 +78,14 @@ async def _renders(question: Question) -> None:
 
 
 def a_mind(answers: dict[str, Any] | None = None, **more: Any) -> ScriptedMind:
-    """A model that answers well, but for what is given.
+    """A model that answers well, but for what is given, and judges always.
 
     Args:
         answers: By prompt, instead.
         more: As `ScriptedMind` takes it.
     """
-    return ScriptedMind({**SAYS, **(answers or {})}, before=_renders, **more)
+    chosen = {"judging": Judging.ALWAYS, **more}
+    return ScriptedMind({**SAYS, **(answers or {})}, before=_renders, **chosen)
 
 
 def but(prompt: str, **fields: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
 from bot.domain.diagnosis import Diagnosis, Suspect
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.model import ModelCall, ModelTrouble, Passage, Role
+from bot.domain.model import Judging, ModelCall, ModelTrouble, Passage, Role
 from bot.domain.patch import Candidate, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.request import Answer
@@ -24,11 +25,14 @@ from bot.llm.providers.mock import Mock
 from bot.mission.failures.suspects import read_text
 from bot.ports import Mind, Workspace
 from sandbox.errors import ChangeRejected
+from sandbox.types import TestReport
 from tests.builders import a_change, a_request
 from tests.databases import a_database
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.fakes.scripted_workspace import Asked
 from tests.unit.bot.mission.minded import JUDGING, SAYS, a_mind, but
 from tests.unit.bot.mission.world import (
     ADDS,
@@ -40,10 +44,12 @@ from tests.unit.bot.mission.world import (
     Stage,
     a_fix,
     a_world,
+    honest,
 )
 
 pytestmark = pytest.mark.anyio
 
+LIMITS = ModelLimits(judging=Judging.ALWAYS)
 
 DOUBTS: dict[str, Any] = {
     "analyze_failure": {"cause": "no idea", "reasoning": "none", "confidence": 0.0, "suspects": []},
@@ -625,6 +631,120 @@ async def test_a_resumed_mission_knows_that_a_server_is_away() -> None:
     assert len(mind.questions) == 2
 
 
+# --- judging only in doubt ------------------------------------------------------------------------
+
+DOUBTED = a_fix(MENDED, confident=False, score=0.4, rung=Rung.MODEL)
+
+
+def puzzling(mind: Mind | None, *proposals: Any) -> Stage:
+    """Nothing names an error or a place, so that the rules would ask a person."""
+    anonymous = a_world(ADDS, run=unnamed)
+    return Stage(world=anonymous, mind=mind, fixers=(always(*proposals or (a_fix(MENDED),)),))
+
+
+def unnamed(asked: Asked) -> TestReport:
+    report = honest(asked)
+    return report.with_(
+        failures=tuple(
+            one.with_(error=None, error_message=None, frames=(), file=None, traceback=None)
+            for one in report.failures
+        )
+    )
+
+
+def prompts(mind: ScriptedMind) -> list[str]:
+    return [question.prompt for question in mind.questions]
+
+
+async def test_a_trivial_bug_needs_no_call_although_a_model_is_there() -> None:
+    mind = a_mind(judging=Judging.WHEN_UNSURE)
+    context = await one_bug(mind).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert (context.calls, prompts(mind)) == ((), [])
+    assert set(who(context).values()) == {"rules"}
+
+
+async def test_where_the_rules_would_ask_a_person_one_call_judges_everything() -> None:
+    assert (await puzzling(None).play()).outcome is Outcome.NEEDS_HUMAN
+    mind = a_mind(judging=Judging.WHEN_UNSURE)
+    context = await puzzling(mind).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert prompts(mind) == ["judge_failure"]
+    assert [(call.stage, call.role) for call in context.calls] == [("judge", Role.JUDGE)]
+    assert who(context) == {
+        "analyze": "model",
+        "plan": "model",
+        "critique": "model",
+        "meta": "rules",
+        "decide": "rules",
+    }
+    judged = context.iterations[-1]
+    assert judged.diagnosis is not None
+    assert judged.diagnosis.cause == "`add` subtracts"
+    assert judged.diagnosis.suspects[0].line == 2
+    assert judged.plan is not None
+    assert judged.plan.goal == "make add add"
+    assert [step.action for step in judged.plan.steps] == ["search", "verify"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "by"),
+    [
+        (ModelTrouble.UNREADABLE, "fallback"),
+        ({"cause": "no idea", "confidence": 0.0, "plan_confidence": 0.1, "overall": 0.1}, "rules"),
+    ],
+)
+async def test_a_judgement_that_does_not_help_leaves_the_question_to_a_person(
+    answer: Any, by: str
+) -> None:
+    mind = a_mind({"judge_failure": answer}, judging=Judging.WHEN_UNSURE)
+    context = await puzzling(mind).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert who(context)["decide"] == by
+    assert prompts(mind) == ["judge_failure"]
+
+
+async def test_a_judgement_is_not_paid_twice_after_a_restart() -> None:
+    checkpoint, mind = Recording(), a_mind(judging=Judging.WHEN_UNSURE)
+    checkpoint.dies_after = "iteration-1/judge"
+    stage = replace(puzzling(mind), checkpoint=checkpoint)
+    with pytest.raises(Killed):
+        await stage.play()
+    checkpoint.dies_after = None
+    assert (await stage.play()).outcome is Outcome.FIXED
+    assert len(mind.asked("judge_failure")) == 1
+
+
+@pytest.mark.parametrize(
+    ("judging", "asked"),
+    [(Judging.WHEN_UNSURE, ["critique_change"]), (Judging.NEVER, [])],
+)
+async def test_a_verified_change_that_is_doubted_is_reviewed_unless_judging_is_off(
+    judging: Judging, asked: list[str]
+) -> None:
+    mind = a_mind(judging=judging)
+    context = await one_bug(mind, fixers=(always(DOUBTED, rung=Rung.MODEL),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert prompts(mind) == asked
+    shown = [str(question.gaps["sources"]) for question in mind.questions]
+    assert all("def even(n)" in source and "calc.py: even" in source for source in shown)
+
+
+async def test_a_low_review_refuses_a_doubted_change() -> None:
+    mind = a_mind(
+        {"critique_change": {"score": 0.1, "justification": "wrong"}}, judging=Judging.WHEN_UNSURE
+    )
+    context = await one_bug(mind, fixers=(always(DOUBTED, rung=Rung.MODEL),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "refused by self-critique" in context.reason
+
+
+async def test_without_judging_the_rules_ask_the_person() -> None:
+    mind = a_mind(judging=Judging.NEVER)
+    assert (await puzzling(mind).play()).outcome is Outcome.NEEDS_HUMAN
+    assert prompts(mind) == []
+
+
 # --- climbing on ----------------------------------------------------------------------------------
 
 
@@ -756,7 +876,7 @@ async def test_the_mock_goes_through_prompts_protocol_ledger_and_every_stage(
     tmp_path: Path,
 ) -> None:
     ledger = CallLedger(a_database(tmp_path))
-    minds = ModelMinds({Role.JUDGE: Mock()}, ledger, Prices(), ModelLimits(), clock=FixedClock())
+    minds = ModelMinds({Role.JUDGE: Mock()}, ledger, Prices(), LIMITS, clock=FixedClock())
     context = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
     assert context.outcome is Outcome.FIXED, context.reason
     assert set(who(context).values()) == {"model"}

@@ -57,6 +57,8 @@ def test_every_stage_says_who_decided_and_what_that_cost() -> None:
     assert "| `critique` | rules, after an unusable model answer |" in text
     assert "| `plan` | rules | `openai-chat:cheap` | 1 | 900, 100 | $0.0020 |" in text
     assert "| `fix` |  | `anthropic:strong` | 2 | 1800 (1000 cached), 200 | $0.0200 |" in text
+    assert "| all for judging |  |  | 1 | 900, 100 | $0.0020 |" in text
+    assert "| all for fixing |  |  | 2 | 1800 (1000 cached), 200 | $0.0200 |" in text
     assert "| total |  |  | 3 | 2700 (1000 cached), 300 | $0.0220 |" in text
 
 
@@ -68,7 +70,7 @@ def test_a_model_that_gave_no_answer_is_not_named_as_speaking() -> None:
 
 def test_what_was_paid_for_before_is_not_counted_again() -> None:
     data = models_as_data(judged_by_a_model(calls=(PLAN, PLAN.with_(remembered=True))))
-    assert data["total"]["calls"] == 1
+    assert data["total"]["calls"] == data["roles"]["judge"]["calls"] == 1
     assert data["total"]["usd"] == 0.002
 
 

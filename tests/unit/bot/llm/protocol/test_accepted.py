@@ -16,6 +16,7 @@ from bot.llm.protocol.messages import (
     CritiquePlan,
     EvaluateReasoning,
     ImplementImprovement,
+    JudgeFailure,
     Message,
     NextStep,
     PlanTask,
@@ -111,6 +112,16 @@ TABLE = {
     "an analysis with places": Reply(
         AnalyzeFailure, {"cause": "c", "suspects": [{"file": "a.py", "line": 3}]}, {}
     ),
+    "a whole judgement": Reply(
+        JudgeFailure,
+        {
+            "analysis": {"cause": "c", "confidence": 0.7},
+            "plan": {"goal": "g", "plan_confidence": "80%"},
+            "critique": {"overall": 0.0, "issues": [ISSUE], "recommendation": "reject"},
+        },
+        {"cause": "c", "confidence": 0.7, "plan_confidence": 0.8, "overall": 0.0},
+    ),
+    "a judgement without a critique": Reply(JudgeFailure, {"root_cause": "c"}, {"overall": None}),
     "an improvement": Reply(
         AnalyzeTarget, {"title": "t", "impact": "i"}, {"expected_impact": "i", "confidence": None}
     ),
