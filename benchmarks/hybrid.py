@@ -77,7 +77,7 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
             (Path(folder) / path).write_text(text)
         checkout = Checkout(source=FolderSource(path=folder), hints=JobHints(command=COMMAND))
         async with sandboxes.open_workspace(checkout) as workspace:
-            failure = await failure_of(workspace, bug)
+            failure = await failure_of(workspace, bug.name)
             search = await climbed(failure, SearchFixer(lessons), limit_s)
             rung = ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS)
             half = await climbed(failure, rung, limit_s, below=search)
@@ -102,7 +102,7 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
     }
 
 
-async def failure_of(workspace: Workspace, bug: Halved) -> Failure:
+async def failure_of(workspace: Workspace, name: str) -> Failure:
     """The red run, read as a mission reads it."""
     red = await workspace.run_tests()
     facts = await workspace.facts()
@@ -110,11 +110,11 @@ async def failure_of(workspace: Workspace, bug: Halved) -> Failure:
         red, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff
     )
     context = MissionContext(
-        mission_id=bug.name,
-        request=MissionRequest(mission_id=bug.name, trigger=Trigger.COMMAND_LINE, folder=bug.name),
+        mission_id=name,
+        request=MissionRequest(mission_id=name, trigger=Trigger.COMMAND_LINE, folder=name),
         policy=RepositoryPolicy(rungs=(0, 1, 2)),
         created_at="",
-        target_path=bug.name,
+        target_path=name,
         facts=facts,
         test_results=red,
     )
