@@ -7,8 +7,11 @@ CHARACTERS_PER_TOKEN = 3.3
 """Conservative measured estimate for Python and test output."""
 TABLE_TOKENS = 12_000
 """Prompt size that the table of parts assumes; other sizes scale all parts alike."""
-FUNCTION_TOKENS = 480
-"""Nine of ten functions are smaller. Larger ones are shown only around the suspect lines."""
+FILE_TOKENS = 480
+"""Files up to this size are shown whole."""
+FUNCTION_TOKENS = 1_500
+"""Functions up to this size are shown whole. Larger ones, and those without space, are shown only
+around the suspect lines. A window hid the faulty line of every tenth function at 480 tokens."""
 
 _CUT = "\n[... {} characters are not shown ...]\n"
 _HEAD = 0.35

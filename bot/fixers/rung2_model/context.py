@@ -11,7 +11,13 @@ from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.doubted import doubted_changes, doubted_places
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import Excerpts
-from bot.fixers.rung2_model.failing import add_test_sources, failing_passages, first_failures
+from bot.fixers.rung2_model.failing import (
+    add_test_sources,
+    failing_passages,
+    first_failures,
+    passing_tests,
+)
+from bot.fixers.rung2_model.repository_map import repository_map
 from bot.fixers.rung2_model.sources import Files
 from bot.fixers.trials import Failure
 from sandbox.changes import is_protected, is_safe_path
@@ -19,6 +25,8 @@ from sandbox.types import TestReport
 
 _PLACES = 60
 _CUT_SHOWN = 40
+_NAMED = 5
+"""Number of suspect places whose functions' passing tests are shown."""
 
 Gaps = dict[str, str | Passage | tuple[Passage, ...]]
 
@@ -53,7 +61,9 @@ class Brief:
         Args:
             feedback: Results of earlier answers.
         """
-        cut = "\n".join(self.cut[:_CUT_SHOWN])
+        left = len(self.cut) - _CUT_SHOWN
+        more = [f"and {left} more"] if left > 0 else []
+        cut = "\n".join([*self.cut[:_CUT_SHOWN], *more])
         return {
             **{part.value: self.parts.get(part, ()) for part in PromptPart},
             "said": self.said,
@@ -64,12 +74,15 @@ class Brief:
             "task": self.task,
         }
 
-    def with_asked(self, asked: Excerpts) -> "Brief":
-        """Add files that the model asked for.
+    def with_asked(self, asked: Excerpts, answers: tuple[str, ...] = ()) -> "Brief":
+        """Add what the model asked for.
 
         Args:
             asked: Excerpts of these files.
+            answers: Results of searches, and refusals.
         """
+        text = "\n".join(answers)
+        words = (Passage(label="answers to your request", text=text),) if text else ()
         known = {file.path: file for file in self.sent}
         for file in asked.sent:
             before = known.get(file.path)
@@ -80,10 +93,13 @@ class Brief:
             self,
             parts={
                 **self.parts,
-                PromptPart.ASKED: (*self.parts.get(PromptPart.ASKED, ()), *asked.passages),
+                PromptPart.ASKED: (
+                    *self.parts.get(PromptPart.ASKED, ()),
+                    *asked.passages,
+                    *words,
+                ),
             },
             sent=tuple(known.values()),
-            cut=(*self.cut, *asked.cut),
         )
 
 
@@ -97,7 +113,8 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
     """
     context, diagnosis, files = failure.context, failure.diagnosis, Files(failure.workspace)
     failures = first_failures(report)
-    tests = Excerpts(files, PromptSpace.of(PromptPart.TESTS, tokens), "source of the failing tests")
+    test_room = PromptSpace.of(PromptPart.TESTS, tokens)
+    tests = Excerpts(files, test_room, "source of the failing tests")
     await add_test_sources(failures, files, tests)
     changed = await doubted_places(failure)
     places = suspect_places(context, diagnosis, report, changed)
@@ -110,18 +127,24 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
     diff, diff_cut = await related_context.red_diff(
         facts, paths, files, PromptSpace.of(PromptPart.DIFF, tokens)
     )
-    more = [
-        f"failing test {name}" for name in sorted(report.failing - {one.name for one in failures})
-    ]
+    functions = await _function_names(places, files)
+    signatures = PromptSpace.of(PromptPart.SKELETON, tokens)
     return Brief(
         parts={
             PromptPart.FAILING: failing_passages(
-                context, report, PromptSpace.of(PromptPart.FAILING, tokens)
+                context,
+                report,
+                PromptSpace.of(PromptPart.FAILING, tokens),
+                shown=sources.lines | tests.lines,
             ),
-            PromptPart.TESTS: tests.passages,
+            PromptPart.TESTS: (
+                *tests.passages,
+                *await passing_tests(report, functions, files, test_room),
+            ),
             PromptPart.SOURCES: sources.passages,
-            PromptPart.SKELETON: await related_context.skeleton(
-                shown, files, PromptSpace.of(PromptPart.SKELETON, tokens)
+            PromptPart.SKELETON: (
+                *await related_context.skeleton(shown, files, signatures),
+                *await repository_map(files, paths, signatures),
             ),
             PromptPart.DIFF: diff,
             PromptPart.LESSONS: related_context.lessons(
@@ -135,7 +158,7 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
             ),
         },
         sent=_merge_regions(sources.sent, tests.sent),
-        cut=tuple(dict.fromkeys((*sources.cut, *tests.cut, *diff_cut, *more))),
+        cut=tuple(dict.fromkeys((*sources.cut, *tests.cut, *diff_cut))),
         files=files,
         places=places,
         tokens=tokens,
@@ -144,6 +167,17 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
             context, diagnosis.cause, PromptSpace.of(PromptPart.LESSONS, tokens)
         ),
     )
+
+
+async def _function_names(places: Iterable[SuspectPlace], files: Files) -> frozenset[str]:
+    """Return the last names of the likeliest suspect functions."""
+    names = []
+    for place in list(places)[:_NAMED]:
+        source = await files.source(place.file)
+        function = source.at(place.line) if source is not None else None
+        if function is not None:
+            names.append(function.name.rpartition(".")[2])
+    return frozenset(names)
 
 
 def suspect_places(

@@ -5,13 +5,11 @@ from collections.abc import Iterable
 from bot.domain.model import Passage
 from bot.domain.patch import Candidate
 from bot.fixers.rung2_model.budget import PromptSpace
-from bot.fixers.rung2_model.feedback import diff_proposed
+from bot.fixers.rung2_model.feedback import describe_doubts, diff_proposed
 from bot.fixers.trials import Failure, Proposed
 from sandbox.diffs import line_changes
 
 SHOWN = 3
-_WARNINGS = 4
-_DOUBT = 300
 
 
 async def doubted_changes(failure: Failure, room: PromptSpace) -> tuple[Passage, ...]:
@@ -51,26 +49,6 @@ async def doubted_places(failure: Failure) -> tuple[tuple[str, int], ...]:
             if spans := line_changes(before, after):
                 places.append((change.path, spans[0][0] + 1))
     return tuple(dict.fromkeys(places))
-
-
-def describe_doubts(candidate: Candidate) -> str:
-    """Return why a passing candidate is doubted, in words.
-
-    Args:
-        candidate: A candidate that is not confident.
-    """
-    rival = next((one for one in candidate.rivals if one.distinguishing_input), None)
-    rival = rival or next(iter(candidate.rivals), None)
-    doubts = [warning[:_DOUBT] for warning in candidate.warnings[:_WARNINGS]]
-    if rival is not None:
-        words = f"the tests do not distinguish it from `{rival.description}` in {rival.path}"
-        if rival.distinguishing_input:
-            words += f"; they differ on {rival.distinguishing_input}"
-        if any(rival.results):
-            words += f", with the results {rival.results[0]} and {rival.results[1]}"
-        doubts.append(words[: 2 * _DOUBT])
-    found = doubts or ["the tests say too little about it"]
-    return f"{candidate.title}\nDoubts: {'; '.join(found)}"
 
 
 async def _originals(candidate: Candidate, failure: Failure) -> dict[str, str]:

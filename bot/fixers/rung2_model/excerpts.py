@@ -3,11 +3,12 @@
 from itertools import accumulate
 
 from bot.domain.model import Passage
-from bot.fixers.rung2_model.budget import FUNCTION_TOKENS, PromptSpace, characters
+from bot.fixers.rung2_model.budget import FILE_TOKENS, FUNCTION_TOKENS, PromptSpace, characters
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.sources import Excerpt, Files, Source, Span
 from sandbox.changes import PathClass, is_protected, is_safe_path, protected_class
 
+FILE = characters(FILE_TOKENS)
 FUNCTION = characters(FUNCTION_TOKENS)
 _MARKS = 120
 """Cost of a passage besides its text, in characters."""
@@ -56,6 +57,15 @@ class Excerpts:
             for excerpt in self.shown
         )
 
+    @property
+    def lines(self) -> frozenset[str]:
+        """Return the shown lines, stripped."""
+        return frozenset(
+            excerpt.source.lines[number - 1].strip()
+            for excerpt in self.shown
+            for number in excerpt.chosen
+        ) - {""}
+
     async def add_line(self, path: str, line: int) -> None:
         """Add the code at a line: a small file whole, else its function, else surrounding lines.
 
@@ -66,11 +76,11 @@ class Excerpts:
         source = await self._source(path)
         if source is None:
             return
-        if len(source.text) <= FUNCTION:
+        if len(source.text) <= FILE:
             self._add(source, (1, len(source.lines)), "the whole file")
             return
-        name, span = source.region(line, FUNCTION)
         whole = source.at(line)
+        name, span = source.region(line, min(FUNCTION, self._room.left))
         self._add(source, span, name)
         if whole is not None and (whole.first, whole.last) != span:
             self.cut.append(f"{path}: {whole.name} (lines {whole.first}-{whole.last} in all)")
@@ -90,6 +100,23 @@ class Excerpts:
         if source is None or found is None:
             return False
         self._add(source, (found.first, found.last), found.name)
+        return True
+
+    async def add_lines(self, path: str, first: int, last: int) -> bool:
+        """Add some lines of a file.
+
+        Args:
+            path: Path in the checkout.
+            first: First line, from 1.
+            last: Last line; lines beyond the end are ignored.
+
+        Returns:
+            True if the file has such lines.
+        """
+        source = await self._source(path)
+        if source is None or not 1 <= first <= min(last, len(source.lines)):
+            return False
+        self._add(source, (first, min(last, len(source.lines))), "lines")
         return True
 
     async def add_file(self, path: str) -> bool:

@@ -1,5 +1,8 @@
 """Collect messages, tracebacks and test sources of the failing tests."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from bot.domain.mission import MissionContext
@@ -10,6 +13,7 @@ from bot.fixers.rung2_model.sources import Definition, Files, Source
 from sandbox.types import TestReport, TestResult
 
 TESTS_SHOWN = 3
+PASSING_SHOWN = 2
 _MESSAGE = 600
 
 
@@ -31,7 +35,11 @@ def first_failures(
 
 
 def failing_passages(
-    context: MissionContext, report: TestReport, room: PromptSpace
+    context: MissionContext,
+    report: TestReport,
+    room: PromptSpace,
+    *,
+    shown: frozenset[str] = frozenset(),
 ) -> tuple[Passage, ...]:
     """Return the messages of the red run.
 
@@ -39,6 +47,7 @@ def failing_passages(
         context: Has CI's own log, for a run without test names.
         report: The red run.
         room: Space for all passages.
+        shown: Lines of source that the prompt has elsewhere, stripped.
     """
     if report.traits.is_findings and report.failures:
         findings = "\n".join(
@@ -47,31 +56,100 @@ def failing_passages(
         return (Passage(label="findings", text=room.cut(findings), origin=report.target),)
     failures = first_failures(report)
     if failures:
-        left = len(failures)
-        return tuple(
-            failure_passage(f, room, parts=left - number) for number, f in enumerate(failures)
+        left = len(failures) + 1
+        told = {one.name.partition("[")[0] for one in failures}
+        others = [name for name in report.failing if name.partition("[")[0] not in told]
+        named = Passage(
+            label="failing too", text=room.cut("\n".join(merge_parameters(others)), parts=left)
         )
+        return tuple(
+            failure_passage(f, room, parts=left - number, shown=shown)
+            for number, f in enumerate(failures, start=1)
+        ) + ((named,) if named.text else ())
     log = report.raw_output or (context.ci_log.excerpt if context.ci_log else "")
     return (
         Passage(label="output of the failing command", text=room.cut(log), origin=report.target),
     )
 
 
-def failure_passage(failure: TestResult, room: PromptSpace, *, parts: int = 1) -> Passage:
+def failure_passage(
+    failure: TestResult,
+    room: PromptSpace,
+    *,
+    parts: int = 1,
+    shown: frozenset[str] = frozenset(),
+) -> Passage:
     """Return a failing test's message, frames and output.
 
     Args:
         failure: A failure of the red run.
         room: Space shared with other passages.
         parts: Number of passages that share it.
+        shown: Lines of source that the prompt has elsewhere, stripped.
     """
     message = f"{failure.error or 'failed'}: {(failure.error_message or '')[:_MESSAGE]}"
     frames = [f"  {file}, line {line}, in {function}" for file, line, function in failure.frames]
     pieces = [failure.name, message, *(["frames, outermost first:", *frames] if frames else [])]
-    pieces += [failure.traceback or failure.output]
+    pieces += [_without_source(failure.traceback or failure.output, shown)]
     return Passage(
         label="failing test", text=room.cut("\n".join(pieces), parts=parts), origin=failure.name
     )
+
+
+def _without_source(traceback: str, shown: frozenset[str]) -> str:
+    """Return a traceback without the lines of source around the failing ones."""
+    lines = [
+        line
+        for line in traceback.splitlines()
+        # pytest marks the failing line with `>`, which does not begin with a space.
+        if not (line.startswith(" ") and line.strip() in shown)
+    ]
+    # A removed line may leave several empty ones.
+    return re.sub(r"\n\s*\n\s*\n+", "\n\n", "\n".join(lines))
+
+
+def merge_parameters(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of tests, each once with the number of its parameter sets.
+
+    Args:
+        names: Names such as `test_a.py::test_b[3-4]`.
+    """
+    counts = Counter(name.partition("[")[0] for name in names)
+    return tuple(
+        f"{name} ({count} parameter sets)" if count > 1 else name
+        for name, count in sorted(counts.items())
+    )
+
+
+async def passing_tests(
+    report: TestReport, functions: frozenset[str], files: Files, room: PromptSpace
+) -> tuple[Passage, ...]:
+    """Return passing tests in the files of the failing ones that use a suspect function.
+
+    Args:
+        report: The red run.
+        functions: Last names of the suspect functions.
+        files: Files of the checkout.
+        room: Space for all of them.
+    """
+    passing = {name.partition("[")[0] for name in report.passing}
+    found = []
+    for path in sorted({name.partition("::")[0] for name in report.failing}):
+        source = await files.source(path) if path in await files.paths() else None
+        found += [
+            Passage(
+                label="passing test",
+                text="\n".join(source.lines[one.first - 1 : one.last]),
+                origin=path,
+            )
+            for one in (source.functions if source is not None else ())
+            if source is not None
+            and f"{path}::{one.name.replace('.', '::')}" in passing - report.failing
+            and one.names & functions
+        ]
+    # Short tests say most in the least space.
+    found.sort(key=lambda one: len(one.text))
+    return tuple(one for one in found[:PASSING_SHOWN] if room.take(len(one.text)))
 
 
 async def add_test_sources(failures: tuple[TestResult, ...], files: Files, shown: Excerpts) -> None:

@@ -1,13 +1,20 @@
 """Feedback for the model: rejections of its answer, or failures with its change."""
 
+from collections.abc import Sequence
+
 from bot.domain.model import Passage
+from bot.domain.patch import Candidate
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.edits import Rejection, describe_rejections
+from bot.fixers.rung2_model.tried_changes import TriedChange
 from bot.fixers.trials import Proposed, Tried
 from sandbox.diffs import Original, write_diff
 from sandbox.types import ChangeAction, FileChange, FileEdit
 
 _NAMES = 20
+_REASON = 300
+_WARNINGS = 4
+_DOUBT = 300
 
 
 def rejected(rejections: tuple[Rejection, ...], tokens: int) -> tuple[Passage, ...]:
@@ -52,6 +59,68 @@ def failed(tried: Tried, originals: dict[str, str], tokens: int) -> tuple[Passag
             origin="a trial",
         ),
     )
+
+
+def summarize(
+    works: Sequence[TriedChange], originals: dict[str, str], tokens: int
+) -> tuple[Passage, ...]:
+    """Return earlier changes of this climb and what became of them, in short.
+
+    Args:
+        works: Changes with their trials.
+        originals: Text of each file before, by path.
+        tokens: Size limit of the whole prompt.
+    """
+    room = PromptSpace.of(PromptPart.FEEDBACK, tokens)
+    return tuple(
+        Passage(
+            label="an earlier answer, reverted, and what became of it",
+            text=room.cut(
+                f"{_outcome(work)}\n{diff_proposed(work.proposed, originals)}",
+                parts=len(works) - number,
+            ),
+            origin="a trial",
+        )
+        for number, work in enumerate(works)
+    )
+
+
+def _outcome(work: TriedChange) -> str:
+    """Describe the trial of a change in one line."""
+    tried = work.tried
+    if work.flags:
+        reasons = "; ".join(flag.message or flag.rule for flag in work.flags)
+        return f"passes, but a person would have to review it: {reasons}"
+    if tried.passes:
+        doubts = describe_doubts(tried.candidate) if tried.candidate is not None else "not ranked"
+        return f"passes, but is not certain: {doubts}"
+    if work.untold:
+        return f"could not be tried: {tried.output[:_REASON]}"
+    still = ", ".join(tried.still_failing[:_NAMES]) or "none"
+    broke = ", ".join(tried.broke[:_NAMES]) or "none"
+    return (
+        f"still failing: {still}; newly failing: {broke}; first message: {tried.output[:_REASON]}"
+    )
+
+
+def describe_doubts(candidate: Candidate) -> str:
+    """Return why a passing candidate is doubted, in words.
+
+    Args:
+        candidate: A candidate that is not confident.
+    """
+    rival = next((one for one in candidate.rivals if one.distinguishing_input), None)
+    rival = rival or next(iter(candidate.rivals), None)
+    doubts = [warning[:_DOUBT] for warning in candidate.warnings[:_WARNINGS]]
+    if rival is not None:
+        words = f"the tests do not distinguish it from `{rival.description}` in {rival.path}"
+        if rival.distinguishing_input:
+            words += f"; they differ on {rival.distinguishing_input}"
+        if any(rival.results):
+            words += f", with the results {rival.results[0]} and {rival.results[1]}"
+        doubts.append(words[: 2 * _DOUBT])
+    found = doubts or ["the tests say too little about it"]
+    return f"{candidate.title}\nDoubts: {'; '.join(found)}"
 
 
 def diff_proposed(proposed: Proposed, originals: dict[str, str]) -> str:

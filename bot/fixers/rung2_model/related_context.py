@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
+from bot.domain.patch import NearMiss
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.sources import Definition, Excerpt, Files, Source
@@ -113,6 +114,9 @@ def attempts(context: MissionContext, room: PromptSpace) -> tuple[Passage, ...]:
         and (verdict := each.verification) is not None
         and not verdict.green
     ][:_ATTEMPTS]
+    unlike: dict[tuple[str, int, tuple[str, ...]], NearMiss] = {}
+    for miss in context.near_misses:
+        unlike.setdefault((miss.path, miss.line, miss.mended), miss)
     found += [
         Passage(
             label="a change that makes some of the failing tests pass",
@@ -122,8 +126,8 @@ def attempts(context: MissionContext, room: PromptSpace) -> tuple[Passage, ...]:
             ),
             origin="search",
         )
-        for miss in context.near_misses
-    ][:_ATTEMPTS]
+        for miss in list(unlike.values())[:_ATTEMPTS]
+    ]
     shares = range(len(found), 0, -1)
     return tuple(
         one.with_(text=room.cut(one.text, parts=left))

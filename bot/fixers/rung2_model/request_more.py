@@ -1,6 +1,7 @@
-"""Grant a model's requests for files and symbols, within limits on size and number."""
+"""Answer a model's requests for files, lines, symbols and searches, within limits."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.context import Brief
@@ -10,11 +11,17 @@ from bot.llm.protocol.messages import NextStep, ProposeFix, Wanted
 from sandbox.changes import is_protected
 from sandbox.languages import is_source
 
-GRANTED = 2
-"""Maximum number of granted requests in one climb."""
+GRANTED = 4
+"""Maximum number of answered requests in one climb; they do not count as attempts."""
 _ENTRIES = 10
 """Maximum number of files, and of symbols, in one request."""
-_FILES_SEARCHED = 60
+_FILES_SEARCHED = 100
+_HITS = 30
+"""Maximum number of lines that a search shows."""
+_SAID = 160
+"""Maximum length of a quoted name or line, in characters."""
+_SEARCH = re.compile(r"(?:grep|search)[: ]\s*(.+)")
+_LINES = re.compile(r"(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
 
 
 def parse_proposal(text: str) -> ProposeFix | None:
@@ -39,8 +46,10 @@ def parse_wanted(text: str) -> Wanted:
     return Wanted()
 
 
-async def grant_request(wanted: Wanted, brief: Brief) -> Brief | None:
-    """Return the brief with the requested excerpts; None if nothing of them may be shown.
+async def grant_request(wanted: Wanted, brief: Brief) -> Brief:
+    """Return the brief with the requested excerpts, and a refusal in words for all other entries.
+
+    An entry is a path, lines of a file (`path:120-180`), a symbol, or a search (`grep word`).
 
     Args:
         wanted: Names from a model; untrusted.
@@ -48,25 +57,60 @@ async def grant_request(wanted: Wanted, brief: Brief) -> Brief | None:
     """
     # A model may ask for any path, but secrets are never shown.
     there = frozenset(path for path in await brief.files.paths() if may_be_shown(path))
-    shown = Excerpts(brief.files, PromptSpace.of(PromptPart.ASKED, brief.tokens), "asked for")
-    for symbol in wanted.symbols[:_ENTRIES]:
-        await _add_symbol(symbol.strip(), brief, there, shown)
-    for path in wanted.files[:_ENTRIES]:
-        named = path.strip().removeprefix("./").partition(":")[0]
-        if named in there:
-            await shown.add_file(named)
-    return brief.with_asked(shown) if shown.shown else None
+    room = PromptSpace.of(PromptPart.ASKED, brief.tokens)
+    shown, answers = Excerpts(brief.files, room, "asked for"), list[str]()
+    symbols = [(entry, _add_symbol) for entry in wanted.symbols[:_ENTRIES]]
+    for entry, add in (*symbols, *((entry, _add_file) for entry in wanted.files[:_ENTRIES])):
+        name = " ".join(entry.split())
+        if word := _SEARCH.fullmatch(name):
+            answers.append(await _search(word[1].strip("'\""), there, brief, room))
+        elif not await add(name, brief, there, shown):
+            # A path may come as a symbol, and a symbol as a path.
+            other = _add_file if add is _add_symbol else _add_symbol
+            if not await other(name, brief, there, shown):
+                answers.append(f"{name[:_SAID]}: there is no such text, or it may not be shown")
+    answers += [f"no space for {name}" for name in shown.cut]
+    return brief.with_asked(shown, tuple(answers))
 
 
-async def _add_symbol(symbol: str, brief: Brief, there: frozenset[str], shown: Excerpts) -> None:
+async def _add_file(entry: str, _: Brief, there: Collection[str], shown: Excerpts) -> bool:
+    """Add a file, or some of its lines."""
+    path, _colon, lines = entry.removeprefix("./").partition(":")
+    if path not in there:
+        return False
+    span = _LINES.fullmatch(lines)
+    if span is None:
+        return await shown.add_file(path)
+    first = int(span[1])
+    return await shown.add_lines(path, first, int(span[2] or first))
+
+
+async def _search(word: str, there: Collection[str], brief: Brief, room: PromptSpace) -> str:
+    """Return the lines that contain a word, the nearest files first."""
+    found, total = list[str](), 0
+    for path in _nearest(there, [file.path for file in brief.sent])[:_FILES_SEARCHED]:
+        source = await brief.files.source(path)
+        for number, line in enumerate(source.lines if source is not None else (), start=1):
+            if word and word in line:
+                total += 1
+                text = f"{path}:{number}: {line.strip()[:_SAID]}"
+                if len(found) < _HITS and room.take(len(text)):
+                    found.append(text)
+    more = [f"and {total - len(found)} more lines"] if total > len(found) else []
+    head = f"grep {word[:_SAID]}: {total or 'no'} lines in the source files"
+    return "\n".join([head, *found, *more])
+
+
+async def _add_symbol(entry: str, brief: Brief, there: Collection[str], shown: Excerpts) -> bool:
     """Add a definition, from the files nearest to the shown ones."""
-    path, _, inside = symbol.rpartition("::") if "::" in symbol else symbol.rpartition(":")
+    path, _, inside = entry.rpartition("::") if "::" in entry else entry.rpartition(":")
     name = inside.strip().removesuffix("()")
     if path in there and await shown.add_name(path, name):
-        return
+        return True
     for candidate in _nearest(there, [file.path for file in brief.sent])[:_FILES_SEARCHED]:
         if await shown.add_name(candidate, name):
-            return
+            return True
+    return False
 
 
 def _nearest(there: Iterable[str], sent: list[str]) -> list[str]:

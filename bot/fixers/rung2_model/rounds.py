@@ -11,12 +11,13 @@ from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.request_more import GRANTED, grant_request, parse_wanted
 from bot.fixers.rung2_model.tried_changes import TriedChange
+from bot.llm.protocol.messages import Wanted
 
 STAGE = "fix"
 VARIED = 0.8
 """Temperature of every sample but the first."""
-_TURNS = 4
-"""Turns of one sample: requests for more files, and one repair of a rejected answer."""
+_EARLIER = 3
+"""Number of earlier changes that a later sample is told about."""
 
 
 class BlockRounds:
@@ -66,9 +67,13 @@ class BlockRounds:
     async def _sample(self, sample: int, earlier: tuple[Passage, ...]) -> None:
         """Get one answer, after its requests for files and after one repair if it was rejected."""
         bench, repair = self._bench, tuple[Passage, ...]()
-        for _ in range(_TURNS):
+        while True:
+            before = await self._samples_so_far() if sample else ()
             question = build_question(
-                "fix", self._brief.gaps((*earlier, *repair)), sample, bench.limits.answer_tokens
+                "fix",
+                self._brief.gaps((*earlier, *before, *repair)),
+                sample,
+                bench.limits.answer_tokens,
             )
             written = await bench.ask(question)
             if written is None:
@@ -84,15 +89,19 @@ class BlockRounds:
             repair = feedback.rejected(answer.read.rejections, self._brief.tokens)
 
     async def _grant(self, text: str) -> bool:
-        """Return True if a request for more context was granted."""
-        if self._granted >= GRANTED:
+        """Return True if a request for more context was answered, also if it was refused."""
+        wanted = parse_wanted(text)
+        if self._granted >= GRANTED or wanted == Wanted():
             return False
-        wider = await grant_request(parse_wanted(text), self._brief)
-        if wider is None:
-            return False
+        self._brief = await grant_request(wanted, self._brief)
         self._granted += 1
-        self._brief = wider
         return True
+
+    async def _samples_so_far(self) -> tuple[Passage, ...]:
+        """Return what became of the earlier answers of this climb, in short."""
+        works = list(self._bench.works.values())[-_EARLIER:]
+        originals = await read_originals(works, self._brief)
+        return feedback.summarize(works, originals, self._brief.tokens)
 
 
 def build_question(prompt: str, gaps: Gaps, sample: int, answer_tokens: int) -> Question:

@@ -16,7 +16,9 @@ AROUND = 25
 _GAP = "[... lines {}-{} are not shown ...]"
 _BRIDGED = 2
 """Gaps up to this many lines are shown instead of marked."""
-_CONSTANT_LINES = 12
+_CONSTANT_LINES = 40
+"""Longest module constant that is shown with a function that reads it, in lines."""
+_HEADER_LINES = 12
 _HEADER = 200
 _IMPORTS = 60
 _STATEMENTS = 3_000
@@ -188,7 +190,7 @@ class Source:
         for name in sorted(used & self.constants.keys()):
             yield self.constants[name]
         for one in inside:
-            yield one.first, max(one.node.lineno, min(one.body - 1, one.first + _CONSTANT_LINES))
+            yield one.first, max(one.node.lineno, min(one.body - 1, one.first + _HEADER_LINES))
 
 
 @dataclass

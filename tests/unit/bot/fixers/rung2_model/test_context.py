@@ -16,11 +16,12 @@ from bot.fixers.rung2_model.sources import Source
 from bot.fixers.trials import Failure
 from bot.llm.prompts.render import prompt_file
 from bot.llm.protocol.messages import Wanted
-from sandbox.types import RedHunk, SourceDiff
+from sandbox.types import RedHunk, SourceDiff, TestStatus
 from tests.builders import (
     a_candidate,
     a_commanded_request,
     a_diagnosis,
+    a_failure,
     a_lesson,
     a_lint_report,
     a_report,
@@ -144,6 +145,102 @@ async def test_a_small_file_is_shown_whole() -> None:
     assert FILES["calc.py"].strip() in shown(brief, PromptPart.SOURCES)
 
 
+def a_long_function(lines: int) -> str:
+    body = "".join(f"    x = x + {n}  # {'.' * 30}\n" for n in range(lines))
+    return f"def long(x):\n{body}    return x\n"
+
+
+async def test_a_long_function_is_shown_whole_if_it_fits() -> None:
+    files = {**FILES, "big.py": a_long_function(90)}
+    text = shown(await a_brief(files, suspects=(("big.py", 10),)), PromptPart.SOURCES)
+    assert "x + 89 " in text
+    small = await a_brief(files, tokens=3_000, suspects=(("big.py", 10),))
+    assert "x + 89 " not in shown(small, PromptPart.SOURCES)
+    assert "x + 9 " in shown(small, PromptPart.SOURCES)
+
+
+async def test_a_table_that_the_function_reads_is_shown_with_it() -> None:
+    table = "RATES = {\n" + "".join(f"    'k{n}': {n},\n" for n in range(20)) + "}\n"
+    other = table.replace("RATES", "OTHERS").replace("'k", "'o")
+    code = f"{table}\n\n{other}\n\ndef rate(kind):\n    return RATES[kind]\n{FILLER}"
+    line = code.splitlines().index("    return RATES[kind]") + 1
+    brief = await a_brief({**FILES, "rates.py": code}, suspects=(("rates.py", line),))
+    text = shown(brief, PromptPart.SOURCES)
+    assert "'k19': 19" in text
+    assert "'o19'" not in text
+
+
+async def test_source_that_is_shown_is_not_repeated_in_the_traceback() -> None:
+    traceback = (
+        "    def test_add():\n>       assert add(1, 2) == 3\nE       assert -1 == 3\n\n"
+        "calc.py:7: in add\n    return a - b\n    something_else()\n"
+    )
+    failure = a_failure(name=ADD, traceback=traceback)
+    report = a_red_run().with_(failures=(failure,))
+    text = shown(await a_brief(test_results=report), PromptPart.FAILING)
+    assert ">       assert add(1, 2) == 3\nE       assert -1 == 3" in text
+    assert "def test_add()" not in text
+    assert "return a - b" not in text
+    assert "something_else()" in text
+
+
+async def test_passing_tests_of_the_suspect_function_are_shown() -> None:
+    more = "\n\ndef test_zero():\n    assert add(0, 0) == 0\n\n\ndef test_odd():\n    assert not is_even(3)\n"
+    file = "tests/test_calc.py"
+    files = {**FILES, file: FILES[file] + more}
+    outcomes = {
+        ADD: TestStatus.FAIL,
+        f"{file}::test_zero": TestStatus.PASS,
+        f"{file}::test_odd": TestStatus.PASS,
+    }
+    report = a_red_run().with_(outcomes=outcomes)
+    text = shown(await a_brief(files, test_results=report), PromptPart.TESTS)
+    assert "assert add(0, 0) == 0" in text
+    assert "passing test" in text
+    assert "is_even(3)" not in text
+
+
+async def test_every_failing_test_is_named_and_parameter_sets_are_merged() -> None:
+    names = [f"tests/test_calc.py::test_many[{n}]" for n in range(50)]
+    more = [f"tests/test_calc.py::test_{n}" for n in range(60)]
+    report = a_red_run().with_(
+        outcomes=dict.fromkeys((ADD, *names, *more), TestStatus.FAIL), failure_count=111
+    )
+    brief = await a_brief(test_results=report)
+    *_, others = brief.parts[PromptPart.FAILING]
+    assert others.label == "failing too"
+    named = others.text.splitlines()
+    assert len(named) == 61
+    assert "tests/test_calc.py::test_many (50 parameter sets)" in named
+    assert ADD not in named
+
+
+async def test_twins_of_a_near_miss_are_shown_once() -> None:
+    def near(line: int, diff: str) -> NearMiss:
+        return NearMiss(path="calc.py", line=line, description="x", diff=diff, mended=(ADD,))
+
+    misses = (near(7, "first"), near(7, "twin"), near(11, "elsewhere"))
+    text = shown(await a_brief(near_misses=misses), PromptPart.ATTEMPTS)
+    assert "first" in text
+    assert "twin" not in text
+    assert "elsewhere" in text
+
+
+async def test_the_map_names_the_nearest_files_first_with_their_public_names() -> None:
+    files = {
+        "shop/cart.py": "def total(x):\n    return x\n",
+        "shop/tax.py": "class Tax:\n    pass\n\n\ndef rate(x):\n    return x\n\n\ndef _own():\n    pass\n",
+        "far/away.py": "def far():\n    pass\n",
+        "tests/test_calc.py": FILES["tests/test_calc.py"],
+        ".env": "TOKEN=canary",
+    }
+    brief = await a_brief(files, suspects=(("shop/cart.py", 1),))
+    text = shown(brief, PromptPart.SKELETON)
+    assert "shop/tax.py: Tax, rate\nfar/away.py: far" in text
+    assert ".env" not in text
+    assert "test_calc" not in text
+
+
 async def test_a_huge_function_is_shown_around_the_line_and_named_as_cut() -> None:
     brief = await a_brief({**FILES, "big.py": HUGE}, suspects=(("big.py", 150),))
 
@@ -250,7 +347,7 @@ async def test_a_wish_is_granted_within_its_room() -> None:
     asked = shown(wider, PromptPart.ASKED)
     assert "return rounded(" in asked
     assert len(asked) < 2_000 * CHARACTERS_PER_TOKEN + 200
-    assert any(name.startswith("big.py from line") for name in wider.cut)
+    assert "no space for big.py from line" in asked
     assert {"shop.py", "big.py"} <= {file.path for file in wider.sent}
 
 
@@ -262,8 +359,28 @@ async def test_a_wish_is_granted_within_its_room() -> None:
         Wanted(symbols=("", "nothing", "a::b::c", "::")),
     ],
 )
-async def test_what_is_not_there_or_not_to_be_shown_is_not_granted(wanted: Wanted) -> None:
-    assert await grant_request(wanted, await a_brief()) is None
+async def test_what_is_not_there_or_not_to_be_shown_is_refused_in_words(wanted: Wanted) -> None:
+    brief = await a_brief()
+    asked = await grant_request(wanted, brief)
+    assert asked.sent == brief.sent
+    refused = shown(asked, PromptPart.ASKED)
+    assert refused.count("there is no such text") == len(wanted.files) + len(wanted.symbols)
+    assert "canary" not in refused
+
+
+async def test_lines_and_searches_are_answered() -> None:
+    brief = await a_brief({**FILES, "shop.py": SHOP + FILLER}, suspects=(("calc.py", 7),))
+    wanted = Wanted(
+        files=("shop.py:17-18", "grep math.floor", "grep TOKEN", "grep ", "shop.py:9999"),
+        symbols=("shop.py", "grep filler_"),
+    )
+    asked = shown(await grant_request(wanted, brief), PromptPart.ASKED)
+    assert "    def total(self):\n" in asked
+    assert "grep math.floor: 1 lines in the source files\nshop.py:" in asked
+    assert "grep TOKEN: no lines" in asked, "a secret file is no source"
+    assert "grep filler_: 60 lines" in asked
+    assert "and 30 more lines" in asked
+    assert "shop.py:9999: there is no such text" in asked
 
 
 def test_a_wish_is_read_from_either_message() -> None:

@@ -92,10 +92,16 @@ async def test_samples_vary_and_share_one_prompt() -> None:
     mind = ScriptedMind({"fix": [*wrong, FIX_ADD]})
     climb = await Climb(mind, ScriptedTrials(adds)).run()
 
-    first, *others = mind.questions
+    _, *others = mind.questions
     assert [question.temperature for question in mind.questions] == [0.0, 0.8, 0.8, 0.8]
     assert [question.sample for question in mind.questions] == [0, 1, 2, 3]
-    assert all(question.gaps == first.gaps for question in others)
+    told = [question.gaps["feedback"] for question in mind.questions]
+    stays = [{**question.gaps, "feedback": ()} for question in mind.questions]
+    assert all(gaps == stays[0] for gaps in stays[1:])
+    assert told[0] == ()
+    assert [len(passages_of(question, "feedback")) for question in others] == [1, 2, 3]
+    assert "+    return a - b - 0" in feedback_of(others[0])
+    assert "still failing: test_calculator.py::test_add" in feedback_of(others[0])
     assert len(climb.trials.tried) == 4
 
 
@@ -109,7 +115,8 @@ async def test_a_second_round_is_told_what_still_fails_with_the_best_change() ->
     assert "+    return n % 2 == 0" in told
     assert f"still fails: {ADD}" in told
     assert f"still red: {ADD}" in told
-    assert all(not feedback_of(question) for question in mind.questions[:4])
+    assert feedback_of(mind.questions[0]) == ""
+    assert "test results with it" not in str(mind.questions[3].gaps)
     assert climb.candidates[0].partial
 
 
@@ -275,22 +282,37 @@ async def test_a_weak_model_that_writes_on_is_cut_to_what_was_asked() -> None:
     assert climb.candidates[0].changes[0].content == SOURCE.replace("a - b", "a + b")
 
 
-async def test_a_model_sees_what_it_asks_for_twice_at_most() -> None:
+async def test_requests_are_answered_or_refused_and_are_no_attempts() -> None:
     files = {
         **FILES,
         "helpers.py": "def help_me():\n    return 'helped'\n",
         "deep/other.py": "OTHER = 1\n",
     }
-    mind = ScriptedMind(
-        {"fix": [wants("helpers.py"), wants(symbols=["is_even"]), wants("deep/other.py"), FIX_ADD]}
-    )
+    asked = [wants("helpers.py"), wants("nowhere.py"), wants('"grep is_ev"'), wants("calc.py:3-3")]
+    refused = block("    return nothing_like_it", "    return a + b")
+    mind = ScriptedMind({"fix": [*asked, refused, FIX_ADD]})
 
     climb = Climb(mind, ScriptedTrials(always_passes), files=files)
+    climb.limits = ModelLimits(samples=1, rounds=2)
     await climb.run()
 
-    assert "helped" in str(mind.questions[1].gaps["asked"])
-    assert "is_even" in str(mind.questions[2].gaps["asked"])
-    assert all("OTHER" not in climb.text(number) for number in range(len(mind.questions)))
+    shown = [str(question.gaps["asked"]) for question in mind.questions]
+    assert "helped" in shown[1]
+    assert "nowhere.py: there is no such text, or it may not be shown" in shown[2]
+    assert "calc.py:10: def is_even(n):" in shown[3]
+    assert "LIMIT = 100" in shown[4]
+    assert "why your answer was not applied" in str(mind.questions[5].gaps["feedback"])
+    assert len(climb.candidates) == 1
+
+
+async def test_the_number_of_answered_requests_is_limited() -> None:
+    files = {**FILES, **{f"m{n}.py": f"NAME_{n} = 1\n" for n in range(6)}}
+    mind = ScriptedMind({"fix": [*(wants(f"m{n}.py") for n in range(6)), FIX_ADD]})
+    climb = Climb(mind, ScriptedTrials(always_passes), files=files)
+    await climb.run()
+    text = str(mind.questions[-1].gaps["asked"])
+    assert "NAME_3" in text
+    assert "NAME_4" not in text
 
 
 async def test_a_wish_says_nothing_of_how_well_a_model_writes_edits() -> None:
