@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from bot.fixers.rung2_model.edits.lines import BOM, Text
-from bot.fixers.rung2_model.edits.names import new_modules, redefined, undefined, unused_imports
+from bot.fixers.rung2_model.edits.names import (
+    is_familiar,
+    new_modules,
+    redefined,
+    undefined,
+    unused_imports,
+)
 from bot.fixers.rung2_model.edits.reindent import docstring_node
 from bot.fixers.rung2_model.edits.symbols import Definition
 from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection
@@ -115,7 +121,7 @@ def check_edits(
     rejections += refusals
     for path, new in contents.items():
         rejections += _of_file(path, originals[path], new)
-        flags += list(_risks(path, originals[path] or "", new))
+        flags += list(_risks(path, originals[path] or "", new, rules.files))
     return GateResult(
         rejections=tuple(rejections),
         flags=tuple(flags),
@@ -257,7 +263,7 @@ def _loosened(old: str, new: str) -> bool:
     return any(_TOLERANCES.search(line) and line.strip() not in kept for line in old.splitlines())
 
 
-def _risks(path: str, old: str, new: str) -> Iterator[Concern]:
+def _risks(path: str, old: str, new: str, files: frozenset[str]) -> Iterator[Concern]:
     for rule in _RISKS:
         # Only risks that the edit adds are reported.
         if len(rule.pattern.findall(new)) > len(rule.pattern.findall(old)):
@@ -268,6 +274,8 @@ def _risks(path: str, old: str, new: str) -> Iterator[Concern]:
     if not is_python(path) or after is None:
         return
     for module in new_modules(before, after):
+        if is_familiar(module, files):
+            continue
         yield Concern(
             severity=ConcernSeverity.DOUBT,
             rule="import",

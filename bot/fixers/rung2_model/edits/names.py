@@ -2,8 +2,9 @@
 
 import ast
 import builtins
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from bot.fixers.rung2_model.edits.imports import bound_by
 from bot.fixers.rung2_model.edits.symbols import Definition
@@ -14,6 +15,16 @@ _GIVEN = frozenset(dir(builtins)) | {
 }  # fmt: skip
 _UNKNOWABLE = frozenset({"globals", "locals", "vars", "exec", "eval"})
 """With these functions, names may come from anywhere."""
+
+PURE_MODULES = frozenset({
+    "__future__", "abc", "bisect", "calendar", "cmath", "collections", "contextlib", "copy",
+    "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "heapq",
+    "itertools", "json", "keyword", "math", "numbers", "operator", "random", "re", "reprlib",
+    "statistics", "string", "textwrap", "time", "types", "typing", "unicodedata", "warnings",
+    "weakref",
+})  # fmt: skip
+"""Modules of the standard library without access to files, processes, the network or the
+interpreter. A fix may import them without being doubted."""
 
 
 def undefined(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]:
@@ -60,6 +71,24 @@ def new_modules(before: ast.Module | None, after: ast.Module) -> tuple[str, ...]
         after: The new file.
     """
     return tuple(sorted(set(_modules(after)) - set(_modules(before))))
+
+
+def is_familiar(module: str, files: Collection[str]) -> bool:
+    """Return True for a module that only computes, or one of the repository's own.
+
+    Args:
+        module: First part of its name; empty or dots for a relative import.
+        files: All paths of the repository.
+    """
+    name = module.strip(".")
+    if not name or name in PURE_MODULES or module.startswith("."):
+        return True
+    if name in sys.stdlib_module_names:
+        return False
+    return any(
+        f"/{path}".endswith((f"/{name}.py", f"/{name}/__init__.py")) or f"/{name}/" in f"/{path}"
+        for path in files
+    )
 
 
 def _read(tree: ast.AST) -> list[str]:

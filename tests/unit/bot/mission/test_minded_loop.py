@@ -18,9 +18,12 @@ from bot.domain.patch import Candidate, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.request import Answer
 from bot.domain.verdict import Route
+from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ledger.calls import CallLedger
+from bot.llm.estimate import CHARACTERS_PER_TOKEN
 from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
+from bot.llm.prompts.render import render_question
 from bot.llm.providers.mock import Mock
 from bot.mission.failures.suspects import read_text
 from bot.ports import Mind, Workspace
@@ -32,6 +35,7 @@ from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_mind import ScriptedMind
+from tests.fakes.scripted_trials import ScriptedTrials, passed
 from tests.fakes.scripted_workspace import Asked
 from tests.unit.bot.mission.minded import JUDGING, SAYS, a_mind, but
 from tests.unit.bot.mission.world import (
@@ -662,6 +666,21 @@ async def test_a_trivial_bug_needs_no_call_although_a_model_is_there() -> None:
     assert context.outcome is Outcome.FIXED, context.reason
     assert (context.calls, prompts(mind)) == ((), [])
     assert set(who(context).values()) == {"rules"}
+
+
+async def test_an_easy_fix_by_a_model_needs_one_call() -> None:
+    edit = f"{PATH}\n```python\n<<<<<<< SEARCH\n    return n % 2 == 1\n=======\n    return n % 2 == 0\n>>>>>>> REPLACE\n```\n"
+    mind = a_mind({"fix": edit}, judging=Judging.WHEN_UNSURE)
+    fixer = ModelFixer(mind, ScriptedTrials(passed), ModelLimits())
+    search = always(RungNote(reason="nothing found"))
+    stage = replace(one_bug(mind), fixers=(search, fixer))  # type: ignore[arg-type]
+    context = await stage.play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert prompts(mind) == ["fix"]
+    assert [(call.stage, call.role) for call in context.calls] == [("fix", Role.FIX)]
+    question = render_question(mind.questions[0])
+    characters = len(question.system) + len(question.user)
+    assert characters < 2_500 * CHARACTERS_PER_TOKEN
 
 
 async def test_where_the_rules_would_ask_a_person_one_call_judges_everything() -> None:

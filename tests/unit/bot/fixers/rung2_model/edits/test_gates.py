@@ -37,7 +37,8 @@ FLAGGED = {
     "decodes data": "    import base64\n    return base64.b64decode('eA==')\n",
     "opens, writes or removes files": "    return open('x')\n",
     "accesses attributes by name": "    return setattr(a, 'b', b)\n",
-    "imports `math`": "    import math\n    return math.fsum([a, b])\n",
+    "imports `inspect`": "    import inspect\n    return inspect.cleandoc(a + b)\n",
+    "imports `numpy`": "    import numpy\n    return numpy.add(a, b)\n",
 }
 
 
@@ -63,6 +64,22 @@ def test_an_ordinary_fix_raises_no_flag() -> None:
     read = read_edits(sr(OLD, "    return a + b\n"), sent())
     assert read.flags == ()
     assert read.changed_lines == 2
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "    import math\n    return math.fsum([a, b])\n",
+        "    from collections import Counter\n    return Counter(a) + b\n",
+        "    from shop.tax import rate\n    return rate(a, b)\n",
+        "    import helpers\n    return helpers.add(a, b)\n",
+    ],
+)
+def test_a_pure_module_and_one_of_the_repository_raise_no_flag(new: str) -> None:
+    rules = EditRules(files=frozenset({"src/shop/tax.py", "helpers/__init__.py", MATHS}))
+    read = read_edits(sr(OLD, new), sent(), rules)
+    assert read.flags == ()
+    assert read.changes
 
 
 def test_what_was_there_before_raises_no_flag() -> None:
