@@ -207,9 +207,7 @@ async def _verify(run: Run, tree: Tree, candidate: Candidate, number: int) -> Ve
     return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
 
 
-async def _review(
-    run: Run, tree: Tree, candidate: Candidate, found: Verification
-) -> Verification:
+async def _review(run: Run, tree: Tree, candidate: Candidate, found: Verification) -> Verification:
     """Return the verdict after a model's review, which can only reject."""
     threshold = run.ports.limits.change_threshold
     if not _is_review_due(run, candidate, found, threshold):

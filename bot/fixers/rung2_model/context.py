@@ -129,6 +129,7 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
     )
     functions = await _function_names(places, files)
     signatures = PromptSpace.of(PromptPart.SKELETON, tokens)
+    passing = await passing_tests(report, functions, files, test_room)
     return Brief(
         parts={
             PromptPart.FAILING: failing_passages(
@@ -137,25 +138,14 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
                 PromptSpace.of(PromptPart.FAILING, tokens),
                 shown=sources.lines | tests.lines,
             ),
-            PromptPart.TESTS: (
-                *tests.passages,
-                *await passing_tests(report, functions, files, test_room),
-            ),
+            PromptPart.TESTS: (*tests.passages, *passing),
             PromptPart.SOURCES: sources.passages,
             PromptPart.SKELETON: (
                 *await related_context.skeleton(shown, files, signatures),
                 *await repository_map(files, paths, signatures),
             ),
             PromptPart.DIFF: diff,
-            PromptPart.LESSONS: related_context.lessons(
-                context, PromptSpace.of(PromptPart.LESSONS, tokens)
-            ),
-            PromptPart.ATTEMPTS: related_context.attempts(
-                context, PromptSpace.of(PromptPart.ATTEMPTS, tokens)
-            ),
-            PromptPart.DOUBTED: await doubted_changes(
-                failure, PromptSpace.of(PromptPart.DOUBTED, tokens)
-            ),
+            **await _known(failure, tokens),
         },
         sent=_merge_regions(sources.sent, tests.sent),
         cut=tuple(dict.fromkeys((*sources.cut, *tests.cut, *diff_cut))),
@@ -167,6 +157,22 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
             context, diagnosis.cause, PromptSpace.of(PromptPart.LESSONS, tokens)
         ),
     )
+
+
+async def _known(failure: Failure, tokens: int) -> dict[PromptPart, tuple[Passage, ...]]:
+    """Return what earlier missions, iterations and rungs know about the failure."""
+    context = failure.context
+    return {
+        PromptPart.LESSONS: related_context.lessons(
+            context, PromptSpace.of(PromptPart.LESSONS, tokens)
+        ),
+        PromptPart.ATTEMPTS: related_context.attempts(
+            context, PromptSpace.of(PromptPart.ATTEMPTS, tokens)
+        ),
+        PromptPart.DOUBTED: await doubted_changes(
+            failure, PromptSpace.of(PromptPart.DOUBTED, tokens)
+        ),
+    }
 
 
 async def _function_names(places: Iterable[SuspectPlace], files: Files) -> frozenset[str]:

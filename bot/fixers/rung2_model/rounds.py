@@ -17,7 +17,7 @@ STAGE = "fix"
 VARIED = 0.8
 """Temperature of every sample but the first."""
 _EARLIER = 3
-"""Number of earlier changes that a later sample is told about."""
+"""Number of earlier changes in the prompt of a later sample."""
 
 
 class BlockRounds:
