@@ -1,6 +1,6 @@
 """How often the first prompt for a fix holds the lines that the known fix changes: one line of JSON.
 
-    python -m benchmarks.prompt [--set NAME ...] [--count N] [--tokens N] [--rows FILE]
+    python -m benchmarks.prompt [--set NAME ...] [--only BUG ...] [--count N] [--tokens N] [--rows FILE]
 
 No model is asked. Every bug is planted in a sandbox, its tests run and its failure is analysed as in a mission. A search
 that may try nothing only traces the failing tests, so that its suspects are known as they are to rung 2. A bug counts
@@ -148,7 +148,8 @@ def chosen_bugs(arguments: argparse.Namespace) -> Iterator[Bug | Halved]:
         bugs: Sequence[Bug | Halved] = (
             HYBRID if name == "hybrid" else tuple(bugs_of(name, arguments.data, arguments.packages))
         )
-        yield from bugs[: arguments.count]
+        chosen = [bug for bug in bugs if not arguments.only or bug.name in arguments.only]
+        yield from chosen[: arguments.count]
 
 
 async def main() -> None:
@@ -156,6 +157,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     sets = (*PROGRAMS, *PLANTED, "hybrid")
     parser.add_argument("--set", nargs="*", default=sets, choices=sets, metavar="NAME")
+    parser.add_argument("--only", nargs="*", default=[], metavar="BUG", help="names of bugs")
     parser.add_argument("--count", type=int, default=None, metavar="N", help="of each set")
     parser.add_argument(
         "--tokens", type=int, default=ModelLimits().context_tokens, help="limit of a prompt"

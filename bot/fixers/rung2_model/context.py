@@ -8,6 +8,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
 from bot.fixers.rung2_model import related_context
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
+from bot.fixers.rung2_model.called_code import called_code
 from bot.fixers.rung2_model.doubted import doubted_changes, doubted_places
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import Excerpts
@@ -24,6 +25,8 @@ from sandbox.changes import is_protected, is_safe_path
 from sandbox.types import TestReport
 
 _PLACES = 60
+_FIRST = 6
+"""Number of suspect places that are shown before the code that failing tests call by name."""
 _CUT_SHOWN = 40
 _NAMED = 5
 """Number of suspect places whose functions' passing tests are shown."""
@@ -119,7 +122,11 @@ async def build_brief(failure: Failure, report: TestReport, tokens: int) -> Brie
     changed = await doubted_places(failure)
     places = suspect_places(context, diagnosis, report, changed)
     sources = Excerpts(files, PromptSpace.of(PromptPart.SOURCES, tokens), "source")
-    for place in places:
+    for place in places[:_FIRST]:
+        await sources.add_line(place.file, place.line)
+    for source, definition in await called_code(failures, files):
+        await sources.add_name(source.path, definition.name)
+    for place in places[_FIRST:]:
         await sources.add_line(place.file, place.line)
     shown = sources.shown
     facts = await failure.workspace.facts()

@@ -34,7 +34,7 @@ async def skeleton(
     sources = [excerpt.source for excerpt in shown]
     used = frozenset[str]().union(*(one.names for one in _shown_functions(shown)))
     known = {(excerpt.source.path, line) for excerpt in shown for line in excerpt.chosen}
-    imported = await _imported(sources, files)
+    imported = await imported_sources(sources, files)
     names = frozenset(one.name.rpartition(".")[2] for one in _shown_functions(shown))
     lines = dict[str, None]()
     for source, one in _wanted(sources, imported, used, names):
@@ -183,8 +183,13 @@ def _wanted(
         yield from ((source, one) for one in source.definitions[:_LOOKED_AT])
 
 
-async def _imported(sources: Sequence[Source], files: Files) -> list[Source]:
-    """Return files of the checkout that the sources import."""
+async def imported_sources(sources: Sequence[Source], files: Files) -> list[Source]:
+    """Return files of the checkout that the sources import.
+
+    Args:
+        sources: The importing files.
+        files: Files of the checkout.
+    """
     known = {source.path for source in sources}
     modules = dict.fromkeys(module for source in sources for module in _imported_modules(source))
     homes = _homes(await files.paths())

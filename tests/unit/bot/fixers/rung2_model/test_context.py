@@ -159,6 +159,24 @@ async def test_a_long_function_is_shown_whole_if_it_fits() -> None:
     assert "x + 9 " in shown(small, PromptPart.SOURCES)
 
 
+async def test_what_a_failing_test_calls_is_shown_although_no_traceback_leads_there() -> None:
+    test = (
+        "import pytest\nfrom shop import Cart\n\n\ndef checked(cart):\n    return cart.pay(1)\n\n\n"
+        "def test_add():\n    with pytest.raises(ValueError):\n        checked(Cart())\n"
+    )
+    files = {
+        "src/shop/__init__.py": "from shop.cart import Cart\n",
+        "src/shop/cart.py": (
+            "class Cart:\n    def pay(self, money):\n        return money\n\n"
+            + "".join(f"    def other_{n}(self):\n        return {n}\n\n" for n in range(60))
+        ),
+        "tests/test_calc.py": test,
+    }
+    text = shown(await a_brief(files, suspects=()), PromptPart.SOURCES)
+    assert "def pay(self, money):\n        return money" in text
+    assert "other_7" not in text
+
+
 async def test_a_table_that_the_function_reads_is_shown_with_it() -> None:
     table = "RATES = {\n" + "".join(f"    'k{n}': {n},\n" for n in range(20)) + "}\n"
     other = table.replace("RATES", "OTHERS").replace("'k", "'o")
