@@ -97,6 +97,10 @@ async def test_a_pushed_fix_is_taken_back_on_its_branch() -> None:
     assert office.github.commits[head].parents == (NOW,)
     assert office.github.edits[head][0].content.decode() == SOURCE
     assert state_of(office) is FixState.REVERTED
+    (feedback,) = office.queue.feedback
+    (fix,) = office.registry.fixes.values()
+    # A commit has no pull request, so its lesson is found by the mission.
+    assert (feedback.fate, feedback.mission_id) == ("reverted", fix.mission_id)
 
 
 async def test_where_rules_forbid_a_push_a_pull_request_takes_it_back() -> None:
