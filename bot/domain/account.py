@@ -100,7 +100,7 @@ class ModelLimits(Frozen):
     """Allow sending a key to another machine without encryption."""
     cli_reads_host: bool = False
     """Allow command-line agents whose tools can read files of this host (codex)."""
-    context_tokens: int = Field(default=7_000, ge=1_000)
+    context_tokens: int = Field(default=6_000, ge=1_000)
     """Size of a prompt that asks for a fix, in tokens."""
     answer_tokens: int = Field(default=2_000, ge=100)
     """Size of an answer that contains a fix, in tokens."""

@@ -9,9 +9,10 @@ from bot.domain.diagnosis import Suspect
 from bot.domain.patch import Candidate, FixBudget, Rung
 from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
+from bot.fixers.trials import Failure, Proposed
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource
+from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource
 from sandbox.workspace import Sandboxes
 from tests.builders import a_diagnosis, a_running_mission
 from tests.fakes.memory_lessons import MemoryLessons
@@ -69,3 +70,62 @@ async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(
     assert "/ 100" in made["shop/rates.py"]
     assert "price + price * rate(kind)" in made["shop/invoice.py"]
     assert len(mind.questions) == 2
+
+
+BEFORE = "def total(a, b):\n    return a - b\n\n\ndef twice(a):\n    return total(a, a)\n"
+CALC = {
+    "calc.py": BEFORE,
+    "test_calc.py": (
+        "from calc import total, twice\n\n\ndef test_total():\n    assert total(2, 2) == 4\n\n\n"
+        "def test_nothing():\n    assert twice(0) == 0\n"
+    ),
+}
+
+
+def a_change_of_calc(name: str, operator: str, **more: object) -> Proposed:
+    content = BEFORE.replace("a - b", f"a {operator} b")
+    change = FileChange(action=ChangeAction.REPLACE, path="calc.py", content=content)
+    return Proposed(id=name, title=name, changes=(change,)).with_(**more)
+
+
+async def test_a_models_change_is_compared_with_a_doubted_one_of_the_search(
+    docker_ready: None, tmp_path: Path
+) -> None:
+    (tmp_path / "repo").mkdir()
+    for name, text in CALC.items():
+        (tmp_path / "repo" / name).write_text(text)
+    sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
+    right = a_change_of_calc("right", "+")
+    searched = {"rung": Rung.SEARCH, "fixer": "search", "template": "swap_operator"}
+    absurd = a_change_of_calc("absurd", "*", **searched)
+    same = a_change_of_calc("same", "+", **searched)
+
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(tmp_path / "repo")))
+    ) as workspace:
+        report = await workspace.run_tests()
+        suspect = Suspect(file="calc.py", line=2, score=0.8, reason="called")
+        diagnosis = a_diagnosis(suspects=(suspect,), failures=report.failures)
+        context = a_running_mission(test_results=report, facts=await workspace.facts())
+        failure = Failure(context, diagnosis, workspace)
+        trials = SearchTrials(MemoryLessons(), ranking_s=stretched(40.0))
+
+        async def score_beside(*rivals: Proposed) -> tuple[float, dict[str, Candidate]]:
+            limit = stretched(90.0)
+            tried = await trials.try_changes(failure, [right], time_limit_s=limit, rivals=rivals)
+            found = {one.proposed.id: one.candidate for one in tried if one.candidate}
+            return found["right"].score, found
+
+        alone, _ = await score_beside()
+        agreed, found = await score_beside(same)
+        assert {one.behaviours for one in found.values()} == {1}
+        rivalled, found = await score_beside(absurd)
+        assert await workspace.changes() == ()
+
+    assert rivalled < alone < agreed
+    (rival,) = found["right"].rivals
+    assert rival.candidate_id == "absurd"
+    assert rival.distinguishing_input
+    assert rival.results[0] != rival.results[1]
+    assert [one.candidate_id for one in found["absurd"].rivals] == ["right"]
+    assert found["absurd"].template == "swap_operator"

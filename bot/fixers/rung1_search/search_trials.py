@@ -40,10 +40,12 @@ class SearchTrials:
 
     Args:
         recall: Past results, for the order of templates.
+        ranking_s: Longest comparison of passing changes, in seconds.
     """
 
-    def __init__(self, recall: Recall) -> None:
+    def __init__(self, recall: Recall, *, ranking_s: float = RANKING_S) -> None:
         self._recall = recall
+        self._ranking_s = ranking_s
 
     async def try_changes(
         self,
@@ -99,7 +101,7 @@ class SearchTrials:
         self, failure: Failure, before: TestReport, given: Mapping[str, "_Given"], ends: float
     ) -> SearchResult | None:
         """Rank the passing changes with the search; return None if it cannot run."""
-        seconds = min(RANKING_S, ends - time.monotonic() - SPARE_S)
+        seconds = min(self._ranking_s, ends - time.monotonic() - SPARE_S)
         if not given or seconds < LEAST_RANKING_S or not before.knows_tests:
             return None
         facts = await failure.workspace.facts()

@@ -27,7 +27,7 @@ from sandbox.types import TestReport
 _PLACES = 60
 _FIRST = 6
 """Number of suspect places that are shown before the code that failing tests call by name."""
-_CUT_SHOWN = 40
+_CUT_SHOWN = 12
 _NAMED = 5
 """Number of suspect places whose functions' passing tests are shown."""
 
