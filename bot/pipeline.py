@@ -11,7 +11,7 @@ from bot.conversation.answered import fixers_for, note_answer
 from bot.domain.admission import Admission
 from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
-from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import Spend
 from bot.domain.pause import Pause
 from bot.domain.policy import Limits, RepositoryPolicy
@@ -43,6 +43,7 @@ from bot.ports import (
 from bot.publish.dry_run import publish_staged
 from bot.publish.fix_records import is_known_change
 from bot.publish.publisher import publish_outcome
+from bot.publish.recorder import Recorder
 from bot.publish.services import PublishServices
 from bot.publish.story import Story, build_story
 from bot.registry import under_way
@@ -99,6 +100,8 @@ class MissionServices:
     """The operator's pauses; None on the command line."""
     each: Callable[[tuple[MissionContext, ...]], None] = _ignore
     """Called with all missions of a request; only one of them is published."""
+    recorder: Recorder | None = None
+    """Writes the permanent records of missions."""
 
 
 class Kept(KeptEvidence):
@@ -136,8 +139,17 @@ async def handle_request(
     )
     await note_answer(request, publication, line.registry, line.lessons)
     await _remember(context, publication, line, checkpoint)
+    await _record(context, publication, line, kept)
     _log_end(context, publication)
     return context
+
+
+async def _record(
+    context: MissionContext, publication: Publication, line: MissionServices, kept: KeptEvidence
+) -> None:
+    """Record the outcome; a resumed mission repeats this, which changes nothing."""
+    if line.recorder is not None:
+        await line.recorder.report(await _story(context, line, kept), publication)
 
 
 def _log_end(context: MissionContext, publication: Publication) -> None:
@@ -190,8 +202,10 @@ async def handle_admitted(
     if github is not None:
         line = replace(line, open_workspace=guard_opening(line.open_workspace, github, admission))
     context = await _mission(admission, admission.checkout, line, checkpoint)
-    await _keep(context, admission.checkout, line, checkpoint)
-    await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
+    kept = await _keep(context, admission.checkout, line, checkpoint)
+    publication = Publication(mission_id=context.mission_id, way="report" if context.fix else None)
+    await _remember(context, publication, line, checkpoint)
+    await _record(context, publication, line, kept)
     return context
 
 
@@ -307,9 +321,7 @@ async def _keep(
                 else None
             )
             billed = _bill(context, bill)
-            story = build_story(
-                billed, confidence=await _confidence(billed, line), secrets=line.secrets
-            )
+            story = await _story(billed, line, KeptEvidence())
             evidence = await line.keep_evidence(story, checkout, line.open_workspace)
         except Exception as error:  # no error here changes the outcome
             log.warning("storing evidence failed: %s", error, extra={"mission": context.mission_id})
@@ -330,15 +342,15 @@ def _bill(context: MissionContext, bill: Spend | None) -> MissionContext:
 async def _publish(
     context: MissionContext, line: MissionServices, github: GitHub, kept: KeptEvidence
 ) -> Publication:
-    confidence = await _confidence(context, line)
-    story = build_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
+    story = await _story(context, line, kept)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
     return await publish(story, PublishServices(github, line.app_slug, line.registry))
 
 
-async def _confidence(context: MissionContext, line: MissionServices) -> Confidence:
+async def _story(context: MissionContext, line: MissionServices, kept: KeptEvidence) -> Story:
     forecasts = await line.lessons.forecasts(repository_id=context.request.memory_key)
-    return confidence_after(context, forecasts)
+    confidence = confidence_after(context, forecasts)
+    return build_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
 
 
 async def _remember(

@@ -235,15 +235,19 @@ class Service:
         ):
             await self._give_back(mission_id)
         await self._parts.registry.forget(before.isoformat(), answers_before=answered.isoformat())
+        recorded = self._parts.clock.now() - timedelta(days=self._settings.keep_missions_days)
+        await self._parts.missions.forget(recorded.isoformat(), details_before=before.isoformat())
         while await self.engine.forget(before):
             log.info("records of work ended before %s deleted", before.date())
         await self._parts.storage.tidy(self.engine.status, before)
 
     async def _begun(self, request: MissionRequest) -> None:
         await under_way.begin(request, self._parts.registry, self._parts.clock)
+        await self._parts.recorder.enqueue(request)
 
     async def _ended(self, mission_id: str) -> None:
         await under_way.end(mission_id, self._parts.registry)
+        await self._parts.recorder.stop(mission_id)
         await self._give_back(mission_id)
 
     async def _give_back(self, mission_id: str) -> None:

@@ -118,6 +118,9 @@ class Settings(BaseModel):
     default."""
     keep_days: int = Field(default=30, ge=4, le=3_650)
     """Retention of deliveries and finished work, in days; cleanup runs hourly."""
+    keep_missions_days: int = Field(default=365, ge=4, le=3_650)
+    """Retention of the table of missions and of the audit log, in days; their details, which may
+    contain source code, are kept for keep_days."""
     keep_answers_days: int = Field(default=365, ge=30, le=3_650)
     """Retention of answered fixes and proposals, in days. A rejected change is not offered again in
     this time."""

@@ -7,11 +7,13 @@ from bot.conversation.result import CommandOutcome, done, pen, refuse
 from bot.conversation.scene import Scene, missions_here
 from bot.domain.command import Command, Origin
 from bot.domain.github import CheckUpdate
+from bot.domain.mission import Outcome
 from bot.domain.registry import LiveMission, Switch
 from bot.domain.request import RedHead
 from bot.errors import GitHubError
 from bot.policy.rules import LABEL_OFF
 from bot.ports import Services
+from bot.publish.recorder import Recorder
 
 _ALL = frozenset({"repository", "repo", "everywhere", "all"})
 _ACCOUNT = frozenset({"organisation", "organization", "org", "account", "installation"})
@@ -184,6 +186,10 @@ async def end_stopped(stopped: Sequence[LiveMission], command: Command, services
             with contextlib.suppress(GitHubError):
                 await services.github.publish_check(command.repository, mission.head_sha, update)
         await services.registry.end(mission.mission_id)
+        if services.records is not None:
+            recorder = Recorder(services.records, services.clock, services.secrets)
+            reason = f"{command.author} stopped it"
+            await recorder.stop(mission.mission_id, Outcome.CANCELLED, reason)
 
 
 def _name(mission: LiveMission) -> str:

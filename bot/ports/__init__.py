@@ -3,6 +3,7 @@
 from bot.ports.github import AppHooks, GitHub, GitHubReads, GitHubWrites
 from bot.ports.memory import BlobStore, LessonStore, Recall, Registry, RegistryReads
 from bot.ports.models import AgentDoor, AgentDoors, Chat, Ledger, Mind, Minds
+from bot.ports.records import AuditLog, MissionRecords, Readable
 from bot.ports.sandboxes import Fixer, OpenWorkspace, Workspace
 from bot.ports.services import Services
 from bot.ports.work import (
@@ -22,6 +23,7 @@ __all__ = [
     "AgentDoor",
     "AgentDoors",
     "AppHooks",
+    "AuditLog",
     "BlobStore",
     "Chat",
     "Checkpoint",
@@ -38,9 +40,11 @@ __all__ = [
     "Mind",
     "Minds",
     "MissionQueue",
+    "MissionRecords",
     "OpenWorkspace",
     "PatientCheckpoint",
     "Progress",
+    "Readable",
     "Recall",
     "Registry",
     "RegistryReads",

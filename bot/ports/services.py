@@ -7,6 +7,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import RepositoryRef
 from bot.ports.github import GitHub
 from bot.ports.memory import LessonStore, Registry
+from bot.ports.records import MissionRecords
 from bot.ports.work import Clock, MissionQueue
 
 
@@ -20,6 +21,8 @@ class Services:
     lessons: LessonStore
     clock: Clock
     read_policy: Callable[[RepositoryRef], Awaitable[RepositoryPolicy]]
+    records: MissionRecords | None = None
+    """The permanent records of missions; None where none are kept."""
     app_slug: str = "metaagent"
     """The slug of our App, whose checks are ignored."""
     secrets: tuple[str, ...] = ()

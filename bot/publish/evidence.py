@@ -45,12 +45,12 @@ def evidence(story: Story) -> dict[str, Any]:
         candidate, verification = story.fix
         found["fix"] = _fix(candidate, verification)
         found["verification"] = _verification(verification)
-    gated = {key: _gate(value, story) for key, value in found.items()}
+    clean = {key: gate(value, story) for key, value in found.items()}
     # Added last: sanitizing as single lines would join the lines of an excerpt.
     for where, text in excerpts(story).items():
-        if isinstance(gated.get(where), dict):
-            gated[where]["excerpt"] = text
-    return gated
+        if isinstance(clean.get(where), dict):
+            clean[where]["excerpt"] = text
+    return clean
 
 
 def excerpts(story: Story) -> dict[str, str]:
@@ -243,14 +243,14 @@ def _verification(verification: Verification) -> dict[str, Any]:
     }
 
 
-def _gate(value: Any, story: Story) -> Any:
+def gate(value: Any, story: Story) -> Any:
     """Return the same structure with all text sanitized."""
     if isinstance(value, str):
         return story.pen.line(value, cap=500)
     if isinstance(value, dict):
         return {
-            story.pen.line(str(key), cap=500): _gate(item, story) for key, item in value.items()
+            story.pen.line(str(key), cap=500): gate(item, story) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_gate(item, story) for item in value]
+        return [gate(item, story) for item in value]
     return value

@@ -14,6 +14,7 @@ from bot.domain.registry import (
     Proposal,
     Switch,
 )
+from bot.registry.missions import set_fate
 from bot.store.database import Database, Transaction
 
 Row = TypeVar("Row", bound=BaseModel)
@@ -137,7 +138,7 @@ class StoredRegistry:
 
     async def offer(self, fix: OfferedFix) -> None:
         """Record an offered fix; the same key replaces it."""
-        await self._database.do(lambda tx: _upsert(tx, "fix", _search_columns(fix), fix))
+        await self._database.do(lambda tx: _write_fix(tx, fix))
 
     async def revise(
         self, key: str, become: Callable[[OfferedFix], OfferedFix]
@@ -151,7 +152,7 @@ class StoredRegistry:
             for known in _read(OfferedFix, tx.execute(query, {"id": key})):
                 revised = become(known)
                 if revised != known:
-                    _upsert(tx, "fix", _search_columns(revised), revised)
+                    _write_fix(tx, revised)
                     return revised
             return None
 
@@ -251,6 +252,12 @@ class StoredRegistry:
         where = " AND ".join(f"{column} = :{column}" for column in given)
         query = f"SELECT value FROM {table} WHERE {where} ORDER BY {order}"  # noqa: S608
         return _read(kind, await self._database.do(lambda tx: tx.execute(query, given)))
+
+
+def _write_fix(tx: Transaction, fix: OfferedFix) -> None:
+    """Record a fix, and its state as the fate of its mission."""
+    _upsert(tx, "fix", _search_columns(fix), fix)
+    set_fate(tx, fix.mission_id, fix.state.value)
 
 
 def _search_columns(fix: OfferedFix) -> dict[str, Value]:

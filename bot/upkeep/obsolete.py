@@ -15,6 +15,7 @@ from bot.domain.request import (
 from bot.ports import GitHubReads, PatientCheckpoint, Registry, Services
 from bot.publish.dry_run import publish_staged
 from bot.publish.publisher import publish_outcome
+from bot.publish.recorder import Recorder
 from bot.publish.services import PublishServices
 from bot.publish.story import build_story
 from bot.registry import under_way
@@ -108,6 +109,10 @@ async def _end_of_installation(
     for request in found.missions:
         log.info("stopped: the App was removed or suspended", extra={"mission": request.mission_id})
         await services.queue.cancel(request.mission_id)
+        if services.records is not None:
+            recorder = Recorder(services.records, services.clock, services.secrets)
+            reason = "the App was removed or suspended there"
+            await recorder.stop(request.mission_id, Outcome.CANCELLED, reason)
     for repository in change.removed:
         count = await services.lessons.forget(repository_id=str(repository))
         log.info("lessons forgotten", extra={"repository": repository, "count": count})
@@ -165,7 +170,11 @@ async def report_end(
     )
     story = build_story(context.ended(outcome, reason), secrets=services.secrets)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
-    return await publish(story, PublishServices(services.github, services.app_slug))
+    publication = await publish(story, PublishServices(services.github, services.app_slug))
+    if services.records is not None:
+        recorder = Recorder(services.records, services.clock, services.secrets)
+        await recorder.report(story, publication)
+    return publication
 
 
 def _why(moved: HeadMoved) -> tuple[Outcome, str]:

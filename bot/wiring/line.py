@@ -15,6 +15,8 @@ from bot.pipeline import MissionServices, OpenProgress
 from bot.policy.rules import allows
 from bot.ports import AgentDoors, Fixer, Minds, Progress
 from bot.publish.progress import SilentProgress
+from bot.publish.recorder import Recorder
+from bot.registry.missions import StoredMissions
 from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.opening import open_database
@@ -133,6 +135,7 @@ def build_line(
         app_slug=settings.app_slug,
         secrets=settings.secret_values,
         close=close,
+        recorder=Recorder(StoredMissions(database), clock, settings.secret_values),
     )
 
 

@@ -15,9 +15,12 @@ from bot.policy.policy_file import load_policy
 from bot.ports import Clock, MissionQueue, Progress, Services
 from bot.publish.check_run import CheckRunProgress
 from bot.publish.progress import BothProgress, LogProgress
+from bot.publish.recorder import Recorder
 from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.inbox import BUSY_S, Inbox
 from bot.queue.workflows import Handlers
+from bot.registry.audit import StoredAudit
+from bot.registry.missions import StoredMissions
 from bot.registry.stored import StoredRegistry
 from bot.settings import Settings
 from bot.store.database import Database
@@ -42,6 +45,9 @@ class ServiceParts:
     pauses: Pauses
     storage: Storage
     line: MissionServices
+    recorder: Recorder
+    missions: StoredMissions
+    audit: StoredAudit
 
 
 def build_parts(settings: Settings) -> ServiceParts:
@@ -52,6 +58,8 @@ def build_parts(settings: Settings) -> ServiceParts:
     """
     github, clock = build_github(settings), SystemClock()
     database = open_database(settings.engine_url, settings.data_dir)
+    missions, audit = StoredMissions(database), StoredAudit(database)
+    recorder = Recorder(missions, clock, settings.secret_values)
     registry, pauses = StoredRegistry(database), Pauses(database)
     meters = WorkMeters(database, settings.quota, clock)
     storage = Storage(settings, clock)
@@ -59,7 +67,7 @@ def build_parts(settings: Settings) -> ServiceParts:
     @asynccontextmanager
     async def listening(request: MissionRequest) -> AsyncIterator[Progress]:
         async with CheckRunProgress(request, github, clock) as check:
-            yield BothProgress(LogProgress(), check)
+            yield BothProgress(LogProgress(), recorder, check)
 
     line = replace(
         build_line(settings, listening, database),
@@ -69,7 +77,19 @@ def build_parts(settings: Settings) -> ServiceParts:
     )
     if settings.evidence.keep:
         line = replace(line, keep_evidence=storage.evidence.keep)
-    return ServiceParts(github, clock, database, registry, meters, pauses, storage, line)
+    return ServiceParts(
+        github=github,
+        clock=clock,
+        database=database,
+        registry=registry,
+        meters=meters,
+        pauses=pauses,
+        storage=storage,
+        line=line,
+        recorder=recorder,
+        missions=missions,
+        audit=audit,
+    )
 
 
 def build_services(settings: Settings, parts: ServiceParts, queue: MissionQueue) -> Services:
@@ -78,6 +98,7 @@ def build_services(settings: Settings, parts: ServiceParts, queue: MissionQueue)
         github=parts.github,
         queue=queue,
         registry=parts.registry,
+        records=parts.missions,
         lessons=parts.line.lessons,
         clock=parts.clock,
         read_policy=partial(load_policy, github=parts.github),

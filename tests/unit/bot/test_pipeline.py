@@ -17,6 +17,7 @@ from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.github import CommitState
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.mission_record import RecordState
 from bot.domain.policy import Limits
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
@@ -28,6 +29,7 @@ from bot.policy.policy_file import POLICY_PATH
 from bot.ports import Minds, OpenWorkspace, Progress, Workspace
 from bot.ports.work import Value
 from bot.publish.progress import SilentProgress
+from bot.publish.recorder import Recorder
 from bot.publish.story import Story
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import SandboxUnavailable
@@ -43,6 +45,7 @@ from tests.builders import (
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
+from tests.fakes.memory_records import MemoryRecords
 from tests.fakes.memory_registry import MemoryRegistry
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_workspace import Asked, World
@@ -141,6 +144,45 @@ async def test_a_red_check_becomes_a_pull_request_and_a_lesson() -> None:
     (lesson,) = stage.lessons.lessons.values()
     assert (lesson.outcome, lesson.pull_request, lesson.repository_id) == ("FIXED", number, "42")
     assert [request.mission_id for request in stage.listened] == ["m-0001"]
+
+
+async def test_a_mission_leaves_its_record_with_everything_that_its_page_shows() -> None:
+    stage, records = Stage(a_world(ADDS)), MemoryRecords()
+    line = replace(stage.line, recorder=Recorder(records, FixedClock()))
+    await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    record, detail = await records.find("m-0001"), await records.detail("m-0001")
+    (number,) = stage.github.pulls
+    assert record is not None
+    assert detail is not None
+    assert (record.outcome, record.state, record.way, record.pull_request, record.rung) == (
+        Outcome.FIXED,
+        RecordState.ENDED,
+        "pull-request",
+        number,
+        1,
+    )
+    assert (record.place, record.check, record.head_sha) == ("octo/calculator", "tests", HEAD)
+    assert record.title == "Use `== 0` for `== 1` in `even` (calc.py)"
+    assert "+++ b/calc.py" in detail["diff"]
+    assert detail["iterations"][-1]["green"] is True
+    assert detail["verification"]["table"]
+
+
+async def test_a_refused_mission_and_a_mission_on_a_folder_leave_records_too(
+    tmp_path: Path,
+) -> None:
+    records = MemoryRecords()
+    stage = Stage(a_world(ADDS))
+    stage.github.files["main", ".github/metaagent.yml"] = b"enabled: false\n"
+    line = replace(stage.line, recorder=Recorder(records, FixedClock()))
+    await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    request = a_folder_request(str(tmp_path))
+    await handle_folder(request, line, MemoryCheckpoint())
+    refused, local = await records.find("m-0001"), await records.find("m-0002")
+    assert refused is not None
+    assert local is not None
+    assert (refused.outcome, refused.way) == (Outcome.POLICY, "")
+    assert (local.outcome, local.way, local.place) == (Outcome.FIXED, "report", str(tmp_path))
 
 
 async def test_a_mission_that_ended_is_one_line_of_the_log_with_names_people_know(
