@@ -66,7 +66,7 @@ docs: dev  ## rewrite what is generated
 
 lock:  ## versions and hashes, no addresses
 	$(VENV)/bin/uv pip compile pyproject.toml --group dev $(LOCK_FLAGS) -o requirements-dev.lock
-	$(VENV)/bin/uv pip compile pyproject.toml --extra prices --extra s3 -c requirements-dev.lock $(LOCK_FLAGS) -o requirements.lock
+	$(VENV)/bin/uv pip compile pyproject.toml --extra prices --extra s3 --extra metrics --extra otel -c requirements-dev.lock $(LOCK_FLAGS) -o requirements.lock
 	$(VENV)/bin/uv pip compile --group model --no-deps $(LOCK_FLAGS) -o requirements-model.lock
 
 clean:

@@ -63,6 +63,10 @@ def create_app(
         )
     )
     app.include_router(health_router(lambda: service.is_working, service.missing))
+    if settings.telemetry.metrics:
+        from bot.front.metrics import metrics_router
+
+        app.include_router(metrics_router(service.figures, settings.telemetry.metrics_token))
     return app
 
 

@@ -17,12 +17,13 @@ from bot.commands.fix import FIX
 from bot.commands.host import DB, DOCTOR, IMAGE, SETTINGS
 from bot.commands.improve import IMPROVE
 from bot.commands.lessons import LESSONS
+from bot.commands.missions import CANCEL, LOG, LOGS, MISSIONS, REPORT, SHOW
 from bot.commands.models import MODELS, PROMPTS
 from bot.commands.options import EXIT_ERROR, Command, add_hidden_settings, add_settings
 from bot.commands.pause import PAUSE, RESUME
 from bot.commands.recipe import RECIPE
 from bot.commands.repair import REPAIR
-from bot.commands.replay import LOG, REPLAY
+from bot.commands.replay import REPLAY
 from bot.commands.service import SERVE, SETUP, WEB, WORKER
 from bot.commands.simulate import SIMULATE
 
@@ -41,11 +42,15 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "worker": WORKER,
         "pause": PAUSE,
         "resume": RESUME,
+        "missions": MISSIONS,
+        "show": SHOW,
+        "logs": LOGS,
+        "cancel": CANCEL,
+        "report": REPORT,
         "fix": FIX,
         "repair": REPAIR,
         "improve": IMPROVE,
         "replay": REPLAY,
-        "log": LOG,
         "recipe": RECIPE,
         "lessons": LESSONS,
         "simulate": SIMULATE,
@@ -58,6 +63,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "image": IMAGE,
         "settings": SETTINGS,
         "completion": COMPLETION,
+        "log": LOG,
     }
 )
 """All commands, in the order of the help."""

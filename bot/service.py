@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 
@@ -21,6 +21,7 @@ from bot.domain.request import (
     MissionRequest,
     RedHead,
 )
+from bot.domain.telemetry import Figures
 from bot.errors import DeliveryRejected, NotPermitted, SettingsError, StoreError
 from bot.front.health import DatabaseProbe
 from bot.github.events import read_delivery
@@ -94,7 +95,7 @@ class Service:
         await self.engine.launch()
         if not self._takes_in:
             return
-        watch = PauseWatch(self._parts.pauses, self.engine)
+        watch = PauseWatch(self._parts.pauses, self.engine, self._parts.missions)
         self._running = [start_endless(self._dispatcher.run(), "dispatcher")]
         self._running.append(start_endless(watch.run(), "pauses"))
         if self._settings.sweep_s:
@@ -135,6 +136,26 @@ class Service:
             lacking if await self._probe.answers() else (*lacking, "the database does not answer")
         )
 
+    async def figures(self) -> Figures:
+        """Return the figures for monitoring, over all processes.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        missions = self._parts.missions
+        active = await missions.under_way()
+        age = 0.0
+        if "waiting" in active:
+            oldest = datetime.fromisoformat(active["waiting"][1])
+            age = (self._parts.clock.now() - oldest).total_seconds()
+        return Figures(
+            totals=await missions.totals(),
+            active=active,
+            oldest_s=max(0.0, age),
+            fates=(await missions.scoreboard()).fates,
+            working=self.is_working,
+        )
+
     async def stop(self) -> None:
         """Stop taking work; active missions resume at the next start."""
         for task in self._running:
@@ -144,6 +165,8 @@ class Service:
             parts.callback(self.inbox.close)
             parts.push_async_callback(self._parts.github.aclose)
             parts.push_async_callback(self._parts.line.close)
+            if self._parts.traces is not None:
+                parts.push_async_callback(asyncio.to_thread, self._parts.traces.close)
             parts.push_async_callback(self.engine.close)
 
     # --- handlers ---------------------------------------------------------------------------------

@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, Validat
 
 from bot import tables
 from bot.domain.account import ModelLimits, Quota
+from bot.domain.dashboard import DashboardOptions
 from bot.domain.evidence import EvidenceLimits
 from bot.domain.http import HttpLimits
 from bot.domain.model import ANY_HOST
 from bot.domain.policy import OLD_LIMITS, Limits
 from bot.domain.storage import StorageSpec, usual_names
+from bot.domain.telemetry import TelemetryOptions
 from bot.errors import SettingsError
 from bot.store.database import key_password, without_password
 from bot.tables import PREFIX, Leaf
@@ -150,6 +152,10 @@ class Settings(BaseModel):
     """Limits for stored evidence."""
     storage: StorageSpec = StorageSpec()
     """Storage of large values."""
+    dashboard: DashboardOptions = DashboardOptions()
+    """Pages about missions."""
+    telemetry: TelemetryOptions = TelemetryOptions()
+    """Figures and traces for monitoring."""
     sandbox: SandboxSpec = SandboxSpec()
     """Options of sandboxes."""
 
@@ -194,7 +200,8 @@ class Settings(BaseModel):
         written = (password, key_password(self.database_url or ""))
         database = map(SecretStr, dict.fromkeys(filter(None, (*map(unquote, written), *written))))
         storage = (self.storage.key_id, self.storage.key, self.storage.token)
-        own = (key, self.webhook_secret, *database, *storage, *self.keys.values())
+        pages = (self.dashboard.token, self.dashboard.client_secret, self.telemetry.metrics_token)
+        own = (key, self.webhook_secret, *pages, *database, *storage, *self.keys.values())
         return tuple(secret for secret in own if secret is not None)
 
     @property
@@ -218,7 +225,7 @@ class Settings(BaseModel):
             "claude-cli": self.anthropic_api_key,
             ANY_HOST: self.model_key,
         }
-        keys = own | _keys_by_host(self.model_keys)
+        keys = own | tables.keys_by_host(self.model_keys)
         return {
             name: key for name, key in keys.items() if key is not None and key.get_secret_value()
         }
@@ -227,19 +234,6 @@ class Settings(BaseModel):
     def engine_url(self) -> str:
         """Return the database URL of the workflow engine."""
         return self.database_url or f"sqlite:///{(self.data_dir / 'engine.sqlite').resolve()}"
-
-
-def _keys_by_host(text: SecretStr | None) -> dict[str, SecretStr | None]:
-    keys: dict[str, SecretStr | None] = {}
-    entries = text.get_secret_value().split(",") if text is not None else ()
-    for entry in filter(None, map(str.strip, entries)):
-        host, found, key = entry.partition("=")
-        if not (found and host.strip() and key.strip()):
-            raise SettingsError(
-                "setting model_keys cannot be read", "write HOST=KEY, with commas between several"
-            )
-        keys[host.strip().lower()] = SecretStr(key.strip())
-    return keys
 
 
 def leaves(

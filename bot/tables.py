@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from bot.errors import SettingsError
 
@@ -142,3 +142,21 @@ def describe(error: ValidationError, origins: Mapping[str, str]) -> str:
         key = ".".join(str(part) for part in problem["loc"])
         sentences.append(f"setting {key} ({origins.get(key, 'default')}): {problem['msg']}")
     return "; ".join(sentences)
+
+
+def keys_by_host(text: SecretStr | None) -> dict[str, SecretStr | None]:
+    """Return the keys of a list `HOST=KEY, …`.
+
+    Raises:
+        SettingsError: it is malformed.
+    """
+    keys: dict[str, SecretStr | None] = {}
+    entries = text.get_secret_value().split(",") if text is not None else ()
+    for entry in filter(None, map(str.strip, entries)):
+        host, found, key = entry.partition("=")
+        if not (found and host.strip() and key.strip()):
+            raise SettingsError(
+                "setting model_keys cannot be read", "write HOST=KEY, with commas between several"
+            )
+        keys[host.strip().lower()] = SecretStr(key.strip())
+    return keys

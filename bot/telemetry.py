@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 from pydantic import SecretStr
@@ -12,6 +13,8 @@ from typing_extensions import override
 from sandbox.gate import clean, prepare_needles
 
 OWN_LOGGERS = ("bot", "metaagent", "sandbox")
+current_mission: ContextVar[str] = ContextVar("mission", default="")
+"""The mission that the current task works for; every line that it logs carries this id."""
 _LINE_CAP = 8_192
 # Attributes of every record; all others come from `extra`.
 _STANDARD = frozenset(logging.LogRecord("", 0, "", 0, "", None, None).__dict__) | {
@@ -46,6 +49,8 @@ class JsonFormatter(logging.Formatter):
                 line[key] = (
                     value if isinstance(value, int | float | bool) else self._mask(str(value))
                 )
+        if mission := current_mission.get():
+            line.setdefault("mission", self._masked(mission))
         if record.exc_info:
             line["exception"] = self._mask(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)

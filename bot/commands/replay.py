@@ -1,4 +1,4 @@
-"""metaagent replay and log: look into an earlier mission."""
+"""metaagent replay: run a verdict again."""
 
 import argparse
 import json
@@ -32,22 +32,9 @@ def _replay(arguments: argparse.Namespace) -> int:
     return known.get(result.verdict, EXIT_ERROR)
 
 
-def _add_log(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("mission", metavar="MISSION", help="its id, as a pull request names it")
-
-
-def _log(arguments: argparse.Namespace) -> int:
-    from bot.settings import load_from_options
-    from bot.terminal.log import run_log
-
-    print(run_log(arguments.mission, load_from_options(vars(arguments))))
-    return EXIT_FIXED
-
-
 REPLAY = Command(
     "run a verdict again from its evidence bundle",
     _replay,
     _add_replay,
     ("sandbox.backend", "sandbox.index_url", "evidence.bundle_bytes", "storage.url", "data_dir"),
 )
-LOG = Command("show the log of a mission", _log, _add_log, ("storage.url", "data_dir"))

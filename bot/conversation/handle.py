@@ -124,7 +124,15 @@ async def _check_allowed(command: Command, services: Services, checkpoint: Check
         if command.author.endswith("[bot]"):
             return Allowed(yes=False, why_not="bots may not give commands")
         level = await services.github.permission(command.repository, command.author)
-        if level in MAY_COMMAND:
+        may = level in MAY_COMMAND
+        await services.note(
+            f"command: {command.verb or command.word}",
+            command.author,
+            command.repository,
+            subject=f"#{command.number}" if command.number else command.head_sha or "",
+            result="allowed" if may else f"refused: the permission is {level}",
+        )
+        if may:
             return Allowed(yes=True)
         return Allowed(yes=False, why_not=f"write access is required, the permission is {level}")
 

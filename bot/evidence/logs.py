@@ -13,7 +13,7 @@ from typing_extensions import override
 from bot.domain.blob import BlobKind, Drawer
 from bot.errors import StoreError
 from bot.ports import BlobStore
-from bot.telemetry import JsonFormatter
+from bot.telemetry import JsonFormatter, current_mission
 
 MOST_BYTES = 4 << 20
 """Default limit per mission and process, in bytes."""
@@ -52,13 +52,14 @@ class MissionLogs(logging.Handler):
     async def of(self, mission_id: str) -> AsyncIterator[None]:
         """Store the lines logged inside the context, even after an error or a cancellation."""
         lines = _Lines(self._most)
-        before = self._lines.set(lines)
+        before, mission = self._lines.set(lines), current_mission.set(mission_id)
         self._running += 1
         logging.getLogger().addHandler(self)
         try:
             yield
         finally:
             self._lines.reset(before)
+            current_mission.reset(mission)
             self._running -= 1
             if not self._running:
                 logging.getLogger().removeHandler(self)

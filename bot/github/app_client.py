@@ -13,7 +13,7 @@ from typing_extensions import override
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError, NotFound, NotPermitted, SettingsError
 from bot.github.app_replies import AppReply, InstallationReply, TokenReply
-from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity
+from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity, OnWrite
 from bot.github.names import repository_path
 from bot.github.sending import send_with_retries
 from bot.github.tokens import LIFE_S, METADATA, YOUNG_S, Permissions, Token, token_key
@@ -38,8 +38,10 @@ class AppClient(GitHubClient):
         private_key: SecretStr,
         api_url: str,
         write_pause_s: float = WRITE_PAUSE_S,
+        *,
+        on_write: OnWrite | None = None,
     ) -> None:
-        super().__init__(api_url, write_pause_s)
+        super().__init__(api_url, write_pause_s, on_write=on_write)
         self._app_id = app_id
         self._private_key = private_key
         self._app: AppReply | None = None

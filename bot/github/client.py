@@ -1,8 +1,9 @@
 """A GitHub client for requests about repositories: pages, logs and GraphQL."""
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -10,7 +11,7 @@ from weakref import WeakKeyDictionary
 import httpx
 
 from bot.domain.request import RepositoryRef
-from bot.errors import RateLimited
+from bot.errors import GitHubError, RateLimited
 from bot.github.names import repository_path
 from bot.github.refusals import graphql_refusal, refusal
 from bot.github.sending import (
@@ -28,6 +29,9 @@ from bot.github.tokens import Key, Permissions, Token, TokenStore, rights_for, t
 WRITE_PAUSE_S = 1.0
 """Pause between two writes, in seconds; GitHub recommends one second."""
 
+_MUTATION = re.compile(r"\bmutation\b[^{]*\{\s*(\w+)")
+"""Finds the name of a GraphQL mutation."""
+
 REPEATABLE = frozenset({"GET", "DELETE"})
 """Idempotent methods. A repeated POST or PATCH may act twice."""
 
@@ -40,6 +44,20 @@ class Identity:
     """`metaagent[bot]`."""
     app_id: int | None = None
     """None for a personal token."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write that was sent to GitHub, without its content."""
+
+    repository: RepositoryRef
+    action: str
+    """Method and path, or the name of a GraphQL mutation."""
+    result: str
+    """The status, or the reason for a missing one."""
+
+
+OnWrite = Callable[[Write], Awaitable[None]]
 
 
 @dataclass
@@ -61,12 +79,16 @@ class GitHubClient(ABC):
     Args:
         api_url: `https://api.github.com/`, or `https://HOST/api/v3/`.
         write_pause_s: Seconds between two writes to one repository.
+        on_write: Called after every write, even a failed one; must not raise.
     """
 
     renewable = True
     """True if a rejected token can be replaced."""
 
-    def __init__(self, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+    def __init__(
+        self, api_url: str, write_pause_s: float = WRITE_PAUSE_S, *, on_write: OnWrite | None = None
+    ) -> None:
+        self._on_write = on_write
         self.api_url = api_url if api_url.endswith("/") else f"{api_url}/"
         self._write_pause_s = write_pause_s
         self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
@@ -102,13 +124,9 @@ class GitHubClient(ABC):
             GitHubError: the request was refused, failed or got no response.
         """
         what = (method, repository_path(repository) + path, params, json)
-        # GitHub's secondary rate limit asks for serial writes, at least one second apart.
         if method == "GET":
             return await self._sign(repository, needs, what)
-        async with (
-            self._lane().paces.setdefault(token_key(repository), Pace()).turn(self._write_pause_s)
-        ):
-            return await self._sign(repository, needs, what)
+        return await self._write(repository, needs, what, f"{method} {path}")
 
     async def pages(
         self,
@@ -143,10 +161,8 @@ class GitHubClient(ABC):
             None,
             {"query": query, "variables": dict(variables)},
         )
-        async with (
-            self._lane().paces.setdefault(token_key(repository), Pace()).turn(self._write_pause_s)
-        ):
-            reply = await self._sign(repository, needs, what)
+        named = _MUTATION.search(query)
+        reply = await self._write(repository, needs, what, named[1] if named else "mutation")
         refused = graphql_refusal(reply, needs)
         if isinstance(refused, RateLimited):
             raise self._limit(repository).refused(refused)
@@ -216,6 +232,28 @@ class GitHubClient(ABC):
             repository.installation_id or token_key(repository), Limit()
         )
 
+    async def _write(
+        self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any], action: str
+    ) -> httpx.Response:
+        """Send a write in its turn, and report it.
+
+        GitHub's secondary rate limit asks for serial writes, at least one second apart.
+        """
+        result = "no answer"
+        pace = self._lane().paces.setdefault(token_key(repository), Pace())
+        try:
+            async with pace.turn(self._write_pause_s):
+                reply = await self._sign(repository, needs, what)
+        except GitHubError as error:
+            result = f"refused: {error.status}" if error.status else error.message
+            raise
+        else:
+            result = str(reply.status_code)
+            return reply
+        finally:
+            if self._on_write is not None:
+                await self._on_write(Write(repository, action, result))
+
     async def _sign(
         self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any]
     ) -> httpx.Response:
@@ -284,4 +322,4 @@ def graphql_url(api_url: str) -> str:
     return f"{api_url}graphql"
 
 
-__all__ = ["TIMEOUT", "GitHubClient", "Identity", "graphql_url"]
+__all__ = ["TIMEOUT", "GitHubClient", "Identity", "OnWrite", "Write", "graphql_url"]

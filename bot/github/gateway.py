@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from bot.domain.github import CloneSource
 from bot.domain.request import RepositoryRef
 from bot.github.app_client import AppClient
-from bot.github.client import WRITE_PAUSE_S
+from bot.github.client import WRITE_PAUSE_S, OnWrite
 from bot.github.hooks import Hooks
 from bot.github.names import repository_path, web_url
 from bot.github.token_client import TokenClient
@@ -64,6 +64,7 @@ class GitHubGateway(_Gateway, Hooks):
         private_key: The App's private key, PEM.
         api_url: GitHub's API.
         write_pause_s: Seconds between two writes to one repository.
+        on_write: Called after every write; must not raise.
     """
 
     def __init__(
@@ -72,8 +73,10 @@ class GitHubGateway(_Gateway, Hooks):
         private_key: SecretStr,
         api_url: str,
         write_pause_s: float = WRITE_PAUSE_S,
+        *,
+        on_write: OnWrite | None = None,
     ) -> None:
-        client = AppClient(app_id, private_key, api_url, write_pause_s)
+        client = AppClient(app_id, private_key, api_url, write_pause_s, on_write=on_write)
         _Gateway.__init__(self, client)
         Hooks.__init__(self, client)
 

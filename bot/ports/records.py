@@ -46,6 +46,14 @@ class MissionRecords(Protocol):
         """
         ...
 
+    async def ask_stop(self, mission_id: str, by: str) -> bool:
+        """Ask the workers to stop a mission. Return False if it has ended or is unknown."""
+        ...
+
+    async def asked_to_stop(self) -> dict[str, str]:
+        """Return the active missions that are to stop, with the person who asked."""
+        ...
+
     async def find(self, mission_id: str, readable: Readable = None) -> MissionRecord | None:
         """Return one mission; None if it is unknown or not readable."""
         ...

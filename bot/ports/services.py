@@ -3,11 +3,12 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from bot.domain.mission_record import AuditEntry
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import RepositoryRef
 from bot.ports.github import GitHub
 from bot.ports.memory import LessonStore, Registry
-from bot.ports.records import MissionRecords
+from bot.ports.records import AuditLog, MissionRecords
 from bot.ports.work import Clock, MissionQueue
 
 
@@ -23,6 +24,8 @@ class Services:
     read_policy: Callable[[RepositoryRef], Awaitable[RepositoryPolicy]]
     records: MissionRecords | None = None
     """The permanent records of missions; None where none are kept."""
+    audit: AuditLog | None = None
+    """The log of people's actions; None where none is kept."""
     app_slug: str = "metaagent"
     """The slug of our App, whose checks are ignored."""
     secrets: tuple[str, ...] = ()
@@ -30,6 +33,15 @@ class Services:
     wind_down_s: float = 3.0
     """Time for a stopped mission to write its last progress, in seconds, before its final
     report."""
+
+    async def note(self, action: str, by: str, repository: RepositoryRef, **more: str) -> None:
+        """Add a person's action to the audit log, if one is kept."""
+        if self.audit is not None:
+            at, place = self.clock.now().isoformat(), repository.full_name
+            entry = AuditEntry(
+                at=at, actor=by, action=action, repository=repository.id, place=place, **more
+            )
+            await self.audit.note(entry)
 
     @property
     def login(self) -> str:

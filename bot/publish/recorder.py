@@ -4,13 +4,14 @@ import logging
 from collections.abc import Awaitable, Sequence
 
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.mission_record import MissionRecord, StageMark
+from bot.domain.mission_record import Detail, MissionRecord, StageMark
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.errors import StoreError
 from bot.ports import Clock, MissionRecords
 from bot.publish.mission_detail import build_detail, describe_request, summarize
 from bot.publish.story import Story
+from bot.traces import Traces
 from sandbox.gate import clean, prepare_needles
 
 LINE_CHARS = 300
@@ -26,11 +27,19 @@ class Recorder:
         records: The table of missions.
         clock: The clock.
         secrets: Values to mask.
+        traces: Sends the traces of ended missions; None sends none.
     """
 
-    def __init__(self, records: MissionRecords, clock: Clock, secrets: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        records: MissionRecords,
+        clock: Clock,
+        secrets: Sequence[str] = (),
+        traces: Traces | None = None,
+    ) -> None:
         self._records = records
         self._clock = clock
+        self._traces = traces
         self._secrets = prepare_needles(tuple(secrets))
 
     async def enqueue(self, request: MissionRequest) -> None:
@@ -49,6 +58,13 @@ class Recorder:
         detail = build_detail(story, publication)
         mission_id = record.mission_id
         await self._write(mission_id, self._records.finish(self._sanitized(record), detail))
+        if self._traces is not None:
+            await self._write(mission_id, self._trace(mission_id, detail, self._traces))
+
+    async def _trace(self, mission_id: str, detail: Detail, traces: Traces) -> None:
+        record = await self._records.find(mission_id)
+        if record is not None:
+            traces.send(record, await self._records.stages(mission_id), detail)
 
     async def stop(self, mission_id: str, outcome: Outcome | None = None, reason: str = "") -> None:
         """Record the end of a mission that did not report itself."""

@@ -128,6 +128,20 @@ class StoredMissions:
 
         await self._database.do(write)
 
+    async def ask_stop(self, mission_id: str, by: str) -> bool:
+        """Ask the workers to stop a mission; return False if it has ended or is unknown."""
+        ask = "UPDATE mission SET stop_by = :by WHERE mission_id = :id AND state <> 'ended'"
+        row = {"id": mission_id, "by": by}
+        return bool(await self._database.do(lambda tx: tx.change(ask, row)))
+
+    async def asked_to_stop(self) -> dict[str, str]:
+        """Return the active missions that are to stop, with the person who asked."""
+        query = (
+            "SELECT mission_id, stop_by FROM mission"
+            " WHERE state IN ('waiting', 'running') AND stop_by <> ''"
+        )
+        return dict(await self._database.do(lambda tx: tx.execute(query)))  # type: ignore[arg-type]
+
     async def forget(self, before: str, *, details_before: str) -> int:
         """Delete old rows; return their number.
 

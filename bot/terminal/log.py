@@ -1,4 +1,4 @@
-"""metaagent log: show the log of a mission, from all processes."""
+"""metaagent logs: show the log of a mission, from all processes."""
 
 import asyncio
 

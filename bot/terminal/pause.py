@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.clock import SystemClock
+from bot.domain.mission_record import AuditEntry
 from bot.domain.pause import Pause
 from bot.domain.registry import LiveMission
 from bot.errors import StoreError, UsageError
 from bot.ledger.pauses import Pauses
+from bot.registry.audit import StoredAudit
 from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.opening import open_database
@@ -67,6 +69,7 @@ async def _pause(order: PauseOrder, settings: Settings, tell: Callable[[str], No
     try:
         pauses = Pauses(database)
         await pauses.set(pause)
+        await _note(database, "pause", pause.place, pause.why)
         left = await _running(pauses, pause)
         if order.drain and left:
             await _drain(pauses, pause, tell)
@@ -88,6 +91,7 @@ async def _resume(place: str, settings: Settings) -> str:
     database = _open(settings)
     try:
         was = await Pauses(database).end(place)
+        await _note(database, "resume", place)
         left = await Pauses(database).all()
     finally:
         database.close()
@@ -97,6 +101,13 @@ async def _resume(place: str, settings: Settings) -> str:
         else f"{place or 'everything'} was not paused"
     )
     return "\n".join([said, *(f"still: {one.in_words}" for one in left)])
+
+
+async def _note(database: Database, action: str, place: str, why: str = "") -> None:
+    """Add the operator's action to the audit log."""
+    at = SystemClock().now().isoformat()
+    entry = AuditEntry(at=at, actor="operator", action=action, place=place, subject=why)
+    await StoredAudit(database).note(entry)
 
 
 def _open(settings: Settings) -> Database:

@@ -54,6 +54,12 @@ async def take_feedback(feedback: Feedback, services: Services) -> int:
     fixes = await services.registry.offered(
         feedback.repository.id, pull_request=feedback.pull_request
     )
+    if fixes and feedback.by:
+        subject = f"#{feedback.pull_request}"
+        mission = fixes[0].mission_id
+        await services.note(
+            f"fix {fate}", feedback.by, feedback.repository, subject=subject, mission=mission
+        )
     if fixes and fate in {"merged", "closed"}:
         feedback = await _with_details(feedback, fate, fixes[0], services)
     boxes = feedback.boxes

@@ -8,7 +8,7 @@ from typing_extensions import override
 from bot.domain.github import CheckUpdate
 from bot.domain.request import RepositoryRef
 from bot.errors import SettingsError
-from bot.github.client import WRITE_PAUSE_S
+from bot.github.client import WRITE_PAUSE_S, OnWrite
 from bot.github.gateway import GitHubGateway, TokenGateway
 from bot.ports import GitHub
 from bot.settings import Settings
@@ -39,8 +39,12 @@ def connect(token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S
     return _Step(token, api_url, write_pause_s)
 
 
-def build_github(settings: Settings) -> GitHubGateway:
+def build_github(settings: Settings, on_write: OnWrite | None = None) -> GitHubGateway:
     """Return GitHub as our App.
+
+    Args:
+        settings: All settings.
+        on_write: Called after every write; must not raise.
 
     Raises:
         SettingsError: the App's id or key is missing.
@@ -48,5 +52,9 @@ def build_github(settings: Settings) -> GitHubGateway:
     if settings.app_id is None:
         raise SettingsError("no App id", "set METAAGENT_APP_ID")
     return GitHubGateway(
-        settings.app_id, settings.signing_key, settings.github_api_url, settings.write_pause_s
+        settings.app_id,
+        settings.signing_key,
+        settings.github_api_url,
+        settings.write_pause_s,
+        on_write=on_write,
     )

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from bot.clock import SystemClock
+from bot.domain.mission_record import AuditEntry
 from bot.domain.request import MissionRequest
+from bot.github.client import Write
 from bot.github.gateway import GitHubGateway
 from bot.ledger.pauses import Pauses
 from bot.ledger.work import WorkMeters
@@ -25,6 +27,8 @@ from bot.registry.stored import StoredRegistry
 from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.opening import open_database
+from bot.telemetry import current_mission
+from bot.traces import Traces, open_traces
 from bot.wiring.github import build_github
 from bot.wiring.line import build_line
 from bot.wiring.storage import Storage
@@ -46,6 +50,7 @@ class ServiceParts:
     storage: Storage
     line: MissionServices
     recorder: Recorder
+    traces: Traces | None
     missions: StoredMissions
     audit: StoredAudit
 
@@ -56,10 +61,12 @@ def build_parts(settings: Settings) -> ServiceParts:
     Raises:
         SettingsError: a required setting is missing or wrong.
     """
-    github, clock = build_github(settings), SystemClock()
+    clock = SystemClock()
     database = open_database(settings.engine_url, settings.data_dir)
     missions, audit = StoredMissions(database), StoredAudit(database)
-    recorder = Recorder(missions, clock, settings.secret_values)
+    github = build_github(settings, partial(_note_write, audit, clock, settings.app_slug))
+    traces = open_traces(settings.telemetry.otlp_url)
+    recorder = Recorder(missions, clock, settings.secret_values, traces)
     registry, pauses = StoredRegistry(database), Pauses(database)
     meters = WorkMeters(database, settings.quota, clock)
     storage = Storage(settings, clock)
@@ -71,6 +78,7 @@ def build_parts(settings: Settings) -> ServiceParts:
 
     line = replace(
         build_line(settings, listening, database),
+        recorder=recorder,
         registry=registry,
         meters=meters,
         switchboard=pauses,
@@ -87,9 +95,24 @@ def build_parts(settings: Settings) -> ServiceParts:
         storage=storage,
         line=line,
         recorder=recorder,
+        traces=traces,
         missions=missions,
         audit=audit,
     )
+
+
+async def _note_write(audit: StoredAudit, clock: Clock, slug: str, write: Write) -> None:
+    """Add a write to GitHub to the audit log."""
+    entry = AuditEntry(
+        at=clock.now().isoformat(),
+        actor=f"{slug}[bot]",
+        action=f"github: {write.action}",
+        repository=write.repository.id,
+        place=write.repository.full_name,
+        mission=current_mission.get(),
+        result=write.result,
+    )
+    await audit.note(entry)
 
 
 def build_services(settings: Settings, parts: ServiceParts, queue: MissionQueue) -> Services:
@@ -99,6 +122,7 @@ def build_services(settings: Settings, parts: ServiceParts, queue: MissionQueue)
         queue=queue,
         registry=parts.registry,
         records=parts.missions,
+        audit=parts.audit,
         lessons=parts.line.lessons,
         clock=parts.clock,
         read_policy=partial(load_policy, github=parts.github),

@@ -147,6 +147,20 @@ async def test_a_stop_does_not_hide_an_outcome_and_an_outcome_may_follow_a_stop(
     assert await records.find("unknown") is None
 
 
+async def test_only_an_active_mission_can_be_asked_to_stop(records: MissionRecords) -> None:
+    await records.enqueue(a_record("waits"))
+    await records.enqueue(a_record("ends"))
+    assert await records.ask_stop("waits", "ada")
+    assert await records.ask_stop("ends", "ada")
+    assert not await records.ask_stop("unknown", "ada")
+    assert await records.asked_to_stop() == {"waits": "ada", "ends": "ada"}
+    await records.finish(an_end("ends"))
+    assert not await records.ask_stop("ends", "ada")
+    assert await records.asked_to_stop() == {"waits": "ada"}
+    await records.enqueue(a_record("ends"))
+    assert await records.asked_to_stop() == {"waits": "ada"}, "a new try was not asked to stop"
+
+
 async def test_pages_follow_each_other_without_gap_or_repetition(records: MissionRecords) -> None:
     for number in range(7):
         await records.enqueue(a_record(f"m-{number}"))

@@ -25,6 +25,7 @@ class MemoryRecords:
         self.missions: dict[str, tuple[int, MissionRecord]] = {}
         self.marks: dict[str, list[StageMark]] = {}
         self.details: dict[str, Detail] = {}
+        self.stops: dict[str, str] = {}
         self._number = 0
 
     def _put(self, record: MissionRecord, number: int | None = None) -> None:
@@ -40,6 +41,7 @@ class MemoryRecords:
             self._put(record)
         elif known[1].state is RecordState.ENDED:
             self.marks.pop(record.mission_id, None)
+            self.stops.pop(record.mission_id, None)
             self._put(record.with_(tries=known[1].tries + 1))
 
     async def stage(self, mission_id: str, mark: StageMark) -> None:
@@ -74,6 +76,20 @@ class MemoryRecords:
                 ended_at=known.ended_at or at,
             )
             self._put(ended, number)
+
+    async def ask_stop(self, mission_id: str, by: str) -> bool:
+        """False if it has ended."""
+        if mission_id not in self.missions or self._has_ended(mission_id):
+            return False
+        self.stops[mission_id] = by
+        return True
+
+    async def asked_to_stop(self) -> dict[str, str]:
+        """Of active ones."""
+        return {name: by for name, by in self.stops.items() if not self._has_ended(name)}
+
+    def _has_ended(self, mission_id: str) -> bool:
+        return self.missions[mission_id][1].state is RecordState.ENDED
 
     async def find(self, mission_id: str, readable: Readable = None) -> MissionRecord | None:
         """None if it is not readable."""

@@ -144,7 +144,7 @@ def test_a_word_that_no_setting_has_is_wrong_use(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["metaagent", "rep"], {"repair", "replay"}),
+        (["metaagent", "rep"], {"repair", "replay", "report"}),
         (["metaagent", "fix", "--ap"], {"--apply"}),
         (["metaagent", "fix", ".", "--sandbox-b"], {"--sandbox-backend"}),
         (["metaagent", "db", "b"], {"backup"}),

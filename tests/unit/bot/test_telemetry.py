@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.telemetry import JsonFormatter, set_up_logging
+from bot.telemetry import JsonFormatter, current_mission, set_up_logging
 
 SECRET = "s3cr3t-hunter-two"
 
@@ -123,3 +123,13 @@ def test_setting_up_twice_does_not_double_the_lines() -> None:
     logging.getLogger("bot").warning("once")
     assert (first.getvalue(), second.getvalue().count("\n")) == ("", 1)
     assert isinstance(handler.formatter, JsonFormatter)
+
+
+def test_every_line_of_a_mission_carries_its_id_and_no_other_line_does() -> None:
+    token = current_mission.set("mission:7:auto")
+    try:
+        inside, other = logged("read"), logged("read", extra={"mission": "m-2"})
+    finally:
+        current_mission.reset(token)
+    assert (inside["mission"], other["mission"]) == ("mission:7:auto", "m-2")
+    assert "mission" not in logged("read")

@@ -80,6 +80,7 @@ def _missions() -> None:
         Column("pull_request", WHOLE),
         text("fate", ""),
         whole("tries", 1),
+        text("stop_by", ""),
         sqlite_strict=True,
     )
     op.create_index("mission_by_repository", "mission", ["repository", "seq"])

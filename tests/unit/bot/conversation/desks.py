@@ -15,6 +15,7 @@ from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_queue import MemoryQueue
+from tests.fakes.memory_records import MemoryAudit
 from tests.fakes.memory_registry import MemoryRegistry
 from tests.services import services
 
@@ -35,6 +36,7 @@ class Office:
         self.registry = MemoryRegistry()
         self.lessons = MemoryLessons()
         self.clock = FixedClock()
+        self.audit = MemoryAudit()
         self.policy = RepositoryPolicy(**policy)
         self.github.permissions = {"alice": "write", "root": "admin", "bob": "read"}
         self.github.branches = {BRANCH: HEAD, "main": "b" * 40}
@@ -55,6 +57,7 @@ class Office:
             registry=self.registry,
             lessons=self.lessons,
             clock=self.clock,
+            audit=self.audit,
         )
 
     async def ask(self, command: Command) -> Reply:

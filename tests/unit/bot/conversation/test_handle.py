@@ -78,6 +78,16 @@ async def test_only_people_with_write_access_are_heard(person: str, way: str) ->
         assert (office.registry.fixes, office.registry.proposals) == before
 
 
+async def test_every_command_is_in_the_audit_log_also_a_refused_one() -> None:
+    office = Office()
+    await office.say("status", author="alice")
+    await office.say("off", author="bob")
+    assert [(one.actor, one.action, one.subject, one.result) for one in office.audit.kept] == [
+        ("alice", "command: status", "#5", "allowed"),
+        ("bob", "command: off", "#5", "refused: the permission is read"),
+    ]
+
+
 async def test_a_name_nobody_has_is_not_heard() -> None:
     office = Office()
     office.github.faults["permission"] = [NotFound("no such user", status=404)]

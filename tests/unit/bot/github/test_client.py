@@ -13,6 +13,7 @@ from typing_extensions import override
 from bot.errors import GitHubError, NotPermitted, RateLimited, SettingsError
 from bot.github.app_client import AppClient, covers, life_s
 from bot.github.app_replies import TokenReply
+from bot.github.client import Write
 from bot.github.sending import retry_wait_s, unreachable
 from bot.github.tokens import CLONE, LIFE_S
 from tests.builders import a_repository
@@ -351,3 +352,34 @@ def test_a_higher_right_covers_a_lower_one(
 def test_the_address_of_the_api_ends_with_a_slash(key: str) -> None:
     made: Callable[[str], str] = lambda url: AppClient("1", SecretStr(key), url).api_url  # noqa: E731
     assert made("https://github.example/api/v3") == made("https://github.example/api/v3/")
+
+
+async def test_every_write_is_reported_with_its_result_and_no_read_is(
+    script: Script, key: str
+) -> None:
+    script.answers["GET /repos/octo/calculator/pulls"] = [said([])]
+    script.answers["POST /repos/octo/calculator/pulls"] = [
+        said({"number": 1}, 201),
+        said({"message": "Validation Failed"}, 422),
+    ]
+    script.answers["POST /graphql"] = [said({"data": {"createCommitOnBranch": {}}})]
+    writes: list[Write] = []
+
+    async def note(write: Write) -> None:
+        writes.append(write)
+
+    client = AppClient("1", SecretStr(key), script.url, write_pause_s=0, on_write=note)
+    where, body = a_repository(), {"title": "a secret in the content"}
+    await client.call(where, "GET", "/pulls", needs="pull_requests:read")
+    await client.call(where, "POST", "/pulls", needs="pull_requests:write", json=body)
+    with pytest.raises(GitHubError):
+        await client.call(where, "POST", "/pulls", needs="pull_requests:write", json=body)
+    mutation = "mutation ($input: X!) {\n  createCommitOnBranch(input: $input) { commit }\n}"
+    await client.mutate(where, mutation, {}, needs="contents:write")
+    await client.aclose()
+    assert [(write.action, write.result) for write in writes] == [
+        ("POST /pulls", "201"),
+        ("POST /pulls", "refused: 422"),
+        ("createCommitOnBranch", "200"),
+    ]
+    assert "secret" not in repr(writes)

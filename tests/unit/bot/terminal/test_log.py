@@ -1,4 +1,4 @@
-"""metaagent log: the lines of one mission, of every process it ran in."""
+"""metaagent logs: the lines of one mission, of every process it ran in."""
 
 import asyncio
 import json
@@ -31,9 +31,23 @@ def test_every_line_of_every_process_is_shown(
 ) -> None:
     made = settings()
     keep(made, b'{"message": "one"}\n', b'{"message": "two"}\n{"message": "three"}\n')
-    assert main(["log", LIVE, "--data-dir", str(made.data_dir)]) == 0
+    assert main(["logs", LIVE, "--data-dir", str(made.data_dir)]) == 0
     said = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
     assert sorted(said) == ["one", "three", "two"]
+    assert main(["logs", LIVE, "--json", "--data-dir", str(made.data_dir)]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert sorted(line["message"] for line in listed) == ["one", "three", "two"]
+
+
+def test_the_former_name_still_works_and_says_so(
+    settings: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = settings()
+    keep(made, b'{"message": "one"}\n')
+    assert main(["log", LIVE, "--data-dir", str(made.data_dir)]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {"message": "one"}
+    assert "use `logs`" in shown.err
 
 
 @pytest.mark.parametrize("mission", ["", "unknown", "../../etc/passwd"])

@@ -2,19 +2,24 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
 from bot.domain.account import Grant
+from bot.domain.mission import Outcome
+from bot.domain.mission_record import MissionQuery
 from bot.domain.pause import Pause
 from bot.domain.request import Halted, MissionRequest, RepositoryRef
 from bot.errors import QueueError
 from bot.ledger.pauses import Pauses
 from bot.ledger.work import WorkMeter
+from bot.publish.recorder import Recorder
 from bot.queue.memory import MemoryCheckpoint
 from bot.registry import under_way
+from bot.registry.missions import StoredMissions
 from bot.registry.stored import StoredRegistry
 from bot.upkeep.obsolete import end_halted
 from bot.upkeep.paused import PauseWatch
@@ -172,3 +177,26 @@ async def test_a_watch_that_fails_goes_on_and_says_so_once(
         running.cancel()
     assert scene.states() == ["cancelled"]
     assert [record.message for record in caplog.records].count("reading pauses failed") == 1
+
+
+async def test_a_cancelled_mission_is_stopped_and_reported_whether_it_runs_or_waits(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(tmp_path)
+    records = StoredMissions(scene.database)
+    scene.services = replace(scene.services, records=records)
+    watch = PauseWatch(scene.pauses, scene.queue, records)
+    recorder = Recorder(records, FixedClock())
+    for name, runs in (("runs", True), ("waits", False), ("other", True)):
+        await recorder.enqueue(await scene.mission(name, runs=runs))
+    for name in ("runs", "waits"):
+        assert await records.ask_stop(name, "ada")
+    assert await watch.look() == 2
+    await scene.work()
+    found = {one.mission_id: one for one in (await records.page(MissionQuery())).missions}
+    for name in ("runs", "waits"):
+        assert scene.queue.states[name] == "cancelled"
+        assert found[name].outcome is Outcome.CANCELLED
+        assert found[name].reason == "ada cancelled it, so the running mission was stopped"
+    assert found["other"].outcome is None
+    assert await watch.look() == 0

@@ -1,0 +1,44 @@
+"""Options of the dashboard, and what a person who signed in may see and do."""
+
+from pydantic import ConfigDict, Field, SecretStr
+
+from sandbox.types import Frozen
+
+
+class DashboardOptions(Frozen):
+    """The pages under `/dashboard` of `serve` and `web`."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    enabled: bool = True
+    """Serve the dashboard."""
+    token: SecretStr | None = None
+    """Admits the operator, who sees and may do everything. By default `serve` creates one, in
+    `dashboard.token` in the data directory."""
+    client_id: str | None = None
+    """Client id of the GitHub App, for signing in with GitHub; set-up stores it."""
+    client_secret: SecretStr | None = None
+    """Client secret of the GitHub App; set-up stores it."""
+    session_hours: int = Field(default=12, ge=1, le=720)
+    """Hours until a person has to sign in again."""
+
+
+class Viewer(Frozen):
+    """A person who signed in."""
+
+    login: str
+    is_operator: bool = False
+    """True for the holder of the operator's token."""
+    readable: frozenset[int] = frozenset()
+    """Ids of the repositories that this person can read."""
+    writable: frozenset[int] = frozenset()
+    """Ids of the repositories that this person can write to."""
+
+    @property
+    def sees(self) -> frozenset[int] | None:
+        """Return the readable repositories; None for all, and for folders of this machine."""
+        return None if self.is_operator else self.readable
+
+    def may_act_on(self, repository: int | None) -> bool:
+        """Return True if this person may retry and cancel missions of a repository."""
+        return self.is_operator or (repository is not None and repository in self.writable)
