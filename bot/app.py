@@ -63,6 +63,11 @@ def create_app(
         )
     )
     app.include_router(health_router(lambda: service.is_working, service.missing))
+    if settings.dashboard.enabled:
+        from bot.dashboard.build import build_dashboard
+        from bot.dashboard.web import dashboard_router
+
+        app.include_router(dashboard_router(build_dashboard(settings, service, role)))
     if settings.telemetry.metrics:
         from bot.front.metrics import metrics_router
 

@@ -77,36 +77,36 @@ class Service:
         self.secret = settings.webhook_secret or SecretStr("")
         self.own = own_app(settings.app_id, settings.app_slug)
         self._settings = settings
-        self._parts = build_parts(settings)
+        self.parts = build_parts(settings)
         self.engine = build_engine(settings, self._handlers(), works=role is not Role.WEB)
         # The handlers are called after the launch only.
-        self._services = build_services(settings, self._parts, self.engine)
-        self.inbox = build_inbox(settings, self._parts, self.engine, takes_in=self._takes_in)
+        self._services = build_services(settings, self.parts, self.engine)
+        self.inbox = build_inbox(settings, self.parts, self.engine, takes_in=self._takes_in)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
-        database = self._parts.database
+        database = self.parts.database
         self._probe = DatabaseProbe(lambda: database.do(lambda tx: tx.execute("SELECT 1")))
-        self._rights = Rights(self._parts.github.release).held
+        self._rights = Rights(self.parts.github.release).held
 
     async def start(self) -> None:
         """Open database and inbox, launch the engine, and resume work of a dead process."""
-        await asyncio.to_thread(self._parts.database.open)
+        await asyncio.to_thread(self.parts.database.open)
         await asyncio.to_thread(self.inbox.open)
         await self.engine.launch()
         if not self._takes_in:
             return
-        watch = PauseWatch(self._parts.pauses, self.engine, self._parts.missions)
+        watch = PauseWatch(self.parts.pauses, self.engine, self.parts.missions)
         self._running = [start_endless(self._dispatcher.run(), "dispatcher")]
         self._running.append(start_endless(watch.run(), "pauses"))
         if self._settings.sweep_s:
             sweeper = Sweeper(
                 services=self._services,
-                hooks=self._parts.github,
+                hooks=self.parts.github,
                 known=self.inbox.find_known,
                 hand_in=self._hand_in,
                 rights=self._rights,
                 # One process sweeps for all: it holds an advisory lock of PostgreSQL.
-                is_ours=partial(self._parts.database.do, lambda tx: tx.keep("sweep")),
+                is_ours=partial(self.parts.database.do, lambda tx: tx.keep("sweep")),
                 is_unanswered=self.engine.is_unanswered,
             )
             self._running.append(start_endless(sweeper.run(self._settings.sweep_s), "sweep"))
@@ -142,12 +142,12 @@ class Service:
         Raises:
             StoreError: the database cannot be used.
         """
-        missions = self._parts.missions
+        missions = self.parts.missions
         active = await missions.under_way()
         age = 0.0
         if "waiting" in active:
             oldest = datetime.fromisoformat(active["waiting"][1])
-            age = (self._parts.clock.now() - oldest).total_seconds()
+            age = (self.parts.clock.now() - oldest).total_seconds()
         return Figures(
             totals=await missions.totals(),
             active=active,
@@ -163,10 +163,10 @@ class Service:
         await asyncio.gather(*self._running, return_exceptions=True)
         async with AsyncExitStack() as parts:  # in reverse order, each one even if another fails
             parts.callback(self.inbox.close)
-            parts.push_async_callback(self._parts.github.aclose)
-            parts.push_async_callback(self._parts.line.close)
-            if self._parts.traces is not None:
-                parts.push_async_callback(asyncio.to_thread, self._parts.traces.close)
+            parts.push_async_callback(self.parts.github.aclose)
+            parts.push_async_callback(self.parts.line.close)
+            if self.parts.traces is not None:
+                parts.push_async_callback(asyncio.to_thread, self.parts.traces.close)
             parts.push_async_callback(self.engine.close)
 
     # --- handlers ---------------------------------------------------------------------------------
@@ -181,26 +181,26 @@ class Service:
             tidy=self._tidy,
             begun=self._begun,
             ended=self._ended,
-            closing=self._parts.github.aclose,
-            blobs=self._parts.storage.blobs if self._storage_is_shared else None,
+            closing=self.parts.github.aclose,
+            blobs=self.parts.storage.blobs if self._storage_is_shared else None,
         )
 
     async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
         # The App may have been removed while the mission waited in the queue.
         if request.repository is None or await under_way.is_stopped(
-            request.repository, self._parts.registry
+            request.repository, self.parts.registry
         ):
             raise NotPermitted(
                 "the App is suspended or was removed there", "install it again, or unsuspend it"
             )
         async with (
-            self._parts.storage.logs.of(request.mission_id),
+            self.parts.storage.logs.of(request.mission_id),
             self._rights(request.repository),
         ):
-            return await handle_request(request, self._parts.line, self._parts.github, checkpoint)
+            return await handle_request(request, self.parts.line, self.parts.github, checkpoint)
 
     async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
-        if await under_way.is_stopped(red.repository, self._parts.registry):
+        if await under_way.is_stopped(red.repository, self.parts.registry):
             log.info(
                 "event ignored: the App is suspended or removed there",
                 extra={"mission": red.mission_id},
@@ -209,7 +209,7 @@ class Service:
         return await settle(red, self._services, checkpoint, self._settings.settle_s)
 
     async def _command(self, command: Command, checkpoint: PatientCheckpoint) -> None:
-        if await under_way.is_stopped(command.repository, self._parts.registry):
+        if await under_way.is_stopped(command.repository, self.parts.registry):
             return
         async with self._rights(command.repository):
             await handle_command(command, self._services, checkpoint)
@@ -250,32 +250,32 @@ class Service:
 
     async def _tidy(self) -> None:
         kept = timedelta(days=self._settings.keep_days)
-        before = self._parts.clock.now() - kept
+        before = self.parts.clock.now() - kept
         await self.inbox.purge(kept)
-        answered = self._parts.clock.now() - timedelta(days=self._settings.keep_answers_days)
+        answered = self.parts.clock.now() - timedelta(days=self._settings.keep_answers_days)
         for mission_id in await end_stale_rows(
-            self._parts.database, self.engine.status, self._parts.clock.now()
+            self.parts.database, self.engine.status, self.parts.clock.now()
         ):
             await self._give_back(mission_id)
-        await self._parts.registry.forget(before.isoformat(), answers_before=answered.isoformat())
-        recorded = self._parts.clock.now() - timedelta(days=self._settings.keep_missions_days)
-        await self._parts.missions.forget(recorded.isoformat(), details_before=before.isoformat())
+        await self.parts.registry.forget(before.isoformat(), answers_before=answered.isoformat())
+        recorded = self.parts.clock.now() - timedelta(days=self._settings.keep_missions_days)
+        await self.parts.missions.forget(recorded.isoformat(), details_before=before.isoformat())
         while await self.engine.forget(before):
             log.info("records of work ended before %s deleted", before.date())
-        await self._parts.storage.tidy(self.engine.status, before)
+        await self.parts.storage.tidy(self.engine.status, before)
 
     async def _begun(self, request: MissionRequest) -> None:
-        await under_way.begin(request, self._parts.registry, self._parts.clock)
-        await self._parts.recorder.enqueue(request)
+        await under_way.begin(request, self.parts.registry, self.parts.clock)
+        await self.parts.recorder.enqueue(request)
 
     async def _ended(self, mission_id: str) -> None:
-        await under_way.end(mission_id, self._parts.registry)
-        await self._parts.recorder.stop(mission_id)
+        await under_way.end(mission_id, self.parts.registry)
+        await self.parts.recorder.stop(mission_id)
         await self._give_back(mission_id)
 
     async def _give_back(self, mission_id: str) -> None:
         try:
-            await self._parts.meters.give_back(mission_id)
+            await self.parts.meters.give_back(mission_id)
         except StoreError as error:
             log.warning(
                 "releasing the time reservation failed: %s",

@@ -371,6 +371,10 @@ def _adopt_app(into: dict[str, Any], origins: dict[str, str]) -> None:
     for key in STORED:
         if key in stored and key not in into:
             into[key], origins[key] = stored[key], str(path)
+    dashboard = into.setdefault("dashboard", {})
+    for key in ("client_id", "client_secret"):
+        if key in stored and isinstance(dashboard, dict) and key not in dashboard:
+            dashboard[key], origins[f"dashboard.{key}"] = stored[key], str(path)
 
 
 def environment() -> Mapping[str, str]:

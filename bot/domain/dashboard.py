@@ -19,8 +19,8 @@ class DashboardOptions(Frozen):
     """Client id of the GitHub App, for signing in with GitHub; set-up stores it."""
     client_secret: SecretStr | None = None
     """Client secret of the GitHub App; set-up stores it."""
-    session_hours: int = Field(default=12, ge=1, le=720)
-    """Hours until a person has to sign in again."""
+    session_hours: int = Field(default=8, ge=1, le=72)
+    """Hours until a person has to sign in again. Rights at GitHub are read when they sign in."""
 
 
 class Viewer(Frozen):

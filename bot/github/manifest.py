@@ -66,6 +66,8 @@ def manifest(*, name: str, page: str, public: str, reruns: bool = True) -> dict[
         "description": "Turns a red CI check into a reviewed fix.",
         "hook_attributes": {"url": f"{public}/webhook", "active": True},
         "redirect_url": f"{page}/setup/created",
+        # People sign in to the dashboard with GitHub.
+        "callback_urls": [f"{public}/dashboard/signed-in"],
         "public": False,
         "default_permissions": {**NEEDED, **(OPTIONAL if reruns else {})},
         "default_events": list(EVENTS),

@@ -132,6 +132,10 @@ class RegistryReads(Protocol):
         """
         ...
 
+    async def switched_off(self) -> dict[int, Switch]:
+        """Return the switches that disable MetaAgent for whole repositories, by repository."""
+        ...
+
     async def installation(self, installation_id: int) -> InstallationState | None:
         """Return the last known state of an installation."""
         ...

@@ -140,7 +140,8 @@ class StoredMissions:
             "SELECT mission_id, stop_by FROM mission"
             " WHERE state IN ('waiting', 'running') AND stop_by <> ''"
         )
-        return dict(await self._database.do(lambda tx: tx.execute(query)))  # type: ignore[arg-type]
+        rows: Any = await self._database.do(lambda tx: tx.execute(query))
+        return dict(rows)
 
     async def forget(self, before: str, *, details_before: str) -> int:
         """Delete old rows; return their number.

@@ -226,6 +226,12 @@ class StoredRegistry:
         here = next((s for s in switches if s.pull_request in {None, pull_request}), None)
         return here if here and here.off else None
 
+    async def switched_off(self) -> dict[int, Switch]:
+        """Return the switches that turn us off for whole repositories, by repository."""
+        wanted: dict[str, Value] = {"pull_request": _ALL}
+        found = await self._find(Switch, "switch", wanted, order="repository")
+        return {one.repository_id: one for one in found if one.off}
+
     async def note_installation(self, state: InstallationState) -> None:
         """Record the state of an installation."""
         await self._database.do(

@@ -20,6 +20,7 @@ OURS = frozenset(
         "imports",
         ".gitignore",
         "choices",
+        "dashboard",
         "improve",
         EARLIER,
         *OLD_FILES,

@@ -284,3 +284,15 @@ async def test_many_at_once_lose_no_row(registry: Registry) -> None:
     await asyncio.gather(*(registry.begin(a_live_mission(f"m-{n:02}")) for n in range(30)))
     assert len(await registry.live(HERE)) == 30
     assert await registry.attempts(HERE, branch="main") == 30
+
+
+async def test_repositories_that_are_off_are_listed_and_pull_requests_are_not(
+    registry: Registry,
+) -> None:
+    assert await registry.switched_off() == {}
+    here = Switch(repository_id=HERE, off=True, by="ada", at="2026-01-02")
+    await registry.switch(here)
+    await registry.switch(Switch(repository_id=ELSEWHERE.id, pull_request=7, off=True, by="ada"))
+    assert await registry.switched_off() == {HERE: here}
+    await registry.switch(here.with_(off=False))
+    assert await registry.switched_off() == {}

@@ -134,6 +134,14 @@ class MemoryRegistry:
         )
         return here if here and here.off else None
 
+    async def switched_off(self) -> dict[int, Switch]:
+        """For whole repositories."""
+        return {
+            one.repository_id: one
+            for one in self.switches.values()
+            if one.off and one.pull_request is None
+        }
+
     async def note_installation(self, state: InstallationState) -> None:
         """What it is like now."""
         self.installations[state.installation_id] = state

@@ -1,4 +1,4 @@
-"""Every mission with its outcome and fate, its stages and detail, totals, and the audit log."""
+"""Missions with their stages, details and totals; the audit log; sessions of the dashboard."""
 
 from alembic import op
 from sqlalchemy import Column
@@ -47,6 +47,13 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     op.create_index("audit_by_time", "audit", ["at"])
+    op.create_table(
+        "session",
+        Column("id", TEXT, primary_key=True),
+        text("viewer"),
+        text("expires_at"),
+        sqlite_strict=True,
+    )
 
 
 def _missions() -> None:

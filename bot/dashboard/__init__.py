@@ -1,0 +1,1 @@
+"""The dashboard: pages about missions, rendered on the server; they work without JavaScript."""
