@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 WIDTH, HEIGHT = 640, 180
+COLUMN = 40.0
+"""Widest column of a day."""
 _BAR, _GAP, _LABEL = 18, 8, 200
 
 
@@ -55,7 +57,7 @@ def days(title: str, counts: Mapping[str, tuple[int, int]]) -> Markup:
                     kind=kind,
                     x=round(number * step, 1),
                     y=round(HEIGHT - 20 - height, 1),
-                    width=round(max(1.0, step - 2), 1),
+                    width=round(min(COLUMN, max(1.0, step - 2)), 1),
                     height=height,
                     day=day,
                     whole=whole,

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, FileSystemLoader, ChainableUndefined
+from jinja2 import ChainableUndefined, Environment, FileSystemLoader
+from markupsafe import Markup, escape
 
 from bot import __version__
 from bot.domain.mission import Outcome
@@ -15,7 +16,11 @@ from sandbox.gate import clean
 from sandbox.types import Frozen
 
 HERE = Path(__file__).parent
-STATIC = {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}
+STATIC = {
+    "dashboard.css": "text/css",
+    "dashboard.js": "text/javascript",
+    "dashboard.svg": "image/svg+xml",
+}
 """The files that pages load, with their types."""
 BASE = "/dashboard"
 TEXT_CHARS = 200_000
@@ -60,6 +65,7 @@ def environment() -> Environment:
         "percent": percent,
         "diff": diff_lines,
         "words": words,
+        "ticks": ticks,
     }
     found.globals |= {
         "base": BASE,
@@ -130,6 +136,18 @@ def percent(value: float | None) -> str:
 def words(text: object) -> str:
     """Return an identifier of ours as words."""
     return str(text).replace("_", " ").replace("-", " ")
+
+
+def ticks(text: str) -> Markup:
+    """Return a title with its code between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick without a partner
+        return Markup.escape(_sanitized(text))
+    code = Markup("<code>{}</code>")
+    shown = []
+    for number, part in enumerate(map(_sanitized, parts)):
+        shown.append(code.format(part) if number % 2 else escape(part))
+    return Markup("").join(shown)
 
 
 def tone(text: object) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.dashboard import charts
 from bot.dashboard.missions import timeline
-from bot.dashboard.render import diff_lines, seconds, tone, usd
+from bot.dashboard.render import diff_lines, seconds, ticks, tone, usd
 from bot.domain.mission import Outcome
 from bot.domain.mission_record import RecordState, StageMark
 from bot.domain.pause import Pause
@@ -201,6 +201,14 @@ def test_diffs_amounts_and_durations_are_readable() -> None:
         "active",
         "plain",
     }
+
+
+def test_titles_show_their_code_as_code_and_nothing_else_as_markup() -> None:
+    assert ticks("Use `<` for `<=` <b>") == (
+        "Use <code>&lt;</code> for <code>&lt;=</code> &lt;b&gt;"
+    )
+    assert ticks("a ` alone <b>") == "a ` alone &lt;b&gt;"
+    assert ticks("`\u202ex`") == "<code>x</code>"
 
 
 def test_charts_escape_names_and_stand_nothing_at_all() -> None:
