@@ -1,5 +1,6 @@
 """The whole service as a process on a (local) GitHub, as far as it goes without a sandbox."""
 
+import json
 import subprocess
 import sys
 import time
@@ -47,8 +48,11 @@ def until(condition: Callable[[], bool], seconds: float = HANG_S) -> None:
         time.sleep(0.05)
 
 
-def operator(service: Mapping[str, str], *words: str) -> None:
-    subprocess.run([sys.executable, "-m", "bot", *words], env=service, check=True, timeout=60)
+def operator(service: Mapping[str, str], *words: str) -> str:
+    """Run a command on the service's machine; return what it prints."""
+    command = [sys.executable, "-m", "bot", *words]
+    done = subprocess.run(command, env=service, check=True, timeout=60, stdout=subprocess.PIPE)
+    return done.stdout.decode()
 
 
 def test_a_red_check_and_a_command_reach_those_who_answer_and_a_pause_reaches_them_too(
@@ -78,6 +82,18 @@ def test_a_red_check_and_a_command_reach_those_who_answer_and_a_pause_reaches_th
     assert local_github.own_check_runs(later) == [], "no mission begins, and people are answered"
     operator(service, "resume")
     until(lambda: any(run.status == "completed" for run in local_github.own_check_runs(later)))
+
+    told_in_the_morning = json.loads(operator(service, "report", "--json"))
+    assert told_in_the_morning["outcomes"] == {"POLICY": 2}
+    assert {one["place"] for one in told_in_the_morning["missions"]} == {NAME}
+    actions = {(one["actor"], one["action"]) for one in told_in_the_morning["audit"]}
+    assert {("octo", "command: status"), ("operator", "pause")} <= actions
+    writes = [one for one in told_in_the_morning["audit"] if one["actor"].endswith("[bot]")]
+    assert {one["place"] for one in writes} == {NAME}
+    missions = {one["mission_id"] for one in told_in_the_morning["missions"]}
+    assert missions <= {one["mission"] for one in writes}, "writes name their missions"
+    (first, *_) = sorted(missions)
+    assert "POLICY" in operator(service, "show", first)
 
     local_github.suspend("octo")
     local_github.settle()
