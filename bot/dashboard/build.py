@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 def build_dashboard(settings: Settings, service: Service, role: Role) -> DashboardParts:
     """Return the dependencies of the dashboard.
 
-    Without a token and a client of GitHub, nobody can sign in; a log line says so.
+    Signing in needs a token or a client of GitHub; a log line names the ways.
 
     Args:
         settings: All settings.
@@ -37,7 +37,7 @@ def build_dashboard(settings: Settings, service: Service, role: Role) -> Dashboa
     address = (settings.public_url or f"http://{host}:{settings.port}").rstrip("/")
     ways = [f"the token in {FILE}"] if token is not None else []
     ways += ["GitHub"] if sign_in is not None else []
-    log.info("dashboard at %s%s; sign in with %s", address, BASE, " or ".join(ways) or "nothing")
+    log.info("dashboard at %s%s; sign in with %s", address, BASE, " or ".join(ways) or "no way yet")
 
     async def workers() -> tuple[Worker, ...]:
         return await _workers(parts.database)

@@ -58,11 +58,11 @@ class MissionRecord(Frozen):
     template: str = ""
     confidence: float | None = None
     way: str = ""
-    """How the fix was handed over: `pull-request`, `push`, `suggest`, `report` or `apply`."""
+    """The way of delivery: `pull-request`, `push`, `suggest` or `report`; empty without a fix."""
     pull_request: int | None = None
     """The pull request of the fix."""
     fate: str = ""
-    """What became of the fix: a state of `FixState`, or empty if none was offered."""
+    """The state of the offered fix, one of `FixState`; empty if none was offered."""
     tries: int = 1
 
     @property

@@ -6,7 +6,7 @@ from sandbox.types import Frozen
 
 
 class TelemetryOptions(Frozen):
-    """What the service tells monitoring systems."""
+    """Figures and traces for monitoring systems."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -90,7 +90,7 @@ async def test_a_mission_is_followed_from_the_queue_to_its_outcome(
 
 
 async def test_a_mission_that_never_waited_is_recorded_at_its_end(records: MissionRecords) -> None:
-    await records.finish(an_end(repository=None, place="/home/ada/shop", cost_usd=None))
+    await records.finish(an_end(repository=None, place="/srv/shop", cost_usd=None))
     found = await records.find("m-1")
     assert found is not None
     assert (found.state, found.cost_usd, found.repository) == (RecordState.ENDED, None, None)
@@ -202,7 +202,7 @@ async def test_nothing_crosses_from_one_repository_to_a_reader_of_another(
 ) -> None:
     await records.finish(an_end("mine"))
     await records.finish(an_end("theirs", repository=43, place="evil/other"))
-    await records.finish(an_end("local", repository=None, place="/root/x"))
+    await records.finish(an_end("local", repository=None, place="/srv/x"))
     for readable, expected in ((None, 3), ({42}, 1), ({42, 43}, 2), (set(), 0)):
         page = await records.page(MissionQuery(), readable)
         assert len(page.missions) == expected

@@ -145,5 +145,5 @@ class House:
         mark = StageMark(name="reproduce", at=self.clock.now().isoformat())
         await self.missions.stage(RUNS, mark)
         await self.missions.finish(
-            an_end("local:1", repository=None, place=f"/root/{HIDDEN}", reason=HIDDEN)
+            an_end("local:1", repository=None, place=f"/srv/{HIDDEN}", reason=HIDDEN)
         )
