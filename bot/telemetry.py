@@ -50,7 +50,7 @@ class JsonFormatter(logging.Formatter):
                     value if isinstance(value, int | float | bool) else self._mask(str(value))
                 )
         if mission := current_mission.get():
-            line.setdefault("mission", self._masked(mission))
+            line.setdefault("mission", self._mask(mission))
         if record.exc_info:
             line["exception"] = self._mask(self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)

@@ -248,9 +248,7 @@ def gate(value: Any, story: Story) -> Any:
     if isinstance(value, str):
         return story.pen.line(value, cap=500)
     if isinstance(value, dict):
-        return {
-            story.pen.line(str(key), cap=500): gate(item, story) for key, item in value.items()
-        }
+        return {story.pen.line(str(key), cap=500): gate(item, story) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [gate(item, story) for item in value]
     return value

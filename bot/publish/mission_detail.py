@@ -90,7 +90,7 @@ def build_detail(story: Story, publication: Publication) -> Detail:
         "policy": context.policy.model_dump(mode="json", exclude={"problems"}),
     }
     found: Detail = evidence(story) | gate(more, story)
-    # For a retry; never shown.
+    # Complete, for a retry; it is not shown.
     found["request"] = context.request.model_dump(mode="json")
     if story.fix is not None:
         found["diff"] = story.pen.block(story.fix[1].diff, cap=DIFF_CHARS)

@@ -84,12 +84,10 @@ def run_show(mission_id: str, settings: Settings) -> MissionsResult:
         missions = StoredMissions(database)
         record = await _existing(mission_id, missions)
         audit = await StoredAudit(database).entries(mission=mission_id)
-        return (
-            record,
-            await missions.stages(mission_id),
-            await missions.detail(mission_id),
-            audit,
-        )
+        detail = await missions.detail(mission_id)
+        if detail is not None:
+            detail.pop("request", None)  # unsanitized, for a retry only
+        return record, await missions.stages(mission_id), detail, audit
 
     record, stages, detail, audit = with_database(settings, read)
     data = record.model_dump(mode="json") | {
