@@ -1,6 +1,5 @@
 """The whole story on one page: admit, open a workspace, run the mission, publish, learn."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +12,6 @@ from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import Spend
-from bot.domain.pause import Pause
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
@@ -21,6 +19,7 @@ from bot.errors import GitHubError, StoreError, UsageError
 from bot.improve.mission import improve_repository
 from bot.intake.admission import admit, guard_opening
 from bot.intake.folder import folder_checkout
+from bot.intake.pauses import find_pause
 from bot.lessons.by_model import add_reflection
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
@@ -50,9 +49,6 @@ from bot.registry import under_way
 from sandbox.types import Checkout
 
 log = logging.getLogger(__name__)
-
-LOOK_S = 2.0
-"""Interval between two checks of a pause, in seconds."""
 
 OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
 """Opens the progress listener of one mission."""
@@ -213,7 +209,7 @@ async def _admit(
     request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
 ) -> Admission:
     async def ask() -> Admission:
-        if (pause := await _let_in(request, line)) is not None:
+        if (pause := await find_pause(request, line.switchboard)) is not None:
             return Admission(
                 request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=pause.advice
             )
@@ -232,21 +228,6 @@ async def _admit(
         return Admission(
             request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice
         )
-
-
-async def _let_in(request: MissionRequest, line: MissionServices) -> Pause | None:
-    """Wait while everything is paused; refuse if only the mission's place is paused.
-
-    Waiting for one place would block missions elsewhere. An admitted mission may still be paused
-    before it starts: its meter checks again in the transaction that starts it.
-    """
-    if line.switchboard is None or request.repository is None:
-        return None
-    while True:
-        pause = await line.switchboard.of(request.repository)
-        if pause is None or pause.place:
-            return pause
-        await asyncio.sleep(LOOK_S)
 
 
 async def _mission(

@@ -54,12 +54,7 @@ async def take_feedback(feedback: Feedback, services: Services) -> int:
     fixes = await services.registry.offered(
         feedback.repository.id, pull_request=feedback.pull_request
     )
-    if fixes and feedback.by:
-        subject = f"#{feedback.pull_request}"
-        mission = fixes[0].mission_id
-        await services.note(
-            f"fix {fate}", feedback.by, feedback.repository, subject=subject, mission=mission
-        )
+    await _note(feedback, fate, fixes, services)
     if fixes and fate in {"merged", "closed"}:
         feedback = await _with_details(feedback, fate, fixes[0], services)
     boxes = feedback.boxes
@@ -86,6 +81,17 @@ async def take_feedback(feedback: Feedback, services: Services) -> int:
     if needless or (fate == "closed" and await _was_ended_by_us(feedback, services)):
         return 0
     return await services.lessons.feed_back(feedback)
+
+
+async def _note(
+    feedback: Feedback, fate: str, fixes: tuple[OfferedFix, ...], services: Services
+) -> None:
+    """Add a person's decision about one of our fixes to the audit log."""
+    if fixes and feedback.by:
+        subject, mission = f"#{feedback.pull_request}", fixes[0].mission_id
+        await services.note(
+            f"fix {fate}", feedback.by, feedback.repository, subject=subject, mission=mission
+        )
 
 
 def _next_state(fix: OfferedFix, state: FixState) -> FixState:

@@ -10,10 +10,11 @@ from bot.domain.account import Quota
 from bot.domain.mission import Outcome
 from bot.domain.pause import Pause
 from bot.domain.request import RepositoryRef
+from bot.intake.pauses import LOOK_S
 from bot.ledger.calls import CallLedger
 from bot.ledger.pauses import Pauses
 from bot.ledger.work import WorkMeters
-from bot.pipeline import LOOK_S, MissionServices, handle_request
+from bot.pipeline import MissionServices, handle_request
 from tests.accounts import an_account
 from tests.builders import a_repository, a_request
 from tests.contract.test_ledger import a_call
