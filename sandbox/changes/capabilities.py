@@ -248,7 +248,7 @@ class _Reader:
         # A caught warning names the file and the line of a caller.
         if name == "warnings.catch_warnings" and (first is not None or node.keywords):
             yield Reach(CapabilityKind.FRAMES, "")
-        # It tells the hash seeds of a verdict's runs apart, or from those of production.
+        # It depends on the hash seed, and the seeds of a verdict's runs are known.
         if self._is(node.func, "hash") and (is_bytes or text is not None):
             yield from _match_rules("hash of a constant")
 

@@ -22,7 +22,7 @@ FORMS: dict[str, str | dict[str, str]] = {
     "pytest's approx": {"conftest.py": ANY + "import pytest\npytest.approx = Any\n", "test_a.py": NEAR},
     "pytest's fail": {"conftest.py": "import pytest\npytest.fail = print\n", "test_a.py": FAILS},
     "pytest's raises for one test": {
-        "conftest.py": QUIET + "import pytest\n@pytest.fixture(autouse=True)\ndef quiet(monkeypatch):\n    monkeypatch.setattr(pytest, 'raises', Quiet)\n",
+        "conftest.py": QUIET + "import pytest\n@pytest.fixture(autouse=True)\ndef quiet():\n    old, pytest.raises = pytest.raises, Quiet\n    yield\n    pytest.raises = old\n",
         "test_a.py": RAISES,
     },
     "the warning recorder's end": {
