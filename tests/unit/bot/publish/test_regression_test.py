@@ -1,7 +1,6 @@
 """The commit with a regression test follows the fix, once, and stops nothing if it is refused."""
 
 import pytest
-from bot.publish.places import Places
 
 from bot.domain.patch import PinnedTest
 from bot.errors import GitHubError, NotPermitted
