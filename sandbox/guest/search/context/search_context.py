@@ -51,7 +51,7 @@ FAILING_S = 6.0
 """Time limit for collecting the exceptions of failing tests, in seconds."""
 
 
-class CheckoutFiles(NamedTuple):
+class CheckoutSources(NamedTuple):
     """The files of the checkout that the search may edit."""
 
     root: str
@@ -121,7 +121,7 @@ class SearchContext(NamedTuple):
     """Tools for candidate sources."""
     left: Callable[[], float]
     """Returns the seconds left."""
-    files: CheckoutFiles
+    files: CheckoutSources
     broken: Tuple[BrokenFile, ...]
     """Files that could not be collected."""
     facts: Optional[SuiteFacts]
@@ -195,7 +195,7 @@ def build_context(
         SearchRefused: Nothing can be searched here.
     """
     root = os.path.realpath(request.root)
-    files = CheckoutFiles(root, base.EditablePaths(root, request.protected))
+    files = CheckoutSources(root, base.EditablePaths(root, request.protected))
     facts, refusal = _measure(request, kit, left, collected, guard_for=guard_for)
     if collected is None and all(type(b.error).__name__ in NO_SESSION for b in broken):
         raise SearchRefused(f"the tests could not be collected here: {broken[-1].error}"[:200])
@@ -287,7 +287,7 @@ def _collect_failures(
     return found
 
 
-def _measure_reach(facts: Optional[SuiteFacts], files: CheckoutFiles) -> TestReach:
+def _measure_reach(facts: Optional[SuiteFacts], files: CheckoutSources) -> TestReach:
     if facts is None:
         return TestReach()
     if not any(facts.scores.values()):
@@ -307,7 +307,7 @@ def _suspect_traced(facts: SuiteFacts) -> SuspectCode:
 
 def _score_unseen(
     request: SearchJob,
-    files: CheckoutFiles,
+    files: CheckoutSources,
     goals: Sequence[str],
     failures: Sequence[FailureRecord],
     *,
@@ -345,7 +345,7 @@ def _named_lines(
 
 def _suspect_lines(
     scores: Dict[str, Dict[int, float]],
-    files: CheckoutFiles,
+    files: CheckoutSources,
     literals: SeenLiterals,
     generator: Generator,
 ) -> SuspectCode:
