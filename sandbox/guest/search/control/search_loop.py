@@ -6,7 +6,7 @@ It is bounded in time and in number of trials.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.candidates.sources import SOURCES, GuardedFeed
@@ -59,6 +59,10 @@ class SearchLoop:
         self._second_edits = SecondEdits(context, budget, lanes, self._scheduler)
         self._asked = frozenset(context.request.sources)
         self._again = False
+        self._last: Optional[ReadyCandidate] = None
+        """A revert of what the failing tests came with: reported after all other fixes, one of
+        which may have the same text.
+        """
 
     def run(self) -> None:
         """Run the search.
@@ -73,6 +77,8 @@ class SearchLoop:
                 self._search()
             finally:
                 self._budget.charge()
+                if self._last is not None:
+                    self._survivors.add(self._last, ends=False)
                 self._survivors.compare()
 
     def _search(self) -> None:
@@ -145,7 +151,10 @@ class SearchLoop:
             return
         context.diff.confirm(undo, context.code.scores)
         if set(context.goals) <= set(self._lanes.confirm(ready, self._budget.left)):
-            self._survivors.add(ready, ends=False)
+            if context.diff.changed_tests:
+                self._last = ready
+            else:
+                self._survivors.add(ready, ends=False)
 
     # --- retries ---------------------------------------------------------------------------------
 

@@ -36,6 +36,11 @@ class Diff:
         self._undoing = undoing
         self._has_helped = False
 
+    @property
+    def changed_tests(self) -> bool:
+        """Return True if the diff changed the failing tests, too."""
+        return self._undoing.changed_tests
+
     def stage(self, helps: Trial) -> Optional[RevertStage]:
         """Return the stage that tries reverts, or None without a change.
 
