@@ -1,8 +1,7 @@
 """Score an improvement that passed its checks."""
 
-from difflib import SequenceMatcher
-
 from bot.improve.values import Check, Evaluation, Improvement
+from sandbox.diffs import line_changes
 
 _PROVED = 0.8
 """Score of a change whose rule proves that behaviour stays the same."""
@@ -56,7 +55,8 @@ def with_critique(
 
 
 def _changed_share(old: bytes, new: bytes) -> float:
-    before, after = old.splitlines(), new.splitlines()
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    same = sum(block.size for block in matcher.get_matching_blocks())
+    """Return the share of the lines that changed, of the longer version."""
+    before, after = (text.decode(errors="replace").splitlines() for text in (old, new))
+    changed = sum(end - start for start, end, _, _ in line_changes(before, after))
+    same = len(before) - changed
     return 1 - same / max(len(before), len(after), 1)
