@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import ceil
 
 from pydantic import Field, SecretStr
@@ -46,13 +47,18 @@ class Needles(Frozen):
 
 
 def prepare_needles(secrets: Iterable[Secret]) -> Needles:
-    """Prepare secrets for the search. A private key takes a tenth of a second: do it once."""
+    """Prepare secrets for the search; the same secrets are prepared once."""
+    texts = (one.get_secret_value() if isinstance(one, SecretStr) else one for one in secrets)
+    values = (text.strip() for text in texts)
+    return _prepared(tuple(sorted({value for value in values if len(value) >= MIN_SECRET})))
+
+
+# A private key takes a tenth of a second and 10 MB, and several parts of a process ask for it.
+@lru_cache(maxsize=8)
+def _prepared(values: tuple[str, ...]) -> Needles:
     whole: set[str] = set()
     forms: dict[str, int] = {}
-    for secret in secrets:
-        value = (secret.get_secret_value() if isinstance(secret, SecretStr) else secret).strip()
-        if len(value) < MIN_SECRET:
-            continue
+    for value in values:
         whole.update(form for form in exact(value) if len(form) >= MIN_SECRET)
         for form, width in long_forms(value):
             letters = squeeze(form, []).text

@@ -20,6 +20,7 @@ PAGES = sorted(
 REBUILD = "docs/howto/rebuild-a-job.md"
 LIMITS = "docs/howto/limits.md"
 DATABASES = "docs/howto/databases.md"
+MONITOR = "docs/howto/monitor.md"
 RUN = {
     "README.md": "tests/acceptance/test_pages.py",
     "docs/tutorial/first-fix.md": "tests/acceptance/test_pages.py",
@@ -30,6 +31,7 @@ RUN = {
     REBUILD: "tests/acceptance/test_guides.py",
     LIMITS: "tests/acceptance/test_guides.py",
     DATABASES: "tests/acceptance/test_guides.py",
+    MONITOR: "tests/acceptance/test_guides.py",
 }
 """The pages whose commands a test runs, and the test."""
 NOT_RUN = {
@@ -41,7 +43,7 @@ NOT_RUN = {
     "METAAGENT_APP_ID=": "needs a GitHub App",
     "METAAGENT_DATABASE_URL=": "needs a PostgreSQL server; tests/integration/test_service_on_github.py",
     "pip install '.[s3]'": "needs a bucket; tests/contract/test_blobs.py",
-    "metaagent log mission:": "needs a mission of a service",
+    "metaagent logs mission:": "needs a mission of a service",
 }
 """What a block that no test runs begins with, and why."""
 ENGINE = ROOT / "tests" / "data" / "older_engine.sql"
@@ -134,3 +136,16 @@ def test_the_guide_to_databases_does_what_it_says(tmp_path: Path) -> None:
     assert {path.name for path in backup.iterdir()} == {"engine.sqlite", "metaagent.sqlite"}
     run(restore)
     assert "our tables" in run(check)
+
+
+def test_the_guide_to_monitoring_does_what_it_says(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    (block,) = (block for block in blocks(MONITOR) if block.kind == "sh")
+    of_all, of_one = block.text.splitlines()[:2], block.text.splitlines()[2:]
+    shell.run("metaagent db upgrade")
+    report, missions = (line.partition("#")[0] for line in of_all)
+    assert "0 missions ended" in shell.run(report)
+    assert shell.run(f"{missions} || test $? = 1") == "no missions\n"
+    for line in of_one:
+        command = line.partition("#")[0].replace("MISSION", "mission:unknown")
+        assert "mission:unknown" in shell.run(f"{{ {command} || test $? = 2; }} 2>&1")

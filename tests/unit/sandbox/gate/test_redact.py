@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from sandbox.gate import MASK, clean
+from sandbox.gate import MASK, clean, prepare_needles
 
 SECRET = "k9/Qz+Tt=Canary&Value7Long"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIICXAIBAAKBgQ+/ab\nq8Yh0ZtCanaryLine2\n-----END RSA PRIVATE KEY-----"
@@ -74,6 +74,10 @@ def test_a_known_secret_is_masked_in_every_encoding(text: str) -> None:
     middle = cleaned.removeprefix("before ").removesuffix(" after")
     assert not any(SECRET[at : at + 8] in middle for at in range(len(SECRET) - 7))
     assert len(middle) < len(text) + 3
+
+
+def test_the_same_secrets_are_prepared_once_in_any_order_and_form() -> None:
+    assert prepare_needles((SECRET, PEM)) is prepare_needles([SecretStr(PEM), SECRET, SECRET])
 
 
 def test_every_line_of_a_key_is_a_secret_of_its_own() -> None:
