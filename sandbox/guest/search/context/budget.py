@@ -13,6 +13,11 @@ MARGIN_S = 0.35
 """Time reserved at the end for the report, in seconds."""
 FURTHER = 400
 """Minimum number of swap-lane trials after the first survivor."""
+UNSETTLED, LEAST_UNSETTLED = 10, 2000
+"""Trials after enough survivors of which none is ahead: a multiple of those so far, at least.
+
+In the case that this is for, the right edit came after 7.5 times as many.
+"""
 LONGEST_HURRY_S = 20.0
 COMPARING, MOST_COMPARING_S = 0.15, 8.0
 """Time reserved for comparing the survivors: share of the time limit, and maximum in seconds."""
@@ -130,8 +135,10 @@ class SearchBudget:
             return
         if self._most >= self.request.most_survivors or self.is_settled():
             raise LimitReached("enough")
-        # Nothing found so far stands out, so the better fix may still come: use the whole time.
-        self._most, self._hurried = self.request.most_survivors, None
+        # Nothing found so far stands out, so the better fix may still come.
+        self._most = self.request.most_survivors
+        further = max(LEAST_UNSETTLED, UNSETTLED * self._weight)
+        self._hurried = GracePeriod(time.monotonic(), self._deadline, self._weight + further)
 
     @property
     def is_full(self) -> bool:

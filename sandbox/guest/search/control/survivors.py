@@ -119,8 +119,13 @@ class Survivors:
         if self._context.facts is None:
             return True
         seconds = min(SETTLING_S, SETTLING * self._budget.total_left())
-        event = compare(self._context.facts, self._found, seconds)
-        return event is None or is_ahead(event["clusters"], self._signs)
+        try:
+            event = compare(self._context.facts, self._found, seconds)
+        except OSError:
+            # Running trials hold all process slots.
+            return True
+        # Without inputs nothing was observed, and more survivors would not be told apart either.
+        return not event or not event["inputs"] or is_ahead(event["clusters"], self._signs)
 
     def compare(self) -> None:
         """Compare all survivors, once, at the end."""

@@ -4,9 +4,11 @@ import time
 
 import pytest
 
+from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.context.budget import LimitReached, SearchBudget
 from sandbox.guest.search.context.suite_facts import SearchJob
 from sandbox.guest.search.control.survivors import Sign, is_ahead
+from sandbox.guest.search.source.plain import PlainSource
 
 CHEAP: Sign = (False, 1.0, "a")
 ALIKE: Sign = (False, 1.4, "b")
@@ -49,7 +51,7 @@ def test_enough_survivors_end_the_search_when_one_is_ahead() -> None:
         found.check()
 
 
-def test_without_one_ahead_the_search_goes_on_for_its_whole_time_up_to_a_bound() -> None:
+def test_without_one_ahead_the_search_goes_on_up_to_a_number_of_survivors() -> None:
     found = budget(most_survivors=4)
     asked = iter([False])
     found.is_settled = lambda: next(asked)
@@ -63,6 +65,25 @@ def test_without_one_ahead_the_search_goes_on_for_its_whole_time_up_to_a_bound()
     found.check()
     assert next(asked, None) is None, "it is asked once"
     found.survivors = 4
+    with pytest.raises(LimitReached, match="enough"):
+        found.check()
+
+
+@pytest.mark.parametrize(("before", "further"), [(10.0, 2000), (500.0, 5000)])
+def test_without_one_ahead_the_search_ends_after_a_multiple_of_its_trials(
+    before: float, further: int
+) -> None:
+    """Many small programs have fixes that no comparison ranks; they must not cost the whole time."""
+    found = budget(most_survivors=4)
+    found.is_settled = lambda: False
+    nothing = CandidatePatch("a", 1.0, 1.0, 1, PlainSource("a.py", b""), None, ())
+    found.count(nothing, before)
+    found.survivors = 2
+    found.check()
+    found.count(nothing, further - 1)
+    found.check()
+    assert found.left() > 40
+    found.count(nothing, 1)
     with pytest.raises(LimitReached, match="enough"):
         found.check()
 
