@@ -90,6 +90,8 @@ class TrialScheduler:
         self._begun = 0.0
         """Weight of the trials that were started; slow lanes weigh more."""
         self._pause = self._next_pause()
+        self._may_hurry = True
+        """False after a survivor has brought a pause forward."""
 
     def run(self, queue: CandidateQueue, between: Callable[[], Any] = lambda: None) -> None:
         """Run trials until the queue is empty.
@@ -259,8 +261,11 @@ class TrialScheduler:
         self._budget.confirmed += bool(fixed)
         if self._goals <= set(fixed):
             self._survivors.add(ready)
-            if self.requeued:
-                self._pause = min(self._pause, self._begun)  # retry them while there is time
+            if self.requeued and self._may_hurry:
+                # Retry them while there is time. This is done once: every pause also adds second
+                # edits, and waits for all running trials.
+                self._may_hurry = False
+                self._pause = min(self._pause, self._begun)
             return True
         if fixed and len(self.partials) < MOST_PARTIALS:
             self.partials.append(Partial(ready, fixed))

@@ -205,6 +205,20 @@ def test_an_unconfirmed_candidate_brings_the_pause_forward_when_another_survives
     assert tried_at_pauses == [31]
 
 
+def test_only_the_first_such_survivor_brings_the_pause_forward() -> None:
+    """Every pause adds second edits, so more of them would change the order of candidates."""
+    outcomes = {name: TrialOutcome("pass", GOALS) for name in ("5", "30", "40", "50")}
+    budget = SearchBudget(asked(workers=1), lambda _: None, time.monotonic())
+    lanes = Scripted(outcomes, sizes(1), frozenset({"5"}))
+    told, unbound = Told(budget), cast(Any, lanes)
+    scheduler = TrialScheduler(unbound, GOALS, budget, told, tests=3)  # type: ignore[arg-type]
+    queue = CandidateQueue([map(candidate, range(60))], lambda one: ReadyCandidate(one, SWAP, {}))
+    tried_at_pauses: list[int] = []
+    scheduler.run(queue, lambda: tried_at_pauses.append(len(lanes.tried)))
+    assert told.found == ["30", "40", "50"]
+    assert tried_at_pauses == [31]
+
+
 def test_large_suites_are_run_for_few_near_misses_while_there_is_something_to_try() -> None:
     near = {str(n): TrialOutcome("near", GOALS[:1]) for n in range(0, 2 * STEP, 10)}
     lanes, _, _ = search(near, sizes(20), most=2 * STEP + 10, tests=5 * LOOKED, time_limit_s=600.0)
