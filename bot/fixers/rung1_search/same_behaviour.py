@@ -50,6 +50,7 @@ async def find_alike(
         sources=("given",),
         known=tuple(behaviours),
         max_survivors=len(given),
+        most_survivors=0,
         red_hunks=(),
         time_limit_s=TIME_LIMIT_S,
     )

@@ -11,6 +11,8 @@ from sandbox.errors import ChangeRejected
 
 MOST_TOKENS = 6
 """Longest edit that says something about other lines, in tokens."""
+LONGEST_LINE = 400
+"""Length of a line that is read, in characters: open quotes take quadratic time."""
 
 _TOKEN = re.compile(
     r"[A-Za-z_]\w*|\d[\w.]*|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
@@ -47,7 +49,9 @@ class TokenPlace(NamedTuple):
 
 
 def read_tokens(line: str) -> tuple[Token, ...]:
-    """Return the tokens of a line of source."""
+    """Return the tokens of a line of source; none of a line that no person writes."""
+    if len(line) > LONGEST_LINE:
+        return ()
     return tuple(Token(one.group(), *one.span()) for one in _TOKEN.finditer(line))
 
 
@@ -77,6 +81,8 @@ def read_edits(diff: str) -> tuple[TokenEdit, ...]:
 def find_places(edit: TokenEdit, line: str) -> Iterator[TokenPlace]:
     """Yield the parts of a line where the edit could be made."""
     tokens = read_tokens(line)
+    if not tokens:
+        return
     size = len(edit.old)
     for at in range(len(tokens) - size + 1):
         if tuple(token.text for token in tokens[at : at + size]) != edit.old:
@@ -92,6 +98,8 @@ def find_places(edit: TokenEdit, line: str) -> Iterator[TokenPlace]:
 def _compare(old: str, new: str) -> TokenEdit | None:
     """Return the edit that turns one line into another; None if it is large."""
     one, other = read_tokens(old), read_tokens(new)
+    if not one or not other:
+        return None
     texts = [token.text for token in one], [token.text for token in other]
     matcher = SequenceMatcher(None, *texts, autojunk=False)
     changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]

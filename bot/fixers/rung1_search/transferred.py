@@ -6,6 +6,7 @@ where its tokens occur. A few such candidates are tried and compared before any 
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from bot.domain.lesson import Lesson, RecalledLesson
@@ -13,7 +14,6 @@ from bot.domain.patch import Candidate, FixAttempt
 from bot.fixers.rung1_search.attempt import SearchResult, run_search
 from bot.fixers.rung1_search.presentation import build_candidate
 from bot.fixers.rung1_search.request import build_mission_request, hide_tests, hold_out_tests
-from bot.fixers.rung1_search.span_edits import line_edits
 from bot.fixers.rung1_search.token_edits import TokenEdit, find_places, read_edits
 from bot.fixers.trials import Failure
 from bot.ports import Recall
@@ -59,6 +59,7 @@ async def try_transferred(
     request = request.with_(
         given=tuple(_as_given(one) for one in transfers),
         sources=("given",),
+        most_survivors=0,
         red_hunks=(),
         time_limit_s=TIME_LIMIT_S,
     )
@@ -77,7 +78,7 @@ async def try_transferred(
 
 
 def _recalled(candidate: Candidate, lessons: Sequence[Lesson]) -> RecalledLesson:
-    (lesson,) = (one for one in lessons if one.id == candidate.recalled_from)
+    lesson = next(one for one in lessons if one.id == candidate.recalled_from)
     return RecalledLesson(lesson=lesson, score=SAME_EDIT, reason="same edit")
 
 
@@ -123,15 +124,19 @@ def _of_file(
 ) -> Iterator[Transfer]:
     """Yield the changes of one file, a line at a time."""
     lines = text.splitlines(keepends=True)
+    # Spans count bytes, not characters.
+    starts = list(accumulate((len(line.encode()) for line in lines), initial=0))
     edits = _edits_of(lessons)
     for number in reach:
         line = lines[number - 1]
         for edit, lesson in edits:
             for place in find_places(edit, line):
                 new = line[: place.start] + edit.new + line[place.end :]
-                changed = "".join((*lines[: number - 1], new, *lines[number:]))
-                if changed != text:
-                    yield Transfer(lesson, line_edits(path, text, changed), place.strangers)
+                if new != line:
+                    span = SpanEdit(
+                        path=path, start=starts[number - 1], end=starts[number], text=new
+                    )
+                    yield Transfer(lesson, (span,), place.strangers)
 
 
 def _edits_of(lessons: Sequence[Lesson]) -> list[tuple[TokenEdit, Lesson]]:

@@ -59,3 +59,11 @@ def test_alike_surroundings_have_fewer_strangers() -> None:
 )
 def test_a_large_edit_says_nothing_about_other_lines(diff: str) -> None:
     assert read_edits(diff) == ()
+
+
+def test_a_line_that_no_person_writes_is_not_read() -> None:
+    """Hostile repositories have lines on which reading open quotes would take hours."""
+    (edit,) = read_edits(a_diff("    return a < b", "    return a <= b"))
+    long = "    if a < b: " + '"\\' * 500_000
+    assert list(find_places(edit, long)) == []
+    assert read_edits(a_diff(long, long.replace("<", "<="))) == ()

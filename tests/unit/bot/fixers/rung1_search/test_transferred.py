@@ -49,6 +49,7 @@ async def test_an_accepted_edit_is_made_in_the_suspect_function_only() -> None:
     assert [(r.lesson.id, r.reason) for r in found.recalled_lessons] == [("earlier", "same edit")]
     (request,) = workspace.searches
     assert request.sources == ("given",)
+    assert request.most_survivors == 0, "nothing else is left to try"
     assert len(request.given) == 1
 
 
