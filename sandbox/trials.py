@@ -194,7 +194,8 @@ class _Reader:
 
     def _survivor(self, event: Survivor) -> Survivor | None:
         plausible = (
-            self._survivors < max(self._request.max_survivors, self._request.most_survivors)
+            # A revert of the red diff counts as one more.
+            self._survivors <= max(self._request.max_survivors, self._request.most_survivors)
             and self._may_make(event.path, event.edits)
             and event.line >= 1
             and is_template(event.template)

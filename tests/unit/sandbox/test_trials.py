@@ -209,9 +209,15 @@ async def test_words_are_cut_to_one_printable_line() -> None:
     assert survivor.behaviour == ""
 
 
-async def test_no_more_survivors_than_asked_for() -> None:
-    events = await told(SURVIVOR, SURVIVOR, SURVIVOR, DONE)
-    assert len(events) == 3
+async def test_no_more_survivors_than_asked_for_and_one_revert() -> None:
+    events = await told(*[SURVIVOR] * 5, DONE)
+    assert [event.kind for event in events] == [*["survivor"] * 3, "done"]
+
+
+async def test_the_comparison_of_all_survivors_and_the_revert_is_kept() -> None:
+    compared = {"kind": "compared", "clusters": [0, 1, 0]}
+    events = await told(*[SURVIVOR] * 3, compared, DONE)
+    assert [event.kind for event in events] == [*["survivor"] * 3, "compared", "done"]
 
 
 async def test_a_search_that_ends_without_a_word_is_ended_by_us() -> None:
