@@ -219,7 +219,7 @@ async def _check_origin(guest: Guest, recipe: Recipe, roots: tuple[str, ...]) ->
     version, _, rest = done.stdout.strip().partition("\n")
     try:
         found = json.loads(rest or "[]")
-    except ValueError:
+    except (ValueError, RecursionError):
         found = []
     if isinstance(found, list) and len(found) == 2:  # noqa: PLR2004 - module and folder
         module, folder = (str(part)[:200] for part in found)

@@ -122,9 +122,9 @@ def main() -> None:
     checkout, command, *roots = sys.argv[1:]
     home = os.path.dirname(os.path.dirname(sys.executable))
     sites = tuple(sorted(glob.glob(os.path.join(home, "lib*/python*/site-packages"))))
-    found = find_shadowed(checkout, command, tuple(roots), sites)
-    print(f"Python {platform.python_version()}")
-    print(json.dumps(found or []))
+    # First, so that it is known even if a huge checkout takes too long.
+    print(f"Python {platform.python_version()}", flush=True)
+    print(json.dumps(find_shadowed(checkout, command, tuple(roots), sites) or []))
 
 
 if __name__ == "__main__":

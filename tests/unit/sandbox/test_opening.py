@@ -126,6 +126,23 @@ async def test_tests_that_would_import_another_package_end_it_with_module_and_fo
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("said", ["[" * 100_000, "{", ""], ids=["deep", "cut", "too late"])
+async def test_an_unreadable_answer_about_the_origin_ends_nothing(
+    tmp_path: Path, said: str
+) -> None:
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        if not any(word.endswith("checkout_origin.py") for word in argv):
+            return None
+        return CommandResult(argv=argv, exit_code=0, stdout=f"Python 3.11.2\n{said}\n")
+
+    sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(script), tmp_path / "data")
+    recipe = RECIPE.with_part(PythonPart(install_project=True))
+    async with sandboxes.open_workspace(checkout(tmp_path, recipe)) as workspace:
+        assert (await workspace.facts()).interpreter == "Python 3.11.2"
+    await sandboxes.close()
+
+
+@pytest.mark.anyio
 async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_ends_it(
     tmp_path: Path,
 ) -> None:
