@@ -16,6 +16,8 @@ from sandbox.guest.search.candidates.generator import CandidatePatch
 
 DOUBT = "changes what the tests check with"
 MOST_FILES, MOST_NODES, MOST_BYTES = 60, 60_000, 400_000
+MOST_IN_ALL = 4_000_000
+"""Bytes read at the first survivor; a megabyte takes about a second to parse and walk."""
 _CHECKS = re.compile(
     r"_*(?:assert|check|verify|expect|ensure|should|must|require|raises|warns|fails|compare)"
     r"(?:[A-Z_]|s?$).*|_*(?:assert|raises|warns)\w*"
@@ -68,7 +70,11 @@ def read_oracles(texts: Iterable[bytes]) -> TestOracles:
         texts: The files' contents.
     """
     found = TestOracles(set(), set(), has_contexts=False)
+    left = MOST_IN_ALL
     for text in islice(texts, MOST_FILES):
+        left -= len(text)
+        if left < 0:
+            break
         try:
             tree = ast.parse(text[:MOST_BYTES])
         except (SyntaxError, ValueError, RecursionError, MemoryError):

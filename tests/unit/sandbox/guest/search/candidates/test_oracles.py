@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
-from sandbox.guest.search.candidates.oracles import changes_oracle, read_oracles
+from sandbox.guest.search.candidates.oracles import MOST_IN_ALL, changes_oracle, read_oracles
 from sandbox.guest.search.source.render import SourceFile, TextEdit
 
 TESTS = b"""
@@ -71,3 +71,10 @@ def test_what_tests_check_with_is_found(mark: str) -> None:
 def test_the_product_is_not(mark: str) -> None:
     assert not leans(mark)
     assert leans(mark, "shop/testing.py")
+
+
+def test_a_limited_number_of_bytes_is_read_failing_tests_first() -> None:
+    """It happens within the time limit of the search."""
+    large = b"#" * MOST_IN_ALL
+    assert read_oracles([TESTS, large]).helpers == {"assert_same", "raises"}
+    assert read_oracles([large, TESTS]).helpers == set()
