@@ -94,7 +94,7 @@ def count_passing_at_change(facts: Any, one: Alternative) -> Optional[int]:
 
 
 def _observe(facts: Any, survivors: Sequence[Alternative], wait_s: float) -> Dict[str, Any]:
-    count = int(getattr(facts, "compare_inputs", 200))
+    count = facts.request.compare_inputs
 
     def work(limiter: Limiter, report: Report) -> None:
         seconds = 0.9 * min(wait_s, OBSERVING * MOST_S)
