@@ -152,6 +152,7 @@ class SearchLoop:
         context.diff.confirm(undo, context.code.scores)
         if set(context.goals) <= set(self._lanes.confirm(ready, self._budget.left)):
             if context.diff.changed_tests:
+                context.refuse_flaky_goals()  # at the end there may be no time for it
                 self._last = ready
             else:
                 self._survivors.add(ready, ends=False)
