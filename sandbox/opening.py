@@ -1,5 +1,6 @@
 """Open a checkout: import it, plan its recipe, prepare its environment, start a sandbox."""
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -105,7 +106,10 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     contents = await source.read(relevant_files(names))
     given = checkout.recipe
     recipe = (
-        check_given(given) if given is not None else plan_recipe(checkout.hints, names, contents)
+        check_given(given)
+        if given is not None
+        # Parsing the tests of a large repository takes seconds.
+        else await asyncio.to_thread(plan_recipe, checkout.hints, names, contents)
     )
     imported = _Imported(checkout, source, names, contents, started)
     key = imported.node_key(recipe)

@@ -14,6 +14,8 @@ from sandbox.types.distributions import distribution_of
 _TEST_FILE = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests|conftest)\.py")
 _REQUIREMENT_FILE = re.compile(r".*\.(?:txt|in|pip)")
 _MOST_FILES = 80
+_MOST_BYTES = 2_000_000
+"""Bytes of test files that are parsed; a megabyte takes about a second."""
 _MOST_NODES = 20_000
 _MOST_LINES = 1000
 _PLUGIN = "pytest-"
@@ -47,9 +49,13 @@ def needs_of_tests(files: CheckoutFiles, project: Project, wanted: Requirements)
     }
     if not declared:
         return Requirements()
-    modules = {
-        module for path in read_for_needs(files.contents.keys()) for module in _imports(files, path)
-    }
+    modules: set[str] = set()
+    left = _MOST_BYTES
+    for path in read_for_needs(files.contents.keys()):
+        size = len(files.contents[path])
+        if size <= left:
+            left -= size
+            modules |= _imports(files, path)
     names = {normal_name(distribution_of(module) or module) for module in modules}
     names |= {normal_name(module) for module in modules}
     lines = [line for name, line in declared.items() if name in names or name.startswith(_PLUGIN)]

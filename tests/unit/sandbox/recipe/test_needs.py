@@ -64,3 +64,15 @@ def test_a_job_that_says_what_it_installs_gets_no_more() -> None:
 def test_a_test_that_does_not_parse_is_no_obstacle() -> None:
     files = {"requirements/docs.txt": "pyyaml\n", "tests/test_one.py": "import yaml ("}
     assert "pyyaml" not in requirements(files)
+
+
+def test_a_limited_amount_of_tests_is_parsed_conftests_first() -> None:
+    large = "#" * 200_000 + "\n"
+    extras = '[project.optional-dependencies]\nmore = ["trio", "pyyaml"]\n'
+    files = {
+        "pyproject.toml": PROJECT + extras,
+        "tests/conftest.py": "import trio\n",
+        **{f"tests/test_{number}.py": large for number in range(10)},
+        "tests/test_last.py": "import yaml\n" + large,
+    }
+    assert {"trio", "pyyaml"} & requirements(files) == {"trio"}
