@@ -72,6 +72,7 @@ class CallRecorder:
         self._frames: List[Any] = []
         self._reaching: Set[types.CodeType] = set()
         self._walks = 0
+        self._is_on = False
 
     def learn(self, function: types.FunctionType, code: types.CodeType) -> None:
         """Register the new code of a function."""
@@ -80,13 +81,18 @@ class CallRecorder:
 
     def around(self, call: Callable[[], Any]) -> Any:
         """Record the calls of a test."""
+        self._is_on = True
         profile_threads(self._on_event)
         try:
             return call()
         finally:
+            self._is_on = False
             profile_threads(None)
 
     def _on_event(self, frame: Any, event: str, _argument: Any) -> None:
+        if not self._is_on:
+            sys.setprofile(None)  # a thread that outlives the test
+            return
         code = frame.f_code
         if event != "call" or code not in self._functions:
             return

@@ -35,7 +35,14 @@ def counting(limit: int) -> Iterator[int]:
 
 
 def recorded(call: Callable[[], object], edited: Any, *known: Any) -> list[Input]:
-    """The useful calls, where this file's functions are the project and its tests are not."""
+    """The useful calls of a test."""
+    recorder = a_recorder(edited, *known)
+    recorder.around(call)
+    return recorder.useful_calls()
+
+
+def a_recorder(edited: Any, *known: Any) -> CallRecorder:
+    """A recorder for which this file's functions are the project and its tests are not."""
     project = {function.__code__: function for function in (edited, *known)}
     inside = {function.__code__ for function in project.values()}
 
@@ -48,9 +55,7 @@ def recorded(call: Callable[[], object], edited: Any, *known: Any) -> list[Input
             self._entries[code] = None
             return code in inside
 
-    recorder = Project(project, [edited.__code__], lambda name: name == HERE)
-    recorder.around(call)
-    return recorder.useful_calls()
+    return Project(project, [edited.__code__], lambda name: name == HERE)
 
 
 def test_arguments_are_copied_before_the_call_changes_them() -> None:
@@ -87,3 +92,26 @@ def test_arguments_are_found_in_every_kind_of_parameter() -> None:
 
 def test_functions_of_the_project_are_found_by_their_code() -> None:
     assert project_functions(lambda name: name == HERE)[unrelated.__code__] is unrelated
+
+
+def test_a_thread_that_outlives_its_test_is_no_longer_recorded() -> None:
+    """Its calls would count for the next test, which may be a failing one."""
+    started, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        inner([1])
+        started.set()
+        ended.wait()
+        inner([2])
+
+    thread = threading.Thread(target=work)
+
+    def test() -> None:
+        thread.start()
+        started.wait()
+
+    recorder = a_recorder(inner)
+    recorder.around(test)
+    ended.set()
+    thread.join()
+    assert [call.positional for call in recorder.useful_calls()] == [([1],)]
