@@ -262,8 +262,8 @@ class TrialScheduler:
         if self._goals <= set(fixed):
             self._survivors.add(ready)
             if self.requeued and self._may_hurry:
-                # Retry them while there is time. This is done once: every pause also adds second
-                # edits, and waits for all running trials.
+                # Retry them while there is time. They are retried once, and a pause waits for all
+                # running trials.
                 self._may_hurry = False
                 self._pause = min(self._pause, self._begun)
             return True

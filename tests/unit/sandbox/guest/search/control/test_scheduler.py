@@ -206,7 +206,7 @@ def test_an_unconfirmed_candidate_brings_the_pause_forward_when_another_survives
 
 
 def test_only_the_first_such_survivor_brings_the_pause_forward() -> None:
-    """Every pause adds second edits, so more of them would change the order of candidates."""
+    """The search retries once, and a pause waits for all running trials."""
     outcomes = {name: TrialOutcome("pass", GOALS) for name in ("5", "30", "40", "50")}
     budget = SearchBudget(asked(workers=1), lambda _: None, time.monotonic())
     lanes = Scripted(outcomes, sizes(1), frozenset({"5"}))
