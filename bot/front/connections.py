@@ -51,6 +51,7 @@ class Connections:
         self._waiting: dict[Connection, _Wait] = {}
         """In order of `since`: a new wait is added at the end."""
         self._closed_for_others = 0
+        self._malformed = 0
         self._drainable = DRAIN_BYTES
         self._paused: list[Connection] = []
 
@@ -85,6 +86,10 @@ class Connections:
         self._open.discard(connection)
         self._waiting.pop(connection, None)
 
+    def count_malformed(self) -> None:
+        """Count a request that is no valid HTTP; one log line names all between two ticks."""
+        self._malformed += 1
+
     def may_drain(self, connection: Connection, size: int) -> bool:
         """Count bytes of a refused body.
 
@@ -110,6 +115,9 @@ class Connections:
                 "connection limit of %d reached, %d closed", self.limit, self._closed_for_others
             )
             self._closed_for_others = 0
+        if self._malformed:
+            log.warning("%d malformed requests refused", self._malformed)
+            self._malformed = 0
         self._drainable = DRAIN_BYTES
         paused, self._paused = self._paused, []
         for connection in paused:

@@ -135,3 +135,14 @@ def test_connections_leave_files_for_others(
     words = [sys.executable, "-c", LIMIT, str(soft), str(hard), str(wanted)]
     found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     assert [int(number) for number in found] == [connections, raised]
+
+
+def test_malformed_requests_share_one_log_line(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    connections = Connections(4, clock)
+    for _ in range(3):
+        connections.count_malformed()
+    connections.tick()
+    connections.tick()
+    assert [one.getMessage() for one in caplog.records] == ["3 malformed requests refused"]

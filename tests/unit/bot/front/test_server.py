@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -49,9 +50,9 @@ def application() -> FastAPI:
 
 
 @contextmanager
-def serving(**limits: object) -> Iterator[Callable[[], socket]]:
+def serving(app: FastAPI | None = None, **limits: object) -> Iterator[Callable[[], socket]]:
     """A server in a thread; calling it opens a connection."""
-    server = GuardedServer(application(), HttpLimits.model_validate(limits))
+    server = GuardedServer(app or application(), HttpLimits.model_validate(limits))
     opened: list[socket] = []
     with create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
@@ -178,6 +179,38 @@ def test_a_head_or_trailer_that_is_too_large_is_refused_at_once(head: bytes) -> 
     with serving(head_s=60.0, body_s=60.0) as connect:
         received = answer(connect(), head)
     assert b" 431 " in received or b" 400 " in received
+
+
+def test_a_refused_request_never_reaches_the_application() -> None:
+    asked_for: list[str] = []
+    app = FastAPI()
+
+    @app.post("/body")
+    async def body(request: Request) -> JSONResponse:
+        asked_for.append(request.url.path)
+        return JSONResponse("ok")
+
+    trailers = b"a: b\r\n" * (HEADERS + 2)
+    head = b"POST /body HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+    with serving(app) as connect:
+        assert status(answer(connect(), head + trailers)) == 431
+        assert asked_for == []
+        assert status(asked(connect(), head + b"a: b\r\n\r\n")) == 200
+    assert asked_for == ["/body"]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"\0\r\n\r\n", b"GET / HTTP/1.1\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"]
+)
+def test_strangers_cannot_fill_the_log(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with serving(head_s=0.3) as connect:
+        opened = [connect() for _ in range(5)]
+        for one in opened:
+            one.sendall(sent)
+        assert {status(answer(one)) for one in opened} <= {400, 404}
+    lines = [record.getMessage() for record in caplog.records]
+    assert not [line for line in lines if "Invalid HTTP" in line or "upgrade" in line.lower()]
 
 
 def test_a_head_of_usual_size_is_read_however_it_is_cut() -> None:
