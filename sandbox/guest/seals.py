@@ -1,9 +1,10 @@
 """Check that functions and classes that decide a verdict were not replaced."""
 
 import builtins
+import itertools
 import operator
 import types
-from typing import Any, Callable, FrozenSet, List
+from typing import Any, Callable, FrozenSet, List, Tuple
 
 _KINDS = (
     types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, staticmethod,
@@ -39,6 +40,10 @@ class Seals:
                     names = [name for name in vars(value) if name not in open_names]
                     sealed.append(Sealed(value.__qualname__ + ".", value, names))
         self._sealed = tuple(sealed)
+        self._chain, self._end = itertools.chain, (object(),)
+        # These views show later changes, too.
+        self._present = tuple(vars(sealed.owner).values() for sealed in self._sealed)
+        self._seen = self._join_seen()
 
     def functions(self) -> FrozenSet[Any]:
         """Return all sealed functions."""
@@ -50,33 +55,42 @@ class Seals:
     def broken(self) -> List[str]:
         """Return the names with another value now.
 
-        This runs twice a test, so that the common case is pure C.
+        This runs for every test, so that the common case is pure C.
         """
-        found: List[str] = []
-        same, every, apply = self._same, self._all, self._map
-        for sealed in self._sealed:
-            present = vars(sealed.owner)
-            try:
-                if len(present) == sealed.size and every(
-                    apply(same, sealed.read(present), sealed.values)
-                ):
-                    continue
-            except KeyError:
-                pass
-            found += self._changed(sealed, present)
+        # A dictionary keeps its order: a removed name with a new one at the end moves others. The
+        # end has a value of its own, so that equal streams are equally long.
+        present = self._chain(*self._present, self._end)
+        if self._all(self._map(self._same, present, self._seen)):
+            return []
+        found = [name for sealed in self._sealed for name in self._changed(sealed)]
+        self._seen = self._join_seen()
         return found
 
-    def _changed(self, sealed: "Sealed", present: Any) -> List[str]:
-        names = [
+    def _join_seen(self) -> Tuple[Any, ...]:
+        return tuple(value for sealed in self._sealed for value in sealed.seen) + self._end
+
+    def _changed(self, sealed: "Sealed") -> List[str]:
+        present = vars(sealed.owner)
+        if len(present) == len(sealed.seen) and self._all(
+            self._map(self._same, present.values(), sealed.seen)
+        ):
+            return []
+        changed = [
             name
             for name, value in zip(sealed.names, sealed.values)
-            if present.get(name) is not value and not self._is_allowed(present.get(name))
+            if present.get(name) is not value
         ]
         # A new name counts if it hides another one.
-        for name in present.keys() - sealed.known:
-            if isinstance(present[name], _KINDS) and self._hides(sealed.owner, name):
-                names += [] if self._is_allowed(present[name]) else [name]
-        return [sealed.title + name for name in names]
+        changed += [
+            name
+            for name in present.keys() - sealed.known
+            if isinstance(present[name], _KINDS) and self._hides(sealed.owner, name)
+        ]
+        if not changed:
+            # Test frameworks store flags and warnings: compare with these from now on.
+            sealed.seen = tuple(present.values())
+        refused = [name for name in changed if not self._is_allowed(present.get(name))]
+        return [sealed.title + name for name in refused]
 
     def _hides(self, owner: Any, name: str) -> bool:
         if owner is builtins:
@@ -89,14 +103,13 @@ class Seals:
 class Sealed:
     """The functions of one module or class, in a form for fast comparison."""
 
-    __slots__ = ("known", "names", "owner", "read", "size", "title", "values")
+    __slots__ = ("known", "names", "owner", "seen", "title", "values")
 
     def __init__(self, title: str, owner: Any, names: List[str]) -> None:
         present = vars(owner)
         self.title = title
         self.owner = owner
         self.known = frozenset(present)
-        self.size = len(present)
         # A module's functions include objects with `__call__`, such as `pytest.fail`.
         also_called = not isinstance(owner, type)
         self.names = tuple(
@@ -105,8 +118,4 @@ class Sealed:
             if isinstance(present[name], _KINDS) or (also_called and callable(present[name]))
         )
         self.values = tuple(present[name] for name in self.names)
-        # An itemgetter of one name returns no tuple.
-        self.read: Any = (
-            operator.itemgetter(*self.names, *self.names[:1]) if self.names else lambda _: ()
-        )
-        self.values += self.values[:1]
+        self.seen = tuple(present.values())

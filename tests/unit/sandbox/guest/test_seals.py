@@ -75,3 +75,46 @@ def test_a_plugin_may_replace(judging: Any) -> None:
     sealed = seals(judging, allowed=lambda value: value is allowed)
     judging.call = allowed
     assert sealed.broken() == []
+
+
+def test_a_name_that_takes_the_place_of_a_removed_one_is_told(judging: Any) -> None:
+    sealed = seals(judging)
+    del judging.Case.limit
+    judging.Case.run = lambda self: None
+    assert sealed.broken() == ["Case.run"]
+
+
+def test_what_changes_after_a_harmless_change_is_told(judging: Any) -> None:
+    sealed = seals(judging)
+    judging.Case.limit, judging.flag = 4, True
+    assert sealed.broken() == []
+    judging.flag = lambda: None
+    assert sealed.broken() == []
+    judging.call, judging.len = judging.flag, judging.flag
+    assert sorted(sealed.broken()) == ["judging.call", "judging.len"]
+
+
+def test_a_flag_that_hides_a_function_may_not_become_one(judging: Any) -> None:
+    sealed = seals(judging)
+    judging.Case.run = None
+    assert sealed.broken() == []
+    judging.Case.run = lambda self: None
+    assert sealed.broken() == ["Case.run"]
+
+
+def test_a_plugin_that_replaced_is_asked_again(judging: Any) -> None:
+    plugin = lambda *_: None  # noqa: E731
+    refused: list[Any] = []
+    sealed = seals(judging, allowed=lambda value: value is plugin and value not in refused)
+    judging.call = judging.Case.run = plugin
+    assert sealed.broken() == []
+    refused.append(plugin)
+    assert sorted(sealed.broken()) == ["Case.run", "judging.call"]
+
+
+def test_a_flag_of_the_framework_is_looked_at_once(judging: Any) -> None:
+    sealed = seals(judging)
+    judging.Case.shown = True
+    assert sealed.broken() == []
+    [case] = [one for one in sealed._sealed if one.title == "Case."]
+    assert case.seen == tuple(vars(judging.Case).values())
