@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChainableUndefined, Environment, FileSystemLoader
@@ -13,7 +13,6 @@ from markupsafe import Markup, escape
 from bot import __version__
 from bot.domain.mission import Outcome
 from sandbox.gate import clean
-from sandbox.types import Frozen
 
 HERE = Path(__file__).parent
 STATIC = {
@@ -30,11 +29,11 @@ _BAD = frozenset({Outcome.ERROR.value, Outcome.ENV_UNBUILDABLE.value, "reverted"
 _ASKS = frozenset({Outcome.NEEDS_HUMAN.value, Outcome.PARTIAL.value, "open"})
 
 
-class DiffLine(Frozen):
-    """A line of a diff with its kind, a class of the style sheet."""
+class DiffLine(NamedTuple):
+    """A line of a diff with its kind, a class of the style sheet; both are escaped."""
 
-    kind: str
-    text: str
+    kind: Markup
+    text: Markup
 
 
 def _sanitized(value: object) -> object:
@@ -160,12 +159,15 @@ def tone(text: object) -> str:
 
 
 def diff_lines(text: str) -> Iterator[DiffLine]:
-    """Yield the lines of a diff with their kinds."""
-    for line in text.splitlines():
+    """Yield the lines of a diff with their kinds.
+
+    It is sanitized as a whole: line by line took 16 us for each of up to 50,000 lines.
+    """
+    for line in clean(text, cap=TEXT_CHARS).splitlines():
         if line.startswith(("diff ", "index ", "--- ", "+++ ", "new file", "deleted file")):
             kind = "file"
         elif line.startswith("@@"):
             kind = "place"
         else:
             kind = {"+": "added", "-": "removed"}.get(line[:1], "same")
-        yield DiffLine(kind=kind, text=line)
+        yield DiffLine(kind=escape(kind), text=escape(line))
