@@ -44,7 +44,7 @@ def read_records(data: bytes, key: bytes) -> Iterator[Record]:
 
 def _parse(payload: bytes) -> Record | None:
     try:
-        record = json.loads(payload)
+        record = json.loads(payload.decode())  # loads() would guess the encoding of bytes
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, list) and record and isinstance(record[0], str) else None
