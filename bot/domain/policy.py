@@ -172,7 +172,8 @@ class RepositoryPolicy(Frozen):
     """Labels for our pull requests."""
     regression_test: bool = False
     """Add a commit with a new test to a pull request of ours. The test fails without the fix and
-    passes with it; existing tests stay as they are."""
+    passes with it; existing tests stay as they are. Its file must be one that a fix may change by
+    `paths_allowed` and `paths_protected`."""
     expire_days: int = Field(default=14, ge=0, le=365)
     """Days after which our inactive pull requests are closed; 0 keeps them open."""
     schedule: Literal["never", "daily", "weekly"] | None = None

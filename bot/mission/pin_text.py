@@ -1,6 +1,7 @@
 """Write a test that pins one call, in the style of the file it joins. Pure."""
 
 import ast
+import io
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -48,7 +49,7 @@ def write_call(call: KnownCall, tests: str) -> PinnedCall | None:
         positional, named = ast.literal_eval(call.arguments)
         parts = [repr(one) for one in positional]
         parts += [f"{name}={value!r}" for name, value in named.items()]
-    except (ValueError, SyntaxError, TypeError, AttributeError):
+    except (ValueError, SyntaxError, TypeError, AttributeError, MemoryError, RecursionError):
         return None
     if reference is None:
         return None
@@ -83,7 +84,8 @@ def add_test(tests: str, failing: str, call: PinnedCall, result: str) -> tuple[s
     indent = " " * owner.body[0].col_offset
     is_unittest = any("TestCase" in ast.unparse(base) for base in owner.bases)
     body = _body(call, result, indent=2 * indent, is_unittest=is_unittest)
-    lines = tests.splitlines(keepends=True)
+    # Lines as Python counts them: `splitlines` also ends one at a form feed.
+    lines = list(io.StringIO(tests, newline=""))
     before = "".join(lines[: owner.end_lineno]).rstrip("\n")
     method = f"\n\n{indent}def {name}(self):\n{body}"
     rest = "".join(lines[owner.end_lineno :])

@@ -10,6 +10,7 @@ from bot.domain.patch import Candidate, PinnedTest, Rung
 from bot.mission.pin_text import PinnedCall, add_test, write_call
 from bot.mission.run import Run
 from bot.mission.steps import Ended, Trouble
+from bot.policy.rules import allows
 from bot.ports import OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected
 from sandbox.types import ChangeAction, Checkout, FileChange, Frozen, KnownCall, TestReport
@@ -18,6 +19,8 @@ PROBE_S = 20.0
 """Time limit of a probe, in seconds."""
 MOST_PROVED = 3
 """Maximum number of tests to prove; the first that holds is kept."""
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+"""Stands for bytes that are not UTF-8."""
 
 _PROBE = """
 import json
@@ -87,12 +90,15 @@ async def _proved(
 ) -> PinnedTest | None:
     """Return the first test that both runs prove."""
     path = failing.partition("::")[0]
-    tests = await workspace.read_file(path)
-    if tests is None or not path.endswith(".py"):
+    if not path.endswith(".py") or not allows(context.policy, (path,)):
         return None
-    calls = list(_written(candidate.calls, tests))
-    before = await _results(calls, workspace)
     try:
+        tests = await workspace.read_file(path)
+        # Bytes of another encoding are read as U+FFFD, and would be written back as such.
+        if tests is None or UNREADABLE in tests:
+            return None
+        calls = list(_written(candidate.calls, tests))
+        before = await _results(calls, workspace)
         await workspace.apply_changes(candidate.changes)
         after = await _results(calls, workspace)
         found = _distinguishing(calls, before, after)

@@ -66,7 +66,11 @@ def judged(files: Mapping[str, str], _: str) -> TestReport:
 
 
 async def proposed(
-    calls: tuple[KnownCall, ...] = CALLS, fixed: str = RIGHT, tests: str = TESTS, **request: Any
+    calls: tuple[KnownCall, ...] = CALLS,
+    fixed: str = RIGHT,
+    tests: str = TESTS,
+    policy: RepositoryPolicy | None = None,
+    **request: Any,
 ) -> tuple[PinnedTest | None, FakeWorkspace]:
     files = {"shop.py": BROKEN, "test_shop.py": tests}
     workspace = FakeWorkspace(files, judge=judged, shell=executed)
@@ -77,7 +81,11 @@ async def proposed(
         yield workspace
 
     candidate = a_candidate(calls=calls, changes=(a_change("shop.py", fixed),))
-    mission = a_mission(request=a_request(**request), test_results=judged(files, ""))
+    mission = a_mission(
+        request=a_request(**request),
+        policy=policy or RepositoryPolicy(),
+        test_results=judged(files, ""),
+    )
     (iteration,) = mission.iterations
     tried = iteration.with_(candidate=candidate, verification=a_verification())
     context: MissionContext = mission.with_(iterations=(tried,))
@@ -113,6 +121,9 @@ async def test_the_answer_of_a_question_is_pinned_by_its_first_call() -> None:
         {"calls": (a_call("((7, 7), {})", path="other.py"),)},
         {"fixed": BROKEN.replace("count < limit", "count == limit or object()")},
         {"tests": "def test_full():\n    assert fits(100, 100)\n"},
+        {"policy": RepositoryPolicy(paths_protected=("test_*.py",))},
+        {"policy": RepositoryPolicy(paths_allowed=("shop.py",))},
+        {"tests": f"{TESTS}# caf\ufffd: a byte that is not UTF-8\n"},
     ],
     ids=[
         "no calls",
@@ -122,6 +133,9 @@ async def test_the_answer_of_a_question_is_pinned_by_its_first_call() -> None:
         "elsewhere",
         "no value",
         "import",
+        "protected",
+        "not allowed",
+        "another encoding",
     ],
 )
 async def test_what_cannot_be_pinned_is_not(case: dict[str, Any]) -> None:
@@ -160,8 +174,16 @@ async def test_a_mission_pins_nothing_unless_the_policy_says_so() -> None:
             "t.py::TestFits::test_full",
             METHOD,
         ),
+        (
+            (
+                "import unittest\nfrom shop import fits\n\f\n\nclass TestFits(unittest.TestCase):\n"
+                "  def test_full(self):\n    self.assertTrue(fits(3, 3))\n\n\nX = 1\n"
+            ),
+            "t.py::TestFits::test_full",
+            METHOD,
+        ),
     ],
-    ids=["module", "numbered", "unittest"],
+    ids=["module", "numbered", "unittest", "form feed"],
 )
 def test_the_test_has_the_style_of_its_file(tests: str, failing: str, expected: str) -> None:
     call = write_call(a_call("((7, 7), {})"), tests)
