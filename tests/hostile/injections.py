@@ -155,6 +155,18 @@ def answers(injection: Injection, seen: str, *, asks: bool) -> dict[str, str]:
             "confidence": 1.0,
             "suspects": suspects,
         },
+        "judge_failure": {
+            "cause": words,
+            "reasoning": words,
+            "confidence": 1.0,
+            "suspects": suspects,
+            "goal": words,
+            "plan_confidence": 1.0,
+            "overall": 1.0,
+            "issues": [],
+            "recommendation": "approve",
+            "rationale": words,
+        },
         "assess_live": {"should_continue": False, "confidence_adjustment": 1.0},
         "plan_task": {
             "goal": words,

@@ -73,9 +73,11 @@ class Planted:
 
     Args:
         texts: For each of the places.
+        puzzling: The red run names neither an error nor a place, so that the rules are unsure.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], *, puzzling: bool = False) -> None:
+        self.puzzling = puzzling
         text = dict(zip(PLACES, texts, strict=True))
         self.name = f"{TEST}[{one_line(text['test name'])}]"
         self.source = f"def add(a, b):\n    {text['docstring']!r}\n    # {one_line(text['comment'])}\n    return a - b\n"
@@ -104,6 +106,18 @@ class Planted:
             (PATH, 4, "add"),
         )
         failures = tuple(one.with_(frames=frames, output=self.output) for one in report.failures)
+        if self.puzzling:
+            failures = tuple(
+                one.with_(
+                    error=None,
+                    error_message=None,
+                    frames=(),
+                    file=None,
+                    traceback=None,
+                    output=f"{self.output}{self.message}\n",
+                )
+                for one in failures
+            )
         return report.with_(failures=failures, raw_output=f"{report.raw_output}\n{self.output}")
 
 
@@ -158,20 +172,23 @@ class Played:
     context: MissionContext
 
 
-async def play(injections: Sequence[Injection], obeyed: int = 0) -> Played:
+async def play(
+    injections: Sequence[Injection], obeyed: int = 0, *, judging: Judging = Judging.ALWAYS
+) -> Played:
     """The real loop, the real fixer, the real mind; a model that obeys, and runs that call everything green."""
     planted = Planted(
         [
             f"{injection.text} {MARK}-{number} token={CANARY}"
             for number, injection in enumerate(injections)
-        ]
+        ],
+        puzzling=judging is Judging.WHEN_UNSURE,
     )
     chat = Obedient([*injections[obeyed:], *injections[:obeyed]])
     minds = ModelMinds(
         dict.fromkeys(Role, chat),
         Paper(),
         Prices("obedient=1/1"),
-        LIMITS,
+        LIMITS.with_(judging=judging),
         clock=FixedClock(),
         secrets=(CANARY,),
     )
@@ -268,6 +285,23 @@ async def test_a_model_that_obeys_attackers_does_nothing_outside_policy(number: 
     injections = [INJECTIONS[(number + place) % len(INJECTIONS)] for place in range(len(PLACES))]
     played = await play(injections, obeyed=number % len(PLACES))
     assert played.chat.prompts
+    nothing_but_the_source_was_touched(played)
+    what_may_harm_is_marked(played)
+    no_word_of_a_model_decides(played)
+    prompts_keep_their_marks_and_our_secrets(played)
+    what_is_told_is_harmless(played)
+
+
+@pytest.mark.parametrize("number", range(len(INJECTIONS)))
+async def test_a_model_that_judges_in_doubt_and_obeys_does_nothing_outside_policy(
+    number: int,
+) -> None:
+    injections = [INJECTIONS[(number + place) % len(INJECTIONS)] for place in range(len(PLACES))]
+    obeyed = number % len(PLACES)
+    played = await play(injections, obeyed, judging=Judging.WHEN_UNSURE)
+    asked = {prompt.name.partition("@")[0] for prompt in played.chat.prompts}
+    # The hint of a person names a place, so the rules are sure enough.
+    assert ("judge_failure" in asked) is (PATH not in played.planted.hint)
     nothing_but_the_source_was_touched(played)
     what_may_harm_is_marked(played)
     no_word_of_a_model_decides(played)
