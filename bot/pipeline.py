@@ -23,7 +23,12 @@ from bot.intake.pauses import find_pause
 from bot.lessons.by_model import add_reflection
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
-from bot.mission.continuous import run_continuous_improvement, select_reported
+from bot.mission.continuous import (
+    as_requested,
+    run_continuous_improvement,
+    select_reported,
+    with_number,
+)
 from bot.mission.loop import MissionPorts
 from bot.ports import (
     Checkpoint,
@@ -234,6 +239,8 @@ async def _mission(
     admission: Admission, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
 ) -> MissionContext:
     async def learn(context: MissionContext, number: int) -> None:
+        # The lesson of the reported mission has the request's id.
+        context = with_number(context, admission.request, number)
         publication = Publication(mission_id=context.mission_id, outcome=context.outcome)
         await _remember(context, publication, line, checkpoint, step=f"reflect-{number}")
 
@@ -271,7 +278,7 @@ async def _mission(
                 learn=learn,
             )
             line.each(contexts)
-            return select_reported(contexts)
+            return as_requested(select_reported(contexts), request)
         except Exception as error:  # report internal errors too, with a reference to the log
             reference = f"{admission.request.mission_id}:{type(error).__name__}"
             log.exception(

@@ -12,7 +12,7 @@ from bot.domain.model import Spend
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.mission.loop import MissionPorts, run_mission
-from bot.ports import Checkpoint, Meter
+from bot.ports import Checkpoint, Meter, Progress
 from sandbox.types import Checkout, LogReading
 
 Value = TypeVar("Value", bound=BaseModel)
@@ -59,7 +59,7 @@ async def run_continuous_improvement(  # noqa: PLR0913 -- those of a mission, an
             _number(request, number),
             _with_rest(policy, contexts),
             checkout,
-            ports if number == 1 else _ports_of(ports, number, contexts),
+            ports if number == 1 else _ports_of(ports, request, contexts),
             starting_from=fix[0].changes if fix else (),
             ci_log=ci_log,
         )
@@ -83,6 +83,34 @@ def select_reported(contexts: tuple[MissionContext, ...]) -> MissionContext:
     return next((context for context in reversed(contexts) if context.fix), contexts[-1])
 
 
+def with_number(context: MissionContext, request: MissionRequest, number: int) -> MissionContext:
+    """Return one of several missions under an id of its own, other than that of the request.
+
+    Args:
+        context: The mission.
+        request: The request of all of them.
+        number: Its number, from 1.
+    """
+    return _renamed(context, f"{request.mission_id}-{number}")
+
+
+def as_requested(context: MissionContext, request: MissionRequest) -> MissionContext:
+    """Return the reported mission under the id of its request.
+
+    Its check run, record, bill and fix are looked up by this id.
+
+    Args:
+        context: The mission.
+        request: The request.
+    """
+    return _renamed(context, request.mission_id)
+
+
+def _renamed(context: MissionContext, mission_id: str) -> MissionContext:
+    request = context.request.with_(mission_id=mission_id)
+    return context.with_(mission_id=mission_id, request=request)
+
+
 def _seconds_left(contexts: list[MissionContext]) -> float:
     """Return the time that missions leave of the first one's budget, in seconds."""
     return contexts[0].budget.seconds - sum(context.seconds for context in contexts)
@@ -100,14 +128,17 @@ def _with_rest(policy: RepositoryPolicy, earlier: list[MissionContext]) -> Repos
     return policy.with_(limits=limits)
 
 
-def _ports_of(ports: MissionPorts, number: int, earlier: list[MissionContext]) -> MissionPorts:
+def _ports_of(
+    ports: MissionPorts, request: MissionRequest, earlier: list[MissionContext]
+) -> MissionPorts:
     """Return the dependencies of a later mission: its own step names, and the same accounts."""
     spent = sum(context.seconds for context in earlier)
     spent_usd = sum(context.cost_usd for context in earlier)
     money = earlier[0].policy.limits.usd_per_mission
     return replace(
         ports,
-        checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}"),
+        checkpoint=_Prefixed(ports.checkpoint, f"mission-{len(earlier) + 1}"),
+        progress=_SameProgress(ports.progress, request),
         meter=_LaterMeter(ports.meter, spent) if ports.meter is not None else None,
         # With a limit of 0, models that cost nothing may be asked; a spent limit allows none.
         mind=ports.mind if money > spent_usd or spent_usd == 0 else None,
@@ -123,6 +154,18 @@ def _number(request: MissionRequest, number: int) -> MissionRequest:
         mission_id=f"{request.mission_id}-{number}",
         seed=request.seed + number - 1,
     )
+
+
+class _SameProgress:
+    """The listener of the first mission, for a later one."""
+
+    def __init__(self, progress: Progress, request: MissionRequest) -> None:
+        self._progress = progress
+        self._request = request
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        """Report the stage under the id of the request."""
+        await self._progress.stage(as_requested(context, self._request), name, detail)
 
 
 class _LaterMeter:

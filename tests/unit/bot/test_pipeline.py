@@ -17,7 +17,7 @@ from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.github import CommitState
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.mission_record import RecordState
+from bot.domain.mission_record import MissionQuery, RecordState
 from bot.domain.policy import Limits
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
@@ -518,6 +518,32 @@ async def test_a_continuous_request_takes_as_many_missions_as_the_policy_says(
     outcomes = [lesson.outcome for lesson in stage.lessons.lessons.values()]
     assert outcomes == (["PARTIAL", "FIXED"] if continuous else ["PARTIAL"])
     assert len(stage.github.pulls) == continuous, "one pull request for the whole row"
+
+
+async def test_missions_in_a_row_are_one_mission_to_everyone_else() -> None:
+    stage, records = Stage(a_world(base=None)), MemoryRecords()
+    recorder = Recorder(records, FixedClock())
+    limits = Limits(iterations=1, missions_in_a_row=2)
+
+    @asynccontextmanager
+    async def listen(_: MissionRequest) -> AsyncIterator[Progress]:
+        yield recorder
+
+    line = replace(stage.line, limits=limits, recorder=recorder, open_progress=listen)
+    await recorder.enqueue(a_request())
+    context = await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    record = await records.find("m-0001")
+    assert record is not None
+    assert (record.state, record.outcome) == (RecordState.ENDED, Outcome.FIXED)
+    assert len((await records.page(MissionQuery())).missions) == 1
+    names = [mark.name for mark in await records.stages("m-0001")]
+    assert names.count("analyze") == len(lessons := stage.lessons.lessons.values()), names
+    assert {check.updates[-1].external_id for check in stage.github.checks} == {"m-0001"}
+    assert (context.mission_id, context.request.mission_id) == ("m-0001", "m-0001")
+    assert [(one.id, one.outcome) for one in lessons] == [
+        ("m-0001-1", "PARTIAL"),
+        ("m-0001", "FIXED"),
+    ]
 
 
 async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path) -> None:
