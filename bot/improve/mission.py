@@ -183,17 +183,21 @@ async def _find(run: Run, tree: Tree, is_known: IsKnown) -> FoundImprovements:
     work = ModelWork(run.mind)
     allowed = frozenset(run.context.policy.rungs) & frozenset(run.context.request.rungs)
     if Rung.MODEL in allowed and run.mind.has(Role.JUDGE) and run.mind.has(Role.FIX):
-        by_model = await _find_by_model(run, work, paths, files)
-        found += [by_model] if by_model is not None else []
+        one = await _find_by_model(run, work, paths, files)
+        if one is not None and not await is_known(_diff(one, files)):
+            found.append(one)
     proposed = find_by_rules(paths, files) if Rung.TOOLS in allowed else iter(())
     for improvement, content in _bounded(proposed):
-        diff = make_diff(improvement.path, files[improvement.path], content)
-        if len(found) < _TRIED and not await is_known(diff):
-            old = files[improvement.path].content.decode()
-            found.append(
-                FoundImprovement(improvement=improvement, content=content.decode(), old=old)
-            )
+        old = files[improvement.path].content.decode()
+        one = FoundImprovement(improvement=improvement, content=content.decode(), old=old)
+        if len(found) < _TRIED and not await is_known(_diff(one, files)):
+            found.append(one)
     return FoundImprovements(found=tuple(found[:_TRIED]), notes=tuple(work.notes))
+
+
+def _diff(one: FoundImprovement, files: dict[str, Original]) -> str:
+    path = one.improvement.path
+    return make_diff(path, files[path], one.content.encode())
 
 
 def _bounded(

@@ -327,6 +327,15 @@ async def test_a_models_improvement_is_named_as_one() -> None:
     assert context.bill.calls == 3
 
 
+async def test_a_models_open_improvement_leaves_the_next_one_to_the_rules() -> None:
+    stage = Stage(mind=ScriptedMind(ANSWERS))
+    await stage.improve("stock.py")
+    again = await stage.improve("stock.py", mission_id="i-2")
+    assert again.outcome is Outcome.IMPROVED, again.reason
+    assert [one.candidate.fixer for one in again.iterations if one.candidate] == ["rules"]
+    assert len(stage.github.pulls) == len(("the model's", "the rules'"))
+
+
 async def test_a_models_low_critique_leaves_the_improvement_to_the_rules() -> None:
     low = {"score": 0.1, "justification": "pointless"}
     stage = Stage(mind=ScriptedMind({**ANSWERS, "critique_improvement": low}))
