@@ -10,6 +10,7 @@ from bot.commands.options import EXIT_FIXED, EXIT_NOT_FIXED, Command, add_json, 
 
 _OUTCOMES = (
     "FIXED",
+    "IMPROVED",
     "PARTIAL",
     "NOT_REPRODUCED",
     "FLAKY",

@@ -272,7 +272,7 @@ def asking(files: dict[str, str], _: MissionContext) -> list[Candidate | RungNot
     best = a_fix(
         MENDED, id="c-1", title="one", behaviours=2, rivals=(rival,), score=0.2, confident=False
     )
-    return [best, a_fix(OTHER, id="c-2", title="two", behaviours=2)]
+    return [best, a_fix(OTHER, id="c-2", title="two", behaviours=2, confident=False)]
 
 
 def an_asking_bench() -> Bench:
