@@ -16,7 +16,6 @@ from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, StoreError, UsageError
-from bot.improve.mission import improve_repository
 from bot.intake.admission import admit, guard_opening
 from bot.intake.folder import folder_checkout
 from bot.intake.pauses import find_pause
@@ -238,13 +237,14 @@ async def _admit(
 async def _mission(
     admission: Admission, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
 ) -> MissionContext:
+    request, policy = admission.request, admission.policy
+
     async def learn(context: MissionContext, number: int) -> None:
-        # The lesson of the reported mission has the request's id.
-        context = with_number(context, admission.request, number)
+        context = with_number(context, request, number)  # the reported one has the request's id
         publication = Publication(mission_id=context.mission_id, outcome=context.outcome)
         await _remember(context, publication, line, checkpoint, step=f"reflect-{number}")
 
-    async with line.open_progress(admission.request) as progress:
+    async with line.open_progress(request) as progress:
         ports = MissionPorts(
             open_workspace=line.open_workspace,
             fixers=line.fixers,
@@ -253,37 +253,32 @@ async def _mission(
             progress=progress,
             clock=line.clock,
             limits=line.limits,
-            mind=_mind(admission.request, admission.policy, line),
-            meter=line.meters.of(admission.request, admission.policy) if line.meters else None,
+            mind=_mind(request, policy, line),
+            meter=line.meters.of(request, policy) if line.meters else None,
         )
-        request = admission.request
         try:
             if request.improve is not None:
-                return await improve_repository(
-                    request,
-                    admission.policy,
-                    checkout,
-                    ports,
-                    is_known=partial(is_known_change, request, line.registry),
-                )
+                from bot.improve.mission import improve_repository  # loads a part of rung 2
+
+                is_known = partial(is_known_change, request, line.registry)
+                return await improve_repository(request, policy, checkout, ports, is_known=is_known)
+            own = line.limits.missions_in_a_row
             contexts = await run_continuous_improvement(
                 request,
-                admission.policy,
+                policy,
                 checkout,
                 ports,
-                limit=admission.policy.continuous.missions
-                if request.continuous
-                else line.limits.missions_in_a_row,
+                limit=policy.continuous.missions if request.continuous else own,
                 ci_log=admission.ci_log,
                 learn=learn,
             )
             line.each(contexts)
             return as_requested(select_reported(contexts), request)
         except Exception as error:  # report internal errors too, with a reference to the log
-            reference = f"{admission.request.mission_id}:{type(error).__name__}"
+            reference = f"{request.mission_id}:{type(error).__name__}"
             log.exception(
                 "mission failed with an internal error",
-                extra={"mission": admission.request.mission_id, "reference": reference},
+                extra={"mission": request.mission_id, "reference": reference},
             )
             context = await _bare(admission, line, checkpoint, "broken")
             reason = "something broke inside MetaAgent; this is our fault, not yours"

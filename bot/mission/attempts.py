@@ -12,7 +12,6 @@ from bot.domain.model import Judging
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import is_doubted, with_suspects
-from bot.fixers.rung2_model.changed_source import changed_source
 from bot.fixers.trials import Failure
 from bot.mission.choices import Choices, build_choices, find_asked_rival
 from bot.mission.failures.reports import narrowed
@@ -212,6 +211,8 @@ async def _review(run: Run, tree: Tree, candidate: Candidate, found: Verificatio
     threshold = run.ports.limits.change_threshold
     if not _is_review_due(run, candidate, found, threshold):
         return found
+    from bot.fixers.rung2_model.changed_source import changed_source  # only with a model
+
     source = await changed_source(found.edits, await tree.at())
     review = await run.mind.or_rules(
         ChangeReview(by="rules"),
@@ -220,9 +221,8 @@ async def _review(run: Run, tree: Tree, candidate: Candidate, found: Verificatio
         ),
     )
     criteria = after_review(found.criteria, review.criteria)
-    reviewed = found.with_(
-        criteria=criteria, review=review, not_verified=(*found.not_verified, *unconfirmed(criteria))
-    )
+    left = (*found.not_verified, *unconfirmed(criteria))
+    reviewed = found.with_(criteria=criteria, review=review, not_verified=left)
     if review.score is not None and review.score < threshold:
         reason = (
             f"refused by self-critique ({review.score:.2f}, below {threshold:.2f}): "

@@ -19,7 +19,7 @@ from sandbox.guest.search.execution.verdicts import (
 )
 from sandbox.guest.search.execution.worker import MORE_CHANCES, Order, Worker, count_turns
 from sandbox.guest.search.process.forked import Bounds, Child, Report, collect, usual_bounds
-from sandbox.guest.search.process.limits import GIBIBYTE, Limiter, slowdown
+from sandbox.guest.search.process.limits import GIBIBYTE, MOST_SLOWED_TRIAL, Limiter, slowdown
 from sandbox.guest.search.session.baseline import session_root
 from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
 from sandbox.guest.search.session.plans import make_plans, mutable_parameters
@@ -342,4 +342,5 @@ class Chunk:
         tests = [*trial.failing[: MORE_CHANCES + 1], *trial.passing]
         longest = max((limits.of(i, self._factor) for i in tests), default=1.0)
         every = sum(limits.of(i, self._factor) for i in tests)
-        return (3.0 + 3 * self._screen.allowance + 8 * longest + 0.2 * every) * slowdown()
+        patience = 3.0 + 3 * self._screen.allowance + 8 * longest + 0.2 * every
+        return patience * slowdown(MOST_SLOWED_TRIAL)

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from sandbox.guest.search.lanes.fresh_child import QUICK, SURVEY, WHOLE, find_test_files
 from sandbox.guest.search.lanes.model import ReadyCandidate, TrialOutcome
-from sandbox.guest.search.process.limits import slowdown
+from sandbox.guest.search.process.limits import MOST_SLOWED, MOST_SLOWED_TRIAL, slowdown
 from sandbox.guest.search.process.link import PipeLink
 from sandbox.guest.search.session.harness import PASS, SKIP
 
@@ -119,7 +119,7 @@ class FreshLane:
             "collect_s": suite.collect_s * factor, "memory_bytes": self._memory_bytes,
             "guards_tree": suite.guards_tree,
             "edited": {p: base64.b64encode(data).decode("ascii") for p, data in files.items()},
-            "wall_s": slowdown() * (
+            "wall_s": slowdown(MOST_SLOWED_TRIAL if kind == QUICK else MOST_SLOWED) * (
                 1.5 + 4 * (suite.set_up_s + suite.collect_s * factor)
                 + 2 * min(running, 60.0 + running / 10)
             ),

@@ -20,8 +20,12 @@ FILE_BYTES = 256 << 20
 """Maximum size of a file that a child writes, in bytes."""
 MORE_PROCESSES = 64
 """Number of processes that may be added to the running ones."""
-MOST_SLOWED = 20.0
-"""Maximum factor on wall-clock limits on a busy machine."""
+MOST_SLOWED, MOST_SLOWED_TRIAL = 20.0, 3.0
+"""Maximum factors on limits of wall time on a busy machine: of a confirmation, of a trial.
+
+Few candidates are confirmed. A trial that was ended too soon is retried, but one that sleeps for
+ever would take most of the search.
+"""
 BOUNDS_OF_GROUP = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
 """Files with the container's own limit, for cgroup versions 2 and 1."""
 
@@ -39,22 +43,26 @@ class LoopLimitExceeded(TimeLimitExceeded):
     """A guarded loop has exceeded its iterations."""
 
 
-def slowdown() -> float:
-    """Return the factor for limits of wall time, so that no right edit looks endless under load."""
+def slowdown(most: float = MOST_SLOWED) -> float:
+    """Return the factor for limits of wall time, so that no right edit looks endless under load.
+
+    Args:
+        most: Its maximum.
+    """
     try:
-        return slowdown_under(os.getloadavg()[0], os.cpu_count() or 1)
+        return min(most, slowdown_under(os.getloadavg()[0], os.cpu_count() or 1))
     except OSError:
         return 1.0
 
 
 def slowdown_under(load: float, processors: int) -> float:
-    """Return the factor by which work takes longer than on an idle machine: 1 to `MOST_SLOWED`.
+    """Return the factor by which work takes longer than on an idle machine.
 
     Args:
         load: The load average.
         processors: The number of processors.
     """
-    return min(MOST_SLOWED, max(1.0, load / processors))
+    return max(1.0, load / processors)
 
 
 class Limiter:
@@ -71,7 +79,7 @@ class Limiter:
         self._swallowed = self._late = 0
         self._turns = self._turns_left = 1 << 60
         self._tick = self._turn
-        self._slowdown = slowdown()
+        self._slowdown = slowdown(MOST_SLOWED_TRIAL)
         # Tests may replace the clocks in the module.
         self._clock, self._wall_clock = time.process_time, time.monotonic
         signal.signal(signal.SIGPROF, self._on_cpu)
