@@ -23,9 +23,9 @@ from bot.lessons.by_model import add_reflection
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
 from bot.mission.continuous import (
-    as_requested,
     run_continuous_improvement,
     select_reported,
+    with_ids,
     with_number,
 )
 from bot.mission.loop import MissionPorts
@@ -272,8 +272,9 @@ async def _mission(
                 ci_log=admission.ci_log,
                 learn=learn,
             )
-            line.each(contexts)
-            return as_requested(select_reported(contexts), request)
+            missions = with_ids(contexts, request)
+            line.each(missions)
+            return select_reported(missions)
         except Exception as error:  # report internal errors too, with a reference to the log
             reference = f"{request.mission_id}:{type(error).__name__}"
             log.exception(

@@ -83,6 +83,17 @@ def select_reported(contexts: tuple[MissionContext, ...]) -> MissionContext:
     return next((context for context in reversed(contexts) if context.fix), contexts[-1])
 
 
+def with_ids(
+    contexts: tuple[MissionContext, ...], request: MissionRequest
+) -> tuple[MissionContext, ...]:
+    """Return the missions of a request under their ids: the reported one has the request's."""
+    reported = select_reported(contexts)
+    return tuple(
+        as_requested(one, request) if one is reported else with_number(one, request, number)
+        for number, one in enumerate(contexts, start=1)
+    )
+
+
 def with_number(context: MissionContext, request: MissionRequest, number: int) -> MissionContext:
     """Return one of several missions under an id of its own, other than that of the request.
 

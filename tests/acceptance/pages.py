@@ -13,7 +13,8 @@ _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 _TRIED = re.compile(r"\b\d+ tried\b")
-"""How many candidates a search tries before it ends depends on how fast the machine is."""
+_RIVALS = re.compile(r"\bso do \d+ fixes\b")
+"""How many candidates a search tries before it ends, and how many behaviours it finds, depends on how fast the machine is."""
 _SECONDS = re.compile(r"\b\d+\.\d+ ?s\b|\b\d+\.\d+(?= s\b)")
 
 
@@ -39,10 +40,10 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def same(text: str) -> str:
-    """Replace what depends on the machine: seconds, candidates tried meanwhile, and blanks at the ends of lines."""
-    return _SECONDS.sub(
-        "N s", _TRIED.sub("N tried", "\n".join(line.rstrip() for line in text.strip().splitlines()))
-    )
+    """Replace what depends on the machine: seconds, candidates and behaviours found meanwhile, and blanks at the ends of lines."""
+    told = "\n".join(line.rstrip() for line in text.strip().splitlines())
+    counted = _RIVALS.sub("so do N fixes", _TRIED.sub("N tried", told))
+    return _SECONDS.sub("N s", counted)
 
 
 class Shell:

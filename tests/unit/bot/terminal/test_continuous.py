@@ -76,7 +76,8 @@ def test_missions_follow_each_other_until_the_folder_is_green(settings: Make, fo
     assert result.message.startswith("FIXED after 2 missions")
     missions = result.data["missions"]
     assert [one["outcome"] for one in missions] == ["PARTIAL", "FIXED"]
-    assert missions[1]["mission_id"] == f"{missions[0]['mission_id']}-2"
+    # The reported one has the id of the request.
+    assert missions[0]["mission_id"] == f"{missions[1]['mission_id']}-1"
     assert result.data["promoted"] is True
     assert (folder / PATH).read_text() == MENDED
 
