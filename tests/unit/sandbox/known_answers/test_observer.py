@@ -64,7 +64,8 @@ class Suite:
         path = self._folder / "test_m.py"
         path.write_text(self._loader(text))
         functions = [name.removeprefix("test_m.py::") for name in names]
-        command = [sys.executable, "-c", RUN, str(path), *functions]
+        # Byte code of a version of the same size and second would be taken for this one's.
+        command = [sys.executable, "-B", "-c", RUN, str(path), *functions]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: ASYNC221
         lines = [line.rsplit(" ", 1) for line in printed.splitlines()]
         outcomes = {f"test_m.py::{name}": TestStatus(status) for name, status in lines}
