@@ -8,7 +8,7 @@ async function renew() {
   const old = document.getElementById("live");
   const inside = old.contains(document.activeElement) && document.activeElement !== document.body;
   if (document.hidden || inside) {
-    return true; // nobody looks, or somebody uses it right now
+    return true; // the page is hidden, or an element in it has the focus
   }
   const answer = await fetch(location.pathname, { credentials: "same-origin" });
   if (!answer.ok || answer.redirected) {
