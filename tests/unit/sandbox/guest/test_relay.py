@@ -1,23 +1,23 @@
 """The relay inside: a command runs as if nobody stood between, and has a way to the proxy."""
 
-import asyncio
 import contextlib
 import signal
+import socketserver
 import subprocess
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from sandbox.guest import relay
 from tests.patience import HANG_S
-
-pytestmark = pytest.mark.anyio
 
 CONNECT = """
     import os, socket
@@ -27,46 +27,53 @@ CONNECT = """
 """
 
 
-async def run(path: Path, *command: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
+def run(path: Path, *command: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
     """Run a command through the relay, as the supervisor does."""
     argv = [sys.executable, "-I", "-S", relay.__file__, str(path), "--", *command]
-    return await asyncio.to_thread(
-        lambda: subprocess.run(argv, capture_output=True, timeout=30, check=False, **more)
-    )
+    return subprocess.run(argv, capture_output=True, timeout=HANG_S, check=False, **more)
 
 
-async def python(path: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
-    return await run(
+def python(path: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
+    return run(
         path, sys.executable, "-I", "-S", "-c", textwrap.dedent(CONNECT) + textwrap.dedent(script)
     )
 
 
-@asynccontextmanager
-async def echoing(path: Path) -> AsyncIterator[list[int]]:
-    """A socket that gives back what it gets; counts connections."""
-    seen: list[int] = []
-    others = asyncio.all_tasks()
+class Echo(socketserver.StreamRequestHandler):
+    """Gives back what it gets, until the client ends."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(1)
+    server: "EchoServer"
+
+    @override
+    def handle(self) -> None:
+        self.server.seen.append(1)
         with contextlib.suppress(OSError):
-            while data := await reader.read(1 << 16):
-                writer.write(data)
-                await writer.drain()
-            writer.write_eof()
-            await writer.drain()
-        writer.close()
+            while data := self.request.recv(1 << 16):
+                self.request.sendall(data)
 
-    server = await asyncio.start_unix_server(serve, path, backlog=5)
-    try:
-        yield seen
-    finally:
-        server.close()
-        # Connections that were just accepted have a task, too; each ends with its client.
-        async with asyncio.timeout(HANG_S):
-            while serving := asyncio.all_tasks() - others:
-                await asyncio.wait(serving)
-        await server.wait_closed()
+
+class EchoServer(socketserver.ThreadingUnixStreamServer):
+    """A socket that echoes. Counts connections."""
+
+    request_queue_size = 5
+    """Few, so that clients meet a full queue."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), Echo)
+        self.seen: list[int] = []
+
+
+@contextmanager
+def echoing(path: Path) -> Iterator[list[int]]:
+    """Serve a socket that gives back what it gets; count its connections."""
+    with EchoServer(path) as server:
+        serving = threading.Thread(target=server.serve_forever, args=(0.05,))
+        serving.start()
+        try:
+            yield server.seen
+        finally:
+            server.shutdown()
+            serving.join()
 
 
 def test_a_command_has_its_streams_and_its_results_channel() -> None:
@@ -78,29 +85,27 @@ def test_a_command_has_its_streams_and_its_results_channel() -> None:
 
 
 @pytest.mark.parametrize("status", [0, 1, 42, 255])
-async def test_its_exit_status_is_ours(tmp_path: Path, status: int) -> None:
-    assert (await run(tmp_path / "s", "/bin/sh", "-c", f"exit {status}")).returncode == status
+def test_its_exit_status_is_ours(tmp_path: Path, status: int) -> None:
+    assert (run(tmp_path / "s", "/bin/sh", "-c", f"exit {status}")).returncode == status
 
 
 @pytest.mark.parametrize(
     "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGPIPE, signal.SIGXFSZ]
 )
-async def test_and_so_is_the_signal_that_killed_it(tmp_path: Path, number: signal.Signals) -> None:
-    assert (
-        await run(tmp_path / "s", "/bin/sh", "-c", f"kill -{int(number)} $$")
-    ).returncode == -number
+def test_and_so_is_the_signal_that_killed_it(tmp_path: Path, number: signal.Signals) -> None:
+    assert (run(tmp_path / "s", "/bin/sh", "-c", f"kill -{int(number)} $$")).returncode == -number
 
 
-async def test_a_program_that_is_not_there_ends_as_a_shell_says(tmp_path: Path) -> None:
-    missing = await run(tmp_path / "s", "no-such-program")
+def test_a_program_that_is_not_there_ends_as_a_shell_says(tmp_path: Path) -> None:
+    missing = run(tmp_path / "s", "no-such-program")
     assert (missing.returncode, missing.stderr) == (
         127,
         b"no-such-program: No such file or directory\n",
     )
-    assert (await run(tmp_path / "s", "/etc/passwd")).returncode == 126
+    assert (run(tmp_path / "s", "/etc/passwd")).returncode == 126
 
 
-async def test_the_command_leads_its_own_session_and_has_no_child_it_did_not_start(
+def test_the_command_leads_its_own_session_and_has_no_child_it_did_not_start(
     tmp_path: Path,
 ) -> None:
     script = """
@@ -110,13 +115,13 @@ async def test_the_command_leads_its_own_session_and_has_no_child_it_did_not_sta
         except ChildProcessError:
             raise SystemExit(5)
     """
-    assert (await python(tmp_path / "s", script)).returncode == 5
+    assert (python(tmp_path / "s", script)).returncode == 5
 
 
-async def test_everything_that_asks_for_a_proxy_is_told_and_what_stays_local_is_not_ours_to_say(
+def test_everything_that_asks_for_a_proxy_is_told_and_what_stays_local_is_not_ours_to_say(
     tmp_path: Path,
 ) -> None:
-    done = await run(
+    done = run(
         tmp_path / "s",
         "/usr/bin/env",
         env={"MINE": "1", "HTTP_PROXY": "http://elsewhere:1", "NO_PROXY": "mine"},
@@ -128,7 +133,7 @@ async def test_everything_that_asks_for_a_proxy_is_told_and_what_stays_local_is_
     assert len({value for name, value in found.items() if "proxy" in name.lower()}) == 1
 
 
-async def test_bytes_go_both_ways_and_the_end_of_one_leaves_the_other(tmp_path: Path) -> None:
+def test_bytes_go_both_ways_and_the_end_of_one_leaves_the_other(tmp_path: Path) -> None:
     script = """
         import threading
         s = connected()
@@ -139,12 +144,12 @@ async def test_bytes_go_both_ways_and_the_end_of_one_leaves_the_other(tmp_path: 
             got += piece
         raise SystemExit(0 if got == sent else 9)
     """
-    async with echoing(tmp_path / "s") as seen:
-        done = await python(tmp_path / "s", script)
+    with echoing(tmp_path / "s") as seen:
+        done = python(tmp_path / "s", script)
     assert (done.returncode, done.stderr, len(seen)) == (0, b"", 1)
 
 
-async def test_many_connections_wait_for_their_turn(tmp_path: Path) -> None:
+def test_many_connections_wait_for_their_turn(tmp_path: Path) -> None:
     script = """
         held = [connected() for _ in range(150)]
         for number, one in enumerate(held[:60]):
@@ -156,39 +161,39 @@ async def test_many_connections_wait_for_their_turn(tmp_path: Path) -> None:
             one.sendall(b"x")
             assert one.recv(10) == b"x"
     """
-    async with echoing(tmp_path / "s") as seen:
-        done = await python(tmp_path / "s", script)
+    with echoing(tmp_path / "s") as seen:
+        done = python(tmp_path / "s", script)
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(seen) == 150
 
 
-async def test_without_a_proxy_connections_end_and_the_command_goes_on(tmp_path: Path) -> None:
+def test_without_a_proxy_connections_end_and_the_command_goes_on(tmp_path: Path) -> None:
     script = """
         try:
             raise SystemExit(0 if connected().recv(10) == b"" else 9)
         except ConnectionError:
             raise SystemExit(0)
     """
-    assert (await python(tmp_path / "nobody", script)).returncode == 0
+    assert (python(tmp_path / "nobody", script)).returncode == 0
 
 
-async def test_it_ends_with_its_command_although_connections_are_open(tmp_path: Path) -> None:
+def test_it_ends_with_its_command_although_connections_are_open(tmp_path: Path) -> None:
     started = time.monotonic()
-    async with echoing(tmp_path / "s"):
+    with echoing(tmp_path / "s"):
         assert (
-            await python(tmp_path / "s", "held = [connected() for _ in range(5)]; os._exit(3)")
+            python(tmp_path / "s", "held = [connected() for _ in range(5)]; os._exit(3)")
         ).returncode == 3
     assert time.monotonic() - started < HANG_S
 
 
-async def test_the_check_says_whether_anybody_listens(tmp_path: Path) -> None:
-    async def check() -> int:
+def test_the_check_says_whether_anybody_listens(tmp_path: Path) -> None:
+    def check() -> int:
         argv = [sys.executable, "-I", "-S", relay.__file__, str(tmp_path / "s"), "--check"]
-        return (await asyncio.to_thread(subprocess.run, argv, check=False)).returncode
+        return subprocess.run(argv, check=False).returncode
 
-    assert await check() == 125
-    async with echoing(tmp_path / "s"):
-        assert await check() == 0
+    assert check() == 125
+    with echoing(tmp_path / "s"):
+        assert check() == 0
     (tmp_path / "s").unlink(missing_ok=True)
     (tmp_path / "s").write_text("no socket")
-    assert await check() == 125
+    assert check() == 125
