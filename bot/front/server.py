@@ -17,6 +17,14 @@ from bot.front.turns import Turns
 STOP_S = 15.0
 """Time for open requests when the service stops, in seconds; enough for a body and its answer."""
 
+ACCEPTED = 64
+"""Most connections accepted in one pass of the event loop.
+
+asyncio takes the backlog for it, and stops accepting for a second when it runs out of open files.
+"""
+QUEUED = 2048
+"""Connections that the kernel holds until they are accepted."""
+
 
 class GuardedServer(uvicorn.Server):
     """uvicorn's server with guarded connections.
@@ -39,7 +47,10 @@ class GuardedServer(uvicorn.Server):
                 host=host,
                 port=port,
                 http=cast(type[asyncio.Protocol], protocol),
+                # uvloop would read a fast connection up to 32 times before it reads the next one.
+                loop="asyncio",
                 ws="none",
+                backlog=ACCEPTED,
                 log_config=None,
                 access_log=False,
                 # Not None: uvicorn's default trusts every process of this machine.
@@ -60,6 +71,7 @@ class GuardedServer(uvicorn.Server):
                 # The event loop's socket lacks setsockopt, so a copy of the descriptor is used.
                 with socket.fromfd(listener.fileno(), listener.family, listener.type) as same:
                     same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BYTES)
+                    same.listen(QUEUED)
 
     @override
     async def on_tick(self, counter: int) -> bool:
