@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from sandbox.archive import take_archive
 from sandbox.backends.base import Backend, Guest
@@ -24,9 +25,18 @@ from sandbox.recipe.node_packages import node_files, without_node
 from sandbox.recipe.tools.npm import needs_node, settle_node
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import ArchiveSource, Checkout, Fidelity, GitSource, Recipe, WorkspaceFacts
+from sandbox.types import (
+    ArchiveSource,
+    Checkout,
+    Fidelity,
+    GitSource,
+    JobHints,
+    Recipe,
+    WorkspaceFacts,
+)
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 _REMEMBERED_S = 3600.0
 """Time before a failed Node.js part is tried again, in seconds. All workspaces of a mission must be
@@ -34,22 +44,22 @@ alike, so it is longer than a mission; a registry may recover, so it is not for 
 _MOST_REMEMBERED = 200
 
 
-class FailedNode:
-    """Memory of Node.js parts that could not be set up, and why."""
+class Remembered(Generic[T]):
+    """Memory of the last results, for a limited time."""
 
     def __init__(self) -> None:
-        self._failures: OrderedDict[str, tuple[float, str]] = OrderedDict()
+        self._results: OrderedDict[str, tuple[float, T]] = OrderedDict()
 
-    def find(self, key: str) -> str | None:
-        """Return why a recent set-up failed; None if none did."""
-        failed_at, why = self._failures.get(key, (0.0, None))
-        return why if time.monotonic() - failed_at < _REMEMBERED_S else None
+    def find(self, key: str) -> T | None:
+        """Return a recent result; None if there is none."""
+        added_at, result = self._results.get(key, (0.0, None))
+        return result if time.monotonic() - added_at < _REMEMBERED_S else None
 
-    def add(self, key: str, why: str) -> None:
-        """Remember a failure."""
-        self._failures[key] = (time.monotonic(), why)
-        while len(self._failures) > _MOST_REMEMBERED:
-            self._failures.popitem(last=False)
+    def add(self, key: str, result: T) -> None:
+        """Remember a result."""
+        self._results[key] = (time.monotonic(), result)
+        while len(self._results) > _MOST_REMEMBERED:
+            self._results.popitem(last=False)
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,9 @@ class Parts:
     importer: Importer
     snapshotter: Snapshotter
     housekeeping: Housekeeping
-    failed_node: FailedNode = field(default_factory=FailedNode)
+    failed_node: Remembered[str] = field(default_factory=Remembered)
+    """Why the Node.js part of a job could not be set up."""
+    recipes: Remembered[Recipe] = field(default_factory=Remembered)
 
 
 @dataclass(frozen=True)
@@ -108,8 +120,7 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     recipe = (
         check_given(given)
         if given is not None
-        # Parsing the tests of a large repository takes seconds.
-        else await asyncio.to_thread(plan_recipe, checkout.hints, names, contents)
+        else await _planned(checkout.hints, names, contents, parts.recipes)
     )
     imported = _Imported(checkout, source, names, contents, started)
     key = imported.node_key(recipe)
@@ -127,6 +138,26 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     log.warning("set-up of Node.js failed, opened a sandbox without it: %s", why)
     parts.failed_node.add(key, why)
     return opened
+
+
+async def _planned(
+    hints: JobHints,
+    names: Collection[str],
+    contents: Mapping[str, bytes],
+    known: Remembered[Recipe],
+) -> Recipe:
+    """Plan a recipe, or return that of the same files: a mission opens them several times."""
+    digest = hashlib.sha256(f"{len(names)} {hints.model_dump_json()}".encode())
+    for part in (*sorted(names), *(half for item in sorted(contents.items()) for half in item)):
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
+        digest.update(b"%d:%b" % (len(data), data))
+    key = digest.hexdigest()
+    recipe = known.find(key)
+    if recipe is None:
+        # Parsing the tests of a large repository takes seconds.
+        recipe = await asyncio.to_thread(plan_recipe, hints, names, contents)
+        known.add(key, recipe)
+    return recipe
 
 
 @dataclass(frozen=True)

@@ -68,18 +68,19 @@ class _Reader:
 
     def __init__(self, tree: ast.AST) -> None:
         self._tree = tree
-        self._folder = ConstantFolder(tree)
+        self._nodes = list(ast.walk(tree))
+        self._folder = ConstantFolder(self._nodes)
         self._aliases: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in self._nodes:
             self._take_import(node)
         for _ in range(2):  # twice, to resolve an alias of an alias
-            for node in ast.walk(tree):
+            for node in self._nodes:
                 self._take_alias(node)
 
     def read(self) -> Iterator[tuple[Reach, int]]:
         """Yield every capability with its line."""
         dotted: set[str] = set()
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             line = getattr(node, "lineno", 1)
             for name in self._names(node):
                 dotted.add(name)
@@ -267,7 +268,7 @@ class _Reader:
     def _find_module_values(self) -> Iterator[tuple[Reach, int]]:
         """Yield modules that are used as values, because their later uses cannot be followed."""
         plain: set[ast.AST] = set()
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             match node:
                 case ast.Attribute(value=ast.Name() as owner):
                     plain.add(owner)
@@ -277,7 +278,7 @@ class _Reader:
                     plain.add(owner)
                 case _:
                     pass
-        for node in ast.walk(self._tree):
+        for node in self._nodes:
             if (
                 not isinstance(node, ast.Name)
                 or node in plain

@@ -1,7 +1,7 @@
 """Detect comparison methods that ignore content: assertions about their objects prove nothing."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 """Methods that must read both objects."""
@@ -45,17 +45,18 @@ def find_careless(tree: ast.AST) -> Iterator[int]:
     Args:
         tree: A program.
     """
-    functions = _named_functions(tree)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    functions = _named_functions(nodes)
+    for node in nodes:
         for name, value in _defined_methods(node):
             careless = name in EVERY and _is_careless(name, _function(value, functions))
             if name == "__class__" or careless:
                 yield getattr(node, "lineno", 1)
 
 
-def _named_functions(tree: ast.AST) -> dict[str, _Function]:
+def _named_functions(nodes: Iterable[ast.AST]) -> dict[str, _Function]:
     found: dict[str, _Function] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 found[name] = node

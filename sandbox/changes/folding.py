@@ -11,7 +11,7 @@ import binascii
 import codecs
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 Value = str | bytes | int | list["Value"]
 
@@ -48,11 +48,11 @@ class ConstantFolder:
     """Evaluator for the expressions of one program.
 
     Args:
-        tree: The program. A name that is bound once, to a constant, has that value.
+        nodes: All nodes of the program. A name that is bound once, to a constant, has that value.
     """
 
-    def __init__(self, tree: ast.AST) -> None:
-        self._bound = _bound_once(tree)
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        self._bound = _bound_once(nodes)
         self._open: set[str] = set()
         self._known: dict[str, Value | None] = {}
         self._folded: dict[ast.AST, Value | None] = {}
@@ -185,10 +185,10 @@ class ConstantFolder:
         return _FUNCTIONS[name](*values) if name in _FUNCTIONS else None
 
 
-def _bound_once(tree: ast.AST) -> dict[str, ast.expr]:
+def _bound_once(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
     counts: Counter[str] = Counter()
     found: dict[str, ast.expr] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             counts[node.id] += 1
         elif isinstance(node, ast.arg):

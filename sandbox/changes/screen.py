@@ -59,11 +59,16 @@ def screen(old: str, new: str, path: str) -> tuple[Concern, ...]:
                 severity=_R, rule="size", path=path, message="the file is too large to be checked"
             ),
         )
-    found = [*_characters(old, new, path), *_lookalikes(old, new, path), *_lines(old, new, path)]
+    before, after = (parse(old), parse(new)) if is_python(path) else (None, None)
+    found = [*_characters(old, new, path), *_lookalikes(old, new, path)]
+    found += _lines(old, new, path, is_read=after is not None)
+    if _examples(old, before) - _examples(new, after):
+        message = "a doctest example is changed or removed"
+        found.append(Concern(severity=_R, rule="assertions", path=path, message=message))
     found += _assertions(old, new, path)
     if is_python(path):
         reported = {(concern.severity, concern.rule) for concern in found}
-        found += [c for c in _syntax(old, new, path) if (c.severity, c.rule) not in reported]
+        found += [c for c in _syntax(before, after, path) if (c.severity, c.rule) not in reported]
     refused = {concern.rule for concern in found if concern.severity is _R}
     return tuple(
         concern for concern in found if concern.severity is _R or concern.rule not in refused
@@ -82,12 +87,12 @@ def added_lines(old: str, new: str) -> list[tuple[int, str]]:
     return added
 
 
-def _lines(old: str, new: str, path: str) -> Iterator[Concern]:
+def _lines(old: str, new: str, path: str, *, is_read: bool) -> Iterator[Concern]:
     added = added_lines(old, new)
-    is_read = is_python(path) and parse(new) is not None
     for rule in LINE_RULES:
-        known = len(rule.pattern.findall(old))
-        if len(rule.pattern.findall(new)) > known:
+        matches = len(rule.pattern.findall(new))
+        known = len(rule.pattern.findall(old)) if matches else 0
+        if matches > known:
             line = next((number for number, text in added if rule.pattern.search(text)), None)
             # A parsed program is judged by its capabilities. For other text the words are the only
             # evidence.
@@ -168,11 +173,10 @@ def _is_mixed(word: str) -> bool:
     )
 
 
-def _examples(text: str, path: str) -> Counter[tuple[str, str]]:
-    """Return the doctest examples of a text."""
+def _examples(text: str, tree: ast.Module | None) -> Counter[tuple[str, str]]:
+    """Return the doctest examples of a text; the tree is None unless it is a Python program."""
     if ">>>" not in text:
         return Counter()
-    tree = parse(text) if is_python(path) else None
     found: Counter[tuple[str, str]] = Counter()
     # A docstring ends at its quotes. In the raw text, the code below would count as expected
     # output.
@@ -192,13 +196,6 @@ def _strings(tree: ast.AST) -> Iterator[str]:
 
 
 def _assertions(old: str, new: str, path: str) -> Iterator[Concern]:
-    if _examples(old, path) - _examples(new, path):
-        yield Concern(
-            severity=_R,
-            rule="assertions",
-            path=path,
-            message="a doctest example is changed or removed",
-        )
     if _TESTS.search(old) and not (is_python(path) and same_program(old, new)):
         asserted = Counter(line.strip() for line in old.splitlines() if _ASSERTIONS.search(line))
         if asserted - Counter(line.strip() for line in new.splitlines()):
@@ -216,8 +213,7 @@ def _assertions(old: str, new: str, path: str) -> Iterator[Concern]:
         yield Concern(severity=_R, rule="assertions", path=path, message=message)
 
 
-def _syntax(old: str, new: str, path: str) -> Iterator[Concern]:
-    before, after = parse(old), parse(new)
+def _syntax(before: ast.Module | None, after: ast.Module | None, path: str) -> Iterator[Concern]:
     if after is None:
         # A file that no longer parses would escape the check.
         severity = _D if before is None else _R
@@ -234,11 +230,10 @@ def _syntax(old: str, new: str, path: str) -> Iterator[Concern]:
         (_R, "swallow", "an exception is swallowed", _swallows),
         (_D, "constant-condition", "a condition is constant", _is_constant_condition),
     )
+    nodes, nodes_before = list(ast.walk(after)), [] if before is None else list(ast.walk(before))
     for severity, rule, message, matches in checks:
-        lines = [
-            node.lineno for node in ast.walk(after) if matches(node) and hasattr(node, "lineno")
-        ]
-        known = sum(matches(node) for node in ast.walk(before)) if before is not None else 0
+        lines = [node.lineno for node in nodes if matches(node) and hasattr(node, "lineno")]
+        known = sum(map(matches, nodes_before))
         if len(lines) > known:
             yield Concern(severity=severity, rule=rule, path=path, line=max(lines), message=message)
 

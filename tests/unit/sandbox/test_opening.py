@@ -341,3 +341,31 @@ async def test_an_error_of_python_is_not_taken_for_one_of_node(tmp_path: Path) -
     with pytest.raises(SetupFailed, match="requirements"):
         await project.recipe()
     await project.sandboxes.close()
+
+
+@pytest.mark.anyio
+async def test_a_recipe_is_planned_again_when_files_or_hints_change(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    file = tmp_path / "project/requirements.txt"
+    file.write_text("attrs==23.1.0\n")
+    source = FolderSource(path=str(tmp_path / "project"))
+    sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(), tmp_path / "data")
+
+    async def planned(command: str) -> Recipe:
+        hints = JobHints(command=command)
+        async with sandboxes.open_workspace(Checkout(source=source, hints=hints)) as workspace:
+            return (await workspace.facts()).recipe
+
+    first = await planned("pytest")
+    assert await planned("pytest") == first
+    file.write_text("attrs==23.2.0\n")
+    second = await planned("pytest")
+    third = await planned("pytest -x")
+    await sandboxes.close()
+    assert [
+        r.parts[0].requirements[0] for r in (first, second) if isinstance(r.parts[0], PythonPart)
+    ] == [
+        "attrs==23.1.0",
+        "attrs==23.2.0",
+    ]
+    assert third.command == "pytest -x"
