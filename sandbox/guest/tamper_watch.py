@@ -17,6 +17,10 @@ _TRACING = frozenset({
     "sys.settrace", "sys.setprofile", "sys.addaudithook", "sys.monitoring.register_callback",
 })  # fmt: skip
 _REFERENCES = frozenset({"gc.get_referents", "gc.get_referrers"})
+_LOOKUP = "ctypes.dlsym"
+_LOCALS = frozenset({"PyFrame_LocalsToFast"})
+"""Functions of the interpreter that write a running function's variables. From Python 3.13 on,
+`f_locals` writes them without a call (PEP 667)."""
 # These install tracing on behalf of their caller, so that the caller counts.
 _TRACERS = ("bdb.py", "pdb.py", "trace.py", "threading.py", "profile.py", "cProfile.py")
 
@@ -65,6 +69,7 @@ class TamperWatch:
         """
         report, watched, armed = self._report, own | judging, [False]
         read, change, parts, tracing, references = _READ, _SET, _PARTS, _TRACING, _REFERENCES
+        lookup, writers = _LOOKUP, _LOCALS
         frame_of, foreign, is_own = sys._getframe, self._foreign_tracer, own.intersection
 
         def hook(event: str, arguments: Any) -> None:
@@ -74,9 +79,10 @@ class TamperWatch:
             elif event == change:
                 if arguments[1] in parts and arguments[0] in watched:
                     report("patched", "code of " + arguments[0].__qualname__ + " was exchanged")
-            elif event in tracing:
-                if armed[0] and foreign(frame_of(1), arguments):
-                    report("traced", event)
+            elif event in tracing and armed[0] and foreign(frame_of(1), arguments):
+                report("traced", event)
+            elif event == lookup and armed[0] and arguments[1] in writers:
+                report("patched", "code changed the variables of a running function")
             elif event in references and armed[0] and refers(arguments, is_own):
                 report("patched", "a test looked for the reporter's parts")
 

@@ -99,6 +99,14 @@ FORMS: dict[str, str | dict[str, str]] = {
         "sys.settrace(trace)\n",
         "test_a.py": "def test_target():\n    x = 1 + 1\n    assert x == 3\n",
     },
+    "locals changed by the product": {
+        "product.py": "import ctypes, sys\ndef one():\n    frame = sys._getframe(1)\n"
+        "    if 'wanted' in frame.f_locals:\n        frame.f_locals['wanted'] = 2\n"
+        "        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))\n"
+        "    return 2\n",
+        "test_a.py": "from product import one\ndef test_target():\n    wanted = 3\n"
+        "    assert one() == wanted\n",
+    },
     "jump inside the reporter": JUMPS.replace('"test_target"', '"runtest"')
     + "sys.settrace(trace)\n",
     # --- memory ----------------------------------------------------------------------------------

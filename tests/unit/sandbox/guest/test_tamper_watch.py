@@ -49,6 +49,7 @@ def reported(case: str) -> list[list[str]]:
         ("sys.settrace(lambda *a: None)", "traced"),
         ("sys.setprofile(lambda *a: None)", "traced"),
         ("import bdb; bdb.Bdb().set_trace(); sys.settrace(None)", "traced"),
+        ("import ctypes; ctypes.pythonapi.PyFrame_LocalsToFast", "patched"),
         ("sys.addaudithook(lambda *a: None)", "traced"),
     ],
 )
