@@ -36,13 +36,13 @@ CODE = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield every text that stands alone as a statement: docstrings, and those of attributes."""
-    for node in ast.walk(tree(path)):
+    for node in nodes_of(path):
         text = node.value if isinstance(node, ast.Expr) else None
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
             yield text.lineno, text.value.strip()
@@ -55,7 +55,7 @@ def comments(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def log_lines(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, text = node.func.value, node.args[0]
             is_log = isinstance(owner, ast.Name) and owner.id.strip("_") in {"log", "logger"}
@@ -97,7 +97,7 @@ def test_a_function_can_be_read_in_one_go() -> None:
     large = [
         place(path, node.lineno, node.name)
         for path in SOURCES
-        for node in ast.walk(tree(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and count_nodes(node) > MAX_FUNCTION_NODES
     ]

@@ -158,7 +158,7 @@ def test_a_change_of_a_guarded_kind_never_runs(settings: Make, stats: Path) -> N
 def test_a_long_file_is_cut_for_the_model_and_the_record_says_so(
     settings: Make, stats: Path
 ) -> None:
-    stats.write_text(SLOW + "x = 1\n" * (MAX_SHOWN // 6))
+    stats.write_text(SLOW + f"# {'x' * 97}\n" * (MAX_SHOWN // 100 + 1))
     shown: list[int] = []
 
     def answer(question: Question) -> str:

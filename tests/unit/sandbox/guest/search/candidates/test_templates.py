@@ -100,7 +100,7 @@ def spaced ( a,b ) :
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_nearly_all_candidates_of_odd_code_are_python(name: str) -> None:
-    found = sample(results(name, WILD), 100)
+    found = sample(results(name, WILD))
     assert sum(not parses(result) for result in found) <= 0.1 * len(found)
 
 
@@ -168,8 +168,8 @@ def test_arguments_of_dangerous_calls_are_never_varied(name: str) -> None:
                 assert not DESTRUCTIVE.search(text) or ast.dump(node) in allowed
 
 
-def sample(found: frozenset[str], number: int = 250) -> list[str]:
-    return sorted(found)[:: max(1, len(found) // number)]
+def sample(found: frozenset[str]) -> list[str]:
+    return sorted(found)[:: max(1, len(found) // 100)]
 
 
 def parses(text: str) -> bool:
