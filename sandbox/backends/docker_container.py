@@ -259,15 +259,6 @@ class DockerBackend:
                 await guest.close()
             await asyncio.shield(asyncio.to_thread(started.discard))
 
-    async def prestart(self, image: str, count: int | None = None) -> None:
-        """Start sandboxes in advance.
-
-        Args:
-            image: The environment.
-            count: The number to keep ready; None uses the specification's `pool`.
-        """
-        await self._pool(USUAL).fill(image, self._spec.pool if count is None else count)
-
     async def close(self) -> None:
         """Remove the sandboxes in the pool."""
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import islice
 
 from sandbox.runners.findings import CheckoutPaths
-from sandbox.runners.matchers.engine import plain_lines
 from sandbox.runners.printed.blocks import FULL_RESULTS, MAX_RESULTS
 from sandbox.runners.printed.other_text import (
     cargo_failures,
@@ -16,7 +15,7 @@ from sandbox.runners.printed.pytest_text import pytest_failures
 from sandbox.runners.printed.unittest_text import unittest_failures
 from sandbox.types import TestResult
 
-__all__ = ["READERS", "read_test_lines", "read_tests"]
+__all__ = ["READERS", "read_test_lines"]
 
 READERS = (
     pytest_failures,
@@ -27,11 +26,6 @@ READERS = (
     surefire_failures,
 )
 """In this order. All of them read the text, because a script may run several."""
-
-
-def read_tests(text: str, checkout: CheckoutPaths | None = None) -> tuple[TestResult, ...]:
-    """Return the failing tests in a text."""
-    return read_test_lines(plain_lines(text), checkout or CheckoutPaths())
 
 
 def read_test_lines(lines: Sequence[str], checkout: CheckoutPaths) -> tuple[TestResult, ...]:

@@ -8,13 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.runners.findings import CheckoutPaths
-from sandbox.runners.printed import read_tests
+from sandbox.runners.matchers.engine import plain_lines
+from sandbox.runners.printed import read_test_lines
 from sandbox.runners.printed.error_line import best_error
 from sandbox.types import TestResult, TestStatus
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "printed_tests"
 """Printed by the runners themselves, with the paths of a sandbox."""
 PLACE = CheckoutPaths("/work/repo")
+
+
+def read_tests(text: str, place: CheckoutPaths | None = None) -> tuple[TestResult, ...]:
+    """The failing tests in a text with colours."""
+    return read_test_lines(plain_lines(text), place or CheckoutPaths())
 
 
 def sample(name: str) -> dict[str, TestResult]:
