@@ -171,7 +171,11 @@ def _log_end(context: MissionContext, publication: Publication) -> None:
 
 
 async def handle_folder(
-    request: MissionRequest, line: MissionServices, checkpoint: Checkpoint
+    request: MissionRequest,
+    line: MissionServices,
+    checkpoint: Checkpoint,
+    *,
+    is_misuse: Callable[[MissionContext], bool] = lambda _: False,
 ) -> MissionContext:
     """Run a mission on a local red working tree, without admission and publication."""
     if request.folder is None:
@@ -180,7 +184,7 @@ async def handle_folder(
     admission = Admission(
         request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout
     )
-    return await handle_admitted(admission, line, checkpoint)
+    return await handle_admitted(admission, line, checkpoint, is_misuse=is_misuse)
 
 
 async def handle_admitted(
@@ -188,20 +192,17 @@ async def handle_admitted(
     line: MissionServices,
     checkpoint: Checkpoint,
     github: GitHub | None = None,
+    *,
+    is_misuse: Callable[[MissionContext], bool] = lambda _: False,
 ) -> MissionContext:
-    """Run a mission whose result only the caller receives.
-
-    Args:
-        admission: The work.
-        line: External dependencies.
-        checkpoint: Stores its stages.
-        github: Grants access to fetch; None for local files.
-    """
+    """Run a mission whose result only the caller receives; wrong use is not kept as a mission."""
     if admission.checkout is None:
         return await _refused(admission, line, checkpoint)
     if github is not None:
         line = replace(line, open_workspace=guard_opening(line.open_workspace, github, admission))
     context = await _mission(admission, admission.checkout, line, checkpoint)
+    if is_misuse(context):
+        return context
     kept = await _keep(context, admission.checkout, line, checkpoint)
     publication = Publication(mission_id=context.mission_id, way="report" if context.fix else None)
     await _remember(context, publication, line, checkpoint)

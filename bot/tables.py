@@ -140,7 +140,9 @@ def describe(error: ValidationError, origins: Mapping[str, str]) -> str:
     sentences = []
     for problem in error.errors(include_input=False, include_url=False):
         key = ".".join(str(part) for part in problem["loc"])
-        sentences.append(f"setting {key} ({origins.get(key, 'default')}): {problem['msg']}")
+        known = f"setting {key} ({origins.get(key, 'default')}): {problem['msg']}"
+        unknown = f"there is no setting {key}; `metaagent settings` lists them"
+        sentences.append(unknown if problem["type"] == "extra_forbidden" else known)
     return "; ".join(sentences)
 
 

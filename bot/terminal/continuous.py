@@ -74,7 +74,9 @@ async def _missions(
             command=order.command,
             tier=TrustTier.LOCAL,
         )
-        reported = await handle_folder(request, line, MemoryCheckpoint())
+        reported = await handle_folder(
+            request, line, MemoryCheckpoint(), is_misuse=lambda done: bool(detect_misuse(done))
+        )
     return reported, tuple(found) or (reported,)
 
 

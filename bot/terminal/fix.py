@@ -173,7 +173,9 @@ async def _mission(
             if choice is not None
             else None,
         )
-        context = await handle_folder(request, line, MemoryCheckpoint())
+        context = await handle_folder(
+            request, line, MemoryCheckpoint(), is_misuse=lambda done: bool(detect_misuse(done))
+        )
         return context, file.kept if file else KeptEvidence()
 
 

@@ -154,6 +154,7 @@ def test_a_command_that_shows_nothing_to_repair_is_wrong_use(
     assert heading.startswith("metaagent: ")
     assert wanted in heading
     assert advice.startswith("  ")
+    assert metaagent("missions", folder=tmp_path).stdout == "no missions\n"
 
 
 @pytest.mark.parametrize("face", ["fix", "repair"])

@@ -45,7 +45,9 @@ def test_a_value_where_a_table_belongs_is_named(tmp_path: Path) -> None:
 def test_an_unknown_key_in_the_file_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "metaagent.toml"
     file.write_text("prot = 80\n")
-    with pytest.raises(SettingsError, match="prot"):
+    with pytest.raises(
+        SettingsError, match="there is no setting prot; `metaagent settings` lists them"
+    ):
         load({}, environment={}, file=file)
 
 

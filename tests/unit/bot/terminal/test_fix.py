@@ -65,13 +65,14 @@ class Bench:
         self.world = world
         self.settings: list[Settings] = []
         self.fixer = ScriptedFixer(one_step_at_a_time)
+        self.lessons = MemoryLessons()
 
     def build(self, settings: Settings, open_progress: OpenProgress) -> MissionServices:
         self.settings.append(settings)
         return MissionServices(
             open_workspace=self.world.open_workspace,
             fixers=(self.fixer,),
-            lessons=MemoryLessons(),
+            lessons=self.lessons,
             clock=FixedClock(),
             open_progress=open_progress,
         )
@@ -363,7 +364,9 @@ def test_a_choice_for_a_file_that_changed_since_is_refused(settings: Make, folde
 
 
 def test_a_green_folder_is_wrong_use(settings: Make, folder: Path) -> None:
-    result = run_fix(FixOrder(path=str(folder)), settings(), build=a_bench(MENDED).build)
+    bench = a_bench(MENDED)
+    result = run_fix(FixOrder(path=str(folder)), settings(), build=bench.build)
     assert result.misuse is not None
     assert result.misuse.message.startswith("nothing is red: `")
     assert "--test" in result.misuse.advice
+    assert bench.lessons.lessons == {}, "nothing is learned from it"
