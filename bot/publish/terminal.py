@@ -12,6 +12,7 @@ from bot.publish.next_steps import step_after
 from bot.publish.recalled import recalled_lessons
 from bot.publish.report import reproduce_command
 from bot.publish.story import Story, build_story, headline, winner
+from bot.publish.title import steps_of_fix
 
 ROWS_SHOWN = 30
 """Maximum number of tests in the report."""
@@ -53,7 +54,8 @@ def report_text(
                 for sentence, reason in recalled_lessons(story)
             ),
         ]
-    tried = [note for i in context.iterations if i.attempt for note in i.attempt.notes]
+    notes = (note for i in context.iterations if i.attempt for note in i.attempt.notes)
+    tried = [note for note in dict.fromkeys(notes) if note not in story.reason]
     if tried and story.outcome is not Outcome.FIXED:
         lines += ["", "Tried", *(f"  {pen.line(note)}" for note in tried)]
     lines += _text_of_models(story)
@@ -119,8 +121,15 @@ def _text_of_change(story: Story) -> list[str]:
         return []
     candidate, verification = story.fix
     tried = story.context.candidates_tried
-    title = f"  {story.pen.line(candidate.title)} ({winner(story)}, {tried} tried)"
-    return ["", "Change", title, "", *story.pen.block(verification.diff).splitlines()]
+    steps = [story.pen.line(step.title) for step in steps_of_fix(story.context)[:-1]]
+    steps.append(f"{story.pen.line(candidate.title)} ({winner(story)}, {tried} tried)")
+    return [
+        "",
+        "Change",
+        *(f"  {step}" for step in steps),
+        "",
+        *story.pen.block(verification.diff).splitlines(),
+    ]
 
 
 def _text_of_choices(story: Story) -> list[str]:

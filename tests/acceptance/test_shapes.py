@@ -212,4 +212,5 @@ def test_a_fix_of_the_first_command_that_uncovers_the_second_is_partial(
     status, result = fix(*words, folder=tmp_path)
     assert (status, result["outcome"]) == (1, "PARTIAL"), result
     assert "-import os\n" in result["diff"]
+    assert "the failing step does not run them" not in result["report"]
     assert "Cause\n  test_that_no_product_can_pass" in result["report"], "it went on to the tests"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, Verification, VerifiedRun
 from bot.mission.failures.reports import list_failing, map_outcomes
@@ -149,7 +150,7 @@ def _judge(
     )
     facts = shown.with_(
         runs=runs,
-        not_verified=(*shown.not_verified, *_unconfirmed(runs)),
+        not_verified=(*shown.not_verified, *_unseen(context, runs), *_unconfirmed(runs)),
         table=table_of(was, now),
         newly_failing=broken,
         missing=missing,
@@ -187,11 +188,11 @@ def _reason(found: Verification, total: int, gone: int) -> str:
 def _green_reason(total: int, runs: int) -> str:
     """Return the sentence for a green verdict; a command without named tests has no count."""
     if total == 0:
-        return f"the command passes in {runs} runs"
+        return f"the command passes in {counted(runs, 'run')}"
     gone_now = {1: "the failure is gone", 2: "both failures are gone"}.get(
         total, f"all {total} failures are gone"
     )
-    return f"{gone_now} in {runs} runs, and nothing else changed"
+    return f"{gone_now} in {counted(runs, 'run')}, and nothing else changed"
 
 
 def _red_reason(total: int, gone: int, last: TestReport) -> str:
@@ -242,8 +243,14 @@ def _not_verified(context: MissionContext) -> tuple[str, ...]:
         for name in sorted(find_shaky(context.triage))
     ]
     dropped = [f"step `{f.step}`: {f.reason}" for f in recipe.fidelity if f.treatment == "dropped"]
-    if recipe.kind in {StepKind.LINT, StepKind.FORMAT}:
-        dropped.append("the tests: the failing step does not run them")
-    elif context.test_results is not None and not context.test_results.knows_tests:
-        dropped.append("single tests: the command's exit status is all that was seen")
     return (*shaky[:_TESTS_SHOWN], *dropped)
+
+
+def _unseen(context: MissionContext, runs: Sequence[VerifiedRun]) -> tuple[str, ...]:
+    """Return the kind of results that no run shows."""
+    # The last command of a compound one may run tests, although the first one is a linter.
+    if context.facts is None or any(run.report.knows_tests for run in runs):
+        return ()
+    if context.facts.recipe.kind in {StepKind.LINT, StepKind.FORMAT}:
+        return ("the tests: the failing step does not run them",)
+    return ("single tests: the command's exit status is all that was seen",)

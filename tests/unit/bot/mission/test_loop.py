@@ -19,6 +19,7 @@ from bot.errors import StoreError, Superseded
 from bot.lessons.calibration import confidence_by_rules
 from bot.mission.loop import run_mission
 from bot.ports import Workspace
+from bot.publish.terminal import report_text
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import (
     ImportRejected,
@@ -83,6 +84,17 @@ def linted_then_mended(files: dict[str, str], _: MissionContext) -> list[Candida
     return [RungNote(reason="nothing left to mend")]
 
 
+def linted_then_titled(
+    files: dict[str, str], context: MissionContext
+) -> list[Candidate | RungNote]:
+    """Names what it proposes."""
+    titles = {"lint": "take the import away", "bug": "add what was taken"}
+    return [
+        one.with_(title=titles[one.id]) if isinstance(one, Candidate) else one
+        for one in linted_then_mended(files, context)
+    ]
+
+
 async def test_what_the_repair_of_one_command_uncovers_is_repaired_next() -> None:
     world = a_world(f"import os\n{EVENS}", base=None, run=in_order)
     context = await Stage(world=world, fixers=(ScriptedFixer(linted_then_mended),)).play()
@@ -98,6 +110,15 @@ async def test_what_the_repair_of_one_command_uncovers_is_repaired_next() -> Non
     )
     assert second.control.failing == {ADD}
     assert [edit.content.decode() for edit in second.edits] == [MENDED]
+
+
+async def test_a_report_on_several_commands_names_every_change_and_denies_no_test() -> None:
+    as_lint = facts(recipe=a_lint_recipe(), base_sha=None)
+    world = a_world(f"import os\n{EVENS}", base=None, run=in_order, facts=as_lint)
+    context = await Stage(world=world, fixers=(ScriptedFixer(linted_then_titled),)).play()
+    text = report_text(context)
+    assert "Change\n  take the import away\n  add what was taken (rung" in text
+    assert "the failing step does not run them" not in text
 
 
 async def test_what_is_uncovered_and_not_repaired_leaves_a_partial_fix() -> None:
