@@ -6,6 +6,7 @@ from bot.conversation.decide import question
 from bot.conversation.result import CommandOutcome, done, pen
 from bot.conversation.scene import Scene, fixes_here, missions_here
 from bot.conversation.verbs import OPTIONS, verb_table
+from bot.domain.counted import counted
 from bot.domain.lesson import Lesson
 from bot.domain.registry import FixState, LiveMission, OfferedFix
 from bot.lessons.calibration import brier_score, reliability_curve
@@ -95,10 +96,8 @@ async def lessons(scene: Scene, services: Services) -> CommandOutcome:
         sections = [Section(lead=f"**{what}**: none yet.")]
     error = brier_score(forecasts)
     if error is not None:
-        lead = (
-            f"Of {len(forecasts)} decided fixes {merged} were merged. "
-            f"Brier score of the confidence: {error:.2f}."
-        )
+        decided = counted(len(forecasts), "decided fix", plural="decided fixes")
+        lead = f"Merged: {merged} of {decided}. Brier score of the confidence: {error:.2f}."
         rows = [
             (
                 f"{one.low:.1f} to {one.high:.1f}",
@@ -155,7 +154,7 @@ async def _switch_lines(scene: Scene, services: Services) -> list[str]:
         )
     if policy.problems:
         lines.append(
-            f"- {len(policy.problems)} lines of the policy were not understood; "
+            f"- not understood: {counted(len(policy.problems), 'line')} of the policy; "
             "see `/metaagent config`"
         )
     return lines

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
+from bot.domain.counted import counted
+
 WIDTH, HEIGHT = 640, 180
 COLUMN = 40.0
 """Widest column of a day."""
@@ -52,7 +54,7 @@ def days(title: str, counts: Mapping[str, tuple[int, int]]) -> Markup:
             parts.append(
                 Markup(
                     '<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}">'
-                    "<title>{day}: {whole} missions, {part} fixed</title></rect>"
+                    "<title>{day}: {missions}, {part} fixed</title></rect>"
                 ).format(
                     kind=kind,
                     x=round(number * step, 1),
@@ -60,7 +62,7 @@ def days(title: str, counts: Mapping[str, tuple[int, int]]) -> Markup:
                     width=round(min(COLUMN, max(1.0, step - 2)), 1),
                     height=height,
                     day=day,
-                    whole=whole,
+                    missions=counted(whole, "mission"),
                     part=part,
                 )
             )

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 
+from bot.domain.counted import counted
 from bot.domain.evidence import (
     Claim,
     ClaimedFix,
@@ -177,8 +178,8 @@ def _red(claim: Claim, reports: Sequence[TestReport]) -> tuple[Compared, ...]:
         mixed = 0 < reds < len(reports)
         same = mixed if claim.outcome == Outcome.FLAKY else reds == 0
         claimed, now = (
-            f"red in {claim.red_runs} of {claim.runs} runs",
-            f"red in {reds} of {len(reports)} runs",
+            f"red in {claim.red_runs} of {counted(claim.runs, 'run')}",
+            f"red in {reds} of {counted(len(reports), 'run')}",
         )
         return (Compared(what="unpatched", claimed=claimed, now=now, same=same),)
     now_run = claim_run("unpatched", reports[0])

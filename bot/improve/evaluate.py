@@ -4,6 +4,7 @@ import posixpath
 import shlex
 from collections.abc import Mapping
 
+from bot.domain.counted import counted
 from bot.domain.policy import RepositoryPolicy
 from bot.improve.promotion import make_edit
 from bot.improve.values import Check, Improvement
@@ -213,8 +214,8 @@ def _compare_tests(before: TestReport, after: TestReport) -> Check:
             name for name in before.passing if after.outcomes.get(name) is not TestStatus.PASS
         )
         names = ", ".join(clean(name, cap=200) for name in lost[:_SHOWN])
-        detail = f"{len(before.passing)} tests passed before"
-        detail += f"; {len(lost)} do not pass now: {names}" if lost else " and pass now"
+        detail = f"{counted(len(before.passing), 'test')} passed before"
+        detail += f"; not passing now: {names}" if lost else " and pass now"
         return Check(name="tests", passed=not lost, detail=detail, proves=bool(before.passing))
     if before.success:
         detail = clean(after.summary, cap=_OUTPUT)

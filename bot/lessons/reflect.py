@@ -160,7 +160,11 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
             return f"{tests} was red on GitHub and passed here: {context.reason}"
         case Outcome.FLAKY:
             triage = context.triage
-            runs = f"red in {triage.red_runs} of {triage.runs} runs" if triage else "sometimes red"
+            runs = (
+                f"red in {triage.red_runs} of {counted(triage.runs, 'run')}"
+                if triage
+                else "sometimes red"
+            )
             return f"{tests} is flaky, {runs} of the same commit"
         case Outcome.BASE_RED:
             return f"{tests} was red on the base commit already"

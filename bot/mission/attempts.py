@@ -5,6 +5,7 @@ Each candidate is verified in fresh workspaces.
 If all candidates of a rung are rejected, the next iteration continues with the rung above.
 """
 
+from bot.domain.counted import counted
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import Outcome
@@ -285,11 +286,11 @@ def _why_unsure(candidate: Candidate) -> str:
 def _question(candidate: Candidate, rival: Rival | None) -> str:
     """Return the question which fix is meant, with the smallest input that distinguishes two."""
     if rival is None:
-        return f"Is this what is meant: `{candidate.title}`? {candidate.explanation}"
+        return f"Is this what is meant: {candidate.title}? {candidate.explanation}"
+    # Titles may quote code in backticks themselves.
     asked = (
-        f"Which is meant: `{candidate.title}`, or `{rival.description}` ({rival.path} line "
-        f"{rival.line})? "
-        f"They differ on: {rival.distinguishing_input}"
+        f"Which is meant: {candidate.title}, or {rival.path} line {rival.line}: "
+        f"{rival.description}? They differ on: {rival.distinguishing_input}"
     )
     if not any(rival.results):
         return asked
@@ -395,6 +396,5 @@ def _refused_before(run: Run) -> tuple[str, ...]:
 
 def _exhausted(attempt: FixAttempt) -> str:
     """Describe why nothing could be proposed, rung by rung."""
-    count = attempt.candidates_tried
-    tried = f"{count or 'no'} {'candidates' if count > 1 else 'candidate'} tried"
+    tried = f"{counted(attempt.candidates_tried, 'candidate')} tried"
     return "; ".join(("the ladder is exhausted", tried, *attempt.notes[:5]))

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable
 
+from bot.domain.counted import counted
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung
@@ -91,9 +92,8 @@ def without_refused(attempt: FixAttempt, refused: Collection[str]) -> FixAttempt
     left = tuple(c for key, c in kept.items() if key not in refused)
     if len(left) == len(attempt.candidates):
         return attempt
-    note = (
-        f"{len(attempt.candidates) - len(left)} candidates were refused before and not tried again"
-    )
+    dropped = counted(len(attempt.candidates) - len(left), "candidate")
+    note = f"not tried again: {dropped} refused before"
     return attempt.with_(candidates=left, notes=(*attempt.notes, note))
 
 

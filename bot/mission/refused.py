@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bot.domain.counted import counted
 from bot.domain.lesson import RememberedFix
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixAttempt
@@ -68,8 +69,9 @@ async def leave_out_refused(
     count = len(found.candidates) - len(kept)
     if not count:
         return found
-    same = "equal" if not alike else "equal or behave like"
-    note = f"{count} of the candidates {same} a change that was refused or reverted here before"
+    same = "equal to" if not alike else "equal to, or behaving like,"
+    left_out = counted(count, "candidate")
+    note = f"left out: {left_out} {same} a change that was refused or reverted here before"
     return found.with_(
         candidates=_without_rivals(kept, found.candidates),
         refused=count,

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from bot.domain.counted import counted
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, FixAttempt, Rung
@@ -142,7 +143,7 @@ async def _as_candidate(
         title=fix.title,
         explanation=(
             f"It repaired the same failure in mission {lesson.mission_id}, "
-            f"after {fix.candidates} candidates."
+            f"after {counted(fix.candidates, 'candidate')}."
         ),
         changes=fitting,
         candidates_tried=1,

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from bot.domain.counted import counted
 from bot.domain.mission import Budget, Iteration, MissionContext, MissionState, Outcome
 from bot.domain.model import Judging, ModelCall, total
 from bot.domain.policy import Limits
@@ -203,4 +204,4 @@ def what_is_spent(budget: Budget) -> str:
     """
     if budget.spent_seconds >= budget.seconds:
         return f"the time for one mission is spent ({budget.seconds:.0f} s)"
-    return f"no fix after {budget.iterations} iterations"
+    return f"no fix after {counted(budget.iterations, 'iteration')}"

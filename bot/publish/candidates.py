@@ -28,6 +28,8 @@ class SearchReport:
     show: int
     """Maximum number of candidates to show."""
     attempt: SearchResult | None = None
+    advice: str = ""
+    """The next thing to look at if nothing was found."""
 
     @property
     def shown(self) -> tuple[RankedFix, ...]:
@@ -42,6 +44,7 @@ def searched_json(searched: SearchReport) -> dict[str, Any]:
     return {
         "outcome": searched.outcome,
         "reason": pen.line(searched.reason, cap=1000),
+        "advice": pen.line(searched.advice, cap=1000),
         "confident": bool(searched.shown) and searched.shown[0].ranked.confident,
         "failing": [pen.line(name) for name in sorted(searched.report.failing)],
         "candidates": [_candidate(searched, index, pen) for index in range(len(searched.shown))],
@@ -167,7 +170,9 @@ def searched_text(searched: SearchReport, *, again: str) -> str:
         again: The command that verifies and writes a fix.
     """
     found = searched_json(searched)
-    lines = [f"{found['outcome']}: {found['reason']}", ""]
+    lines = [f"{found['outcome']}: {found['reason']}"]
+    lines += [f"  next: {found['advice']}"] if found["advice"] else []
+    lines.append("")
     lines += (
         ["Failing", *(f"  {name}" for name in found["failing"][:_TESTS_NAMED])]
         if found["failing"]
@@ -246,33 +251,35 @@ def _observed(profile: dict[str, Any]) -> list[str]:
     facts = []
     if profile["passing_calls"]:
         facts.append(
-            f"{profile['changed_passing']} of {profile['passing_calls']} "
-            "calls of passing tests changed"
+            f"{profile['changed_passing']} of {counted(profile['passing_calls'], 'call')} "
+            "of passing tests changed"
         )
     if profile["neighbours"]:
         facts.append(
-            f"{profile['changed_neighbours']} of {profile['neighbours']} inputs near them changed"
+            f"{profile['changed_neighbours']} of {counted(profile['neighbours'], 'input')} "
+            "near them changed"
         )
     if profile["held_out_failed"]:
-        facts.append(f"{profile['held_out_failed']} held-out tests fail")
+        facts.append(f"fails {counted(profile['held_out_failed'], 'held-out test')}")
     if profile["new_errors"]:
-        facts.append(f"{profile['new_errors']} inputs newly raise an error")
+        facts.append(f"newly raises an error for {counted(profile['new_errors'], 'input')}")
     if profile["donor"]:
         facts.append("the same text occurs elsewhere in the repository")
     return facts
 
 
 def _search(found: dict[str, Any]) -> list[str]:
-    rate = f", {found['tried'] / found['seconds']:.0f} a second" if found["seconds"] else ""
+    seconds = found["seconds"]
+    # A rate of 0 would only say that almost all time went into starting.
+    rate = f", {found['tried'] / seconds:.0f} a second" if found["tried"] >= seconds > 0 else ""
     ended = f"{found['ended']}: {found['detail']}" if found["detail"] else found["ended"]
-    lines = [
-        "Search",
-        f"  {found['tried']} candidates in {found['seconds']:.1f} s{rate}; ended: {ended}",
-    ]
+    tried = counted(found["tried"], "candidate")
+    lines = ["Search", f"  {tried} in {found['seconds']:.1f} s{rate}; ended: {ended}"]
     if found["held_out"]:
-        lines.append(f"  {found['held_out']} passing tests were held out and validated the results")
+        held_out = counted(found["held_out"], "passing test")
+        lines.append(f"  held out to validate the results: {held_out}")
     if found["plain_run"]:
         lines.append(f"  a plain run of the command with the first candidate: {found['plain_run']}")
     if found["refuted"]:
-        lines.append(f"  a plain run refuted {found['refuted']} other candidates")
+        lines.append(f"  a plain run refuted {counted(found['refuted'], 'other candidate')}")
     return [*lines, *(f"  {note}" for note in found["lanes"])]

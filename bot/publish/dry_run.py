@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
+from bot.domain.counted import counted
 from bot.domain.publication import Publication
 from bot.domain.registry import (
     InstallationState,
@@ -40,7 +41,7 @@ async def publish_staged(story: Story, services: PublishServices) -> Publication
         mission_id=publication.mission_id,
         outcome=publication.outcome,
         check_run=publication.check_run,
-        skipped=f"staged: {len(notebook.writes)} writes were listed in the check",
+        skipped=f"staged: the check lists {counted(len(notebook.writes), 'write')}",
     )
 
 

@@ -84,7 +84,7 @@ def agreement(verification: Verification) -> str:
     if count == 0:
         return "no run"
     if len(verdicts) == 1:
-        return f"{count} of {count} runs agree"
+        return f"{count} of {count} runs agree" if count > 1 else "1 run"
     most = max(sum(r.report.verdict is v for r in verification.runs) for v in verdicts)
     return f"only {most} of {count} runs agree"
 

@@ -2,6 +2,7 @@
 
 import json
 
+from bot.domain.counted import counted
 from bot.publish.evidence import (
     agreement,
     commands,
@@ -133,13 +134,13 @@ def _triage_facts(story: Story) -> list[tuple[str, str]]:
     base = "not checked"
     if triage.base_checked:
         base = (
-            f"{len(triage.base_failing)} of the failing tests fail there too"
+            f"red there too: {counted(len(triage.base_failing), 'failing test')}"
             if triage.base_failing
             else "green there"
         )
     return [
         ("triage", f"{triage.kind.value.replace('_', ' ')}: {story.pen.words(triage.reason)}"),
-        ("reproduced", f"{triage.red_runs} of {triage.runs} runs red"),
+        ("reproduced", f"{triage.red_runs} of {counted(triage.runs, 'run')} red"),
         ("base commit", base),
         *(("note", story.pen.words(note)) for note in triage.notes),
     ]

@@ -228,7 +228,8 @@ def _measured(candidate: Candidate, verification: Verification) -> list[str]:
         items.append("Without the change, the failing tests fail again in the same sandbox")
     if candidate.mutants is not None:
         killed, tried = candidate.mutants.killed, candidate.mutants.tried
-        items.append(f"The tests notice {killed} of {tried} other mistakes in the changed lines")
+        others = counted(tried, "other mistake")
+        items.append(f"The tests notice {killed} of {others} in the changed lines")
     if candidate.inputs:
         text = f"Compared on {counted(candidate.inputs, 'input')}"
         if candidate.plausible > 1 and not candidate.rivals:
@@ -236,7 +237,7 @@ def _measured(candidate: Candidate, verification: Verification) -> list[str]:
         items.append(text)
     if candidate.held_out:
         hidden = counted(candidate.held_out, "passing test")
-        items.append(f"{hidden} near the failure were hidden from the search, and pass")
+        items.append(f"Hidden from the search, and green: {hidden} near the failure")
     return items
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall, Role, Spend, Usage, total
 from bot.publish.markdown import Section, table
@@ -24,7 +25,7 @@ def spend_in_words(spend: Spend) -> str:
     known = f"${spend.cost_usd:.4f}"
     if spend.unpriced_calls == 0:
         return known
-    unknown = f"unknown for {spend.unpriced_calls} of {spend.calls} calls"
+    unknown = f"unknown for {spend.unpriced_calls} of {counted(spend.calls, 'call')}"
     return f"{known} and {unknown}" if spend.unpriced_calls < spend.calls else "unknown"
 
 

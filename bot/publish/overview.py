@@ -47,7 +47,7 @@ def _triage(story: Story) -> Iterator[tuple[str, list[str]]]:
     triage = story.context.triage
     if triage is None:
         return
-    yield "Reproduce", [f"red in {triage.red_runs} of {triage.runs} runs"]
+    yield "Reproduce", [f"red in {triage.red_runs} of {counted(triage.runs, 'run')}"]
     if triage.base_checked:
         broken = len(triage.base_failing)
         yield "Base commit", [f"{broken} red there too" if broken else "green there"]
@@ -74,7 +74,7 @@ def _stages(iteration: Iteration) -> Iterator[tuple[str, list[str]]]:
         yield (
             "Fix",
             [
-                f"{iteration.attempt.candidates_tried} candidates",
+                counted(iteration.attempt.candidates_tried, "candidate"),
                 f"{iteration.attempt.seconds:.1f} s",
             ],
         )
@@ -82,7 +82,10 @@ def _stages(iteration: Iteration) -> Iterator[tuple[str, list[str]]]:
         proof = iteration.verification
         green = sum(run.report.success for run in proof.runs)
         by = f"rung {int(iteration.candidate.rung)}, {RUNG_NAMES[iteration.candidate.rung]}"
-        yield "Verify", [f"{green} of {len(proof.runs)} runs green", f"{proof.seconds:.1f} s", by]
+        yield (
+            "Verify",
+            [f"{green} of {counted(len(proof.runs), 'run')} green", f"{proof.seconds:.1f} s", by],
+        )
 
 
 # --- feedback ------------------------------------------------------------------------------------

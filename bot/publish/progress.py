@@ -91,7 +91,7 @@ class SearchProgress:
         match event:
             case TrialStarted():
                 failing = counted(event.baseline_failing, "failing test")
-                line = f"  started      {counted(event.candidates, 'candidate')}, {failing}"
+                line = f"  started      {failing}, at most {counted(event.candidates, 'candidate')}"
             case Survivor():
                 line = f"  found        {event.path}:{event.line} after {event.tried} tried"
                 line += f", {event.seconds:.1f} s"

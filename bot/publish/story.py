@@ -168,7 +168,11 @@ def winner(story: Story) -> str:
 
 def _runs(story: Story) -> str:
     triage = story.context.triage
-    return f" (red in {triage.red_runs} of {triage.runs} runs)" if triage and triage.runs else ""
+    return (
+        f" (red in {triage.red_runs} of {counted(triage.runs, 'run')})"
+        if triage and triage.runs
+        else ""
+    )
 
 
 def identity(text: str, *, cap: int = 80) -> str:

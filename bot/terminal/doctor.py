@@ -9,6 +9,7 @@ from typing import Literal
 from bot.clock import SystemClock
 from bot.domain.account import Account
 from bot.domain.blob import BlobKind
+from bot.domain.counted import counted
 from bot.domain.model import Usage
 from bot.errors import MetaAgentError
 from bot.publish.model_costs import spend_in_words
@@ -141,7 +142,8 @@ async def _sandbox(settings: Settings) -> SetupFinding:
         advice = "let no mission run here before the daemon's own configuration was looked at"
         return SetupFinding(subject=subject, state="missing", message=message, advice=advice)
     message = (
-        f"answers; toolchain {image}; {kept.count} environments, {kept.size / (1 << 20):.0f} MiB"
+        f"answers; toolchain {image}; {counted(kept.count, 'environment')}, "
+        f"{kept.size / (1 << 20):.0f} MiB"
     )
     return SetupFinding(subject=subject, state="ok", message=message)
 
@@ -272,10 +274,9 @@ async def _spent(settings: Settings) -> list[SetupFinding]:
         )
         for one in pauses
     ]
-    message = (
-        f"today, in all repositories: {spend_in_words(spent['total'])} "
-        f"({spent['total'].calls} calls)"
-    )
+    total = spent["total"]
+    message = f"today, in all repositories: {spend_in_words(total)}"
+    message += f" ({counted(total.calls, 'call')})" if total.calls else ""
     return [*found, SetupFinding(subject="model costs", state="ok", message=message)]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.domain.counted import counted
 from bot.domain.lesson import Lesson
 from bot.errors import StoreError, UsageError
 from bot.lessons.exchange import MAX_LESSONS, from_lines, redacted, to_lines
@@ -128,7 +129,7 @@ async def _export(
             file.writelines(lines)
     except OSError as error:
         raise UsageError(f"{target} cannot be written ({error.strerror})") from error
-    return LessonsResult(f"{target}: {len(lines)} lessons", {"exported": len(lines)})
+    return LessonsResult(f"{target}: {counted(len(lines), 'lesson')}", {"exported": len(lines)})
 
 
 async def _import(
@@ -136,8 +137,9 @@ async def _import(
 ) -> LessonsResult:
     lessons = await asyncio.to_thread(_read, order.words[0], repository)
     added = await store.add(lessons)
-    text = f"{added} lessons imported, {len(lessons) - added} were there already"
-    return LessonsResult(text, {"imported": added, "known": len(lessons) - added})
+    known = len(lessons) - added
+    text = f"{counted(added, 'lesson')} imported, {known} already known"
+    return LessonsResult(text, {"imported": added, "known": known})
 
 
 def _read(source: str, repository: str | None) -> tuple[Lesson, ...]:
@@ -156,7 +158,7 @@ async def _forget(
     store: StoredLessons, _: LessonsOrder, repository: str | None, __: Settings
 ) -> LessonsResult:
     count = await store.forget(repository_id=repository or "")
-    return LessonsResult(f"{count} lessons forgotten", {"forgotten": count})
+    return LessonsResult(f"{counted(count, 'lesson')} forgotten", {"forgotten": count})
 
 
 _ACTIONS = {

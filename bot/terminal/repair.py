@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.domain.counted import counted
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Rung
 from bot.errors import UsageError
@@ -14,6 +15,7 @@ from bot.fixers.rung1_search.findings import is_about_findings
 from bot.fixers.rung1_search.plain_run import drop_refuted
 from bot.fixers.rung1_search.request import build_request, hide_tests, sample_tests
 from bot.intake.folder import folder_checkout
+from bot.mission.failures.look_at import question_tests
 from bot.mission.judging.analyze import analyze_failures
 from bot.pipeline import MissionServices
 from bot.ports import Workspace
@@ -128,7 +130,8 @@ async def _search(
                 workspace, request, on_event=told.tell if told else lambda _: None
             )
             await drop_refuted(workspace, found)
-    return _outcome(found, report, order.show)
+            advice = question_tests(report, (await workspace.facts()).red_diff)
+    return _outcome(found, report, order.show, advice)
 
 
 def _why_not(report: TestReport) -> str:
@@ -181,14 +184,21 @@ def _bound(order: RepairOrder, request: SearchRequest, line: MissionServices) ->
     )
 
 
-def _outcome(found: SearchResult, report: TestReport, show: int) -> SearchReport:
+def _outcome(found: SearchResult, report: TestReport, show: int, advice: str) -> SearchReport:
     if not found.shown:
         return SearchReport(
-            outcome="NONE", reason=found.why_none, report=report, show=show, attempt=found
+            outcome="NONE",
+            reason=found.why_none,
+            report=report,
+            show=show,
+            attempt=found,
+            advice=advice,
         )
     sure = found.shown[0].ranked.confident
     behaviours = found.shown[0].ranked.behaviours
-    reason = f"{len(found.survivors)} of {found.tried} candidates make every known test pass"
+    passing = len(found.survivors)
+    reason = f"{passing} of {counted(found.tried, 'candidate')} "
+    reason += f"{'makes' if passing == 1 else 'make'} every known test pass"
     reason += f", in {behaviours} different behaviours" if behaviours > 1 else ""
     reason += "" if sure else "; none is clearly ahead, so none would be published"
     return SearchReport(outcome="FOUND", reason=reason, report=report, show=show, attempt=found)

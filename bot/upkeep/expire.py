@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Literal
 
+from bot.domain.counted import counted
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import RepositoryRef
 from bot.ports import Services
@@ -26,7 +27,7 @@ async def expire(repository: RepositoryRef, services: Services) -> int:
         return 0
     last = services.clock.now() - timedelta(days=days)
     why = (
-        f"This was inactive for {days} days, so MetaAgent closes it. "
+        f"This was inactive for {counted(days, 'day')}, so MetaAgent closes it. "
         "That is not a rejection: if the failure persists, the fix may be offered again."
     )
     closed = 0

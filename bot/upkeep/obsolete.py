@@ -2,6 +2,7 @@
 
 import logging
 
+from bot.domain.counted import counted
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
@@ -61,7 +62,7 @@ async def report_given_up(lost: GivenUp, services: Services, checkpoint: Patient
     """
     request = lost.request
     why = lost.why or "its process crashed"
-    reason = f"{why} {lost.deaths} times; it is tried again only on request"
+    reason = f"{why} {counted(lost.deaths, 'time')}; it is tried again only on request"
 
     async def tell() -> Publication:
         return await report_end(request, services, Outcome.ERROR, reason)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from bot.domain.counted import counted
 from bot.fixers.rung1_search.changes import edited_files, read_text
 from bot.fixers.rung1_search.rank import Ranked, rank_survivors
 from bot.ports import Workspace
@@ -65,7 +66,8 @@ class SearchResult:
             "refused": "the search could not start",
         }[self.done.reason]
         if self.refuted:
-            words = f"{self.refuted} fixes passed in the search but failed a plain run"
+            refuted = counted(self.refuted, "fix", plural="fixes")
+            words = f"{refuted} passed in the search but failed a plain run"
         return f"{words}: {self.done.detail}" if self.done.detail else words
 
     def record(self, event: TrialEvent) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.changes import edited_files, hash_edits
@@ -113,7 +114,7 @@ async def fix_findings(
         await _repair_all(work, min(budget.max_candidates, MAX_RUNS))
         if not work.texts:
             reason = (
-                f"none of {work.runs} edits reduced the findings"
+                f"none of {counted(work.runs, 'edit')} reduced the findings"
                 if work.runs
                 else "no edit is known for these findings"
             )
@@ -280,7 +281,7 @@ async def _run_tests_for_doubts(
     await work.workspace.revert()
     before = await work.workspace.run_tests(command)
     if before.verdict in _REPORTED and after.failing <= before.failing:
-        return (f"{len(after.failing)} tests fail with and without the edits",)
+        return (f"red with and without the edits: {counted(len(after.failing), 'test')}",)
     return None
 
 
@@ -299,7 +300,9 @@ def _candidate(
     gone = len(before.failing) - len(work.report.failing)
     left = len(work.report.failing)
     result = (
-        f"fixes {gone} of {len(before.failing)} findings" if left else f"fixes all {gone} findings"
+        f"fixes {gone} of {counted(len(before.failing), 'finding')}"
+        if left
+        else f"fixes {counted(gone, 'finding')}, and none is left"
     )
     shown = "; ".join(dict.fromkeys(work.descriptions))
     cost = sum(work.costs) / max(1, len(work.costs))
@@ -310,7 +313,7 @@ def _candidate(
         template="+".join(list(dict.fromkeys(work.templates))[:5]),
         title=f"{min(changed)}: {shown}"[:120],
         explanation=f"{shown[:1500]}. It {result}; "
-        f"the same check was run after every edit ({work.runs} times).",
+        f"the same check was run after every edit ({counted(work.runs, 'time')}).",
         changes=tuple(
             FileChange(
                 action=ChangeAction.REPLACE,

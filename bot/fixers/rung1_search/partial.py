@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from bot.domain.counted import counted
 from bot.domain.patch import Candidate, Rung
 from bot.fixers.rung1_search.changes import edited_files, hash_edits
 from sandbox.types import SearchNearMiss, TrialDone
@@ -40,7 +41,7 @@ def partial_candidate(
     if changes is None:
         return None
     mended = {name for fix in fixes for name in fix.fixed} & set(failing)
-    result = f"makes {len(mended)} of {len(failing)} failing tests pass and breaks none"
+    result = f"makes {len(mended)} of {counted(len(failing), 'failing test')} pass and breaks none"
     places = ", ".join(f"{fix.path}:{fix.line}" for fix in fixes)
     return Candidate(
         id=hash_edits(edits),
@@ -48,7 +49,7 @@ def partial_candidate(
         fixer="search",
         template="+".join(fix.template for fix in fixes),
         title=f"{fixes[0].path}: {result}"[:120],
-        explanation=f"An edit at {places} {result}. {done.tried} candidates tried; "
+        explanation=f"An edit at {places} {result}. {counted(done.tried, 'candidate')} tried; "
         f"no single edit fixes all of them.",
         changes=changes,
         candidates_tried=done.tried,

@@ -44,11 +44,11 @@ def describe_comparison(ranked: Ranked) -> str:
     text += "."
     if profile.examples:
         kept = profile.examples - profile.examples_failed
-        text += f" {kept} of {profile.examples} docstring examples pass."
+        text += f" {kept} of {counted(profile.examples, 'docstring example')} passed."
     if profile.mutants:
         text += (
-            f" The tests detect {profile.mutants_killed} of {profile.mutants} mutants "
-            f"of the patched lines."
+            f" The tests detect {profile.mutants_killed} of {counted(profile.mutants, 'mutant')} "
+            "of the patched lines."
         )
     return text
 

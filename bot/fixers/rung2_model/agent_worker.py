@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
+from bot.domain.counted import counted
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question, Role, total
@@ -152,7 +153,7 @@ async def _evaluate(
             if returned.result.timed_out
             else f"ended with status {returned.result.exit_code}"
         )
-        return _Work(why=f"it {ended} and left no edit of the source ({len(left_out)} others)")
+        return _Work(why=f"it {ended} and left no edit of the source")
     gated = check_edits(
         {path: originals[path] for path in kept}, kept, EditRules(files=files, layout=not can_try)
     )
@@ -172,7 +173,7 @@ async def _evaluate(
     warnings = [*map(_flag, gated.flags)]
     if left_out:
         warnings.append(
-            f"the agent also touched {len(left_out)} other files, whose changes were dropped"
+            f"changes of the agent in {counted(len(left_out), 'other file')} were dropped"
         )
     return _Work(proposed, warnings=tuple(dict.fromkeys(warnings)), can_try=can_try)
 
@@ -205,13 +206,13 @@ def _why(tried: Tried | None) -> str:
     return (
         "its change passes"
         if tried.passes
-        else f"with its change {len(tried.still_failing)} tests still fail"
+        else f"red with its change: {counted(len(tried.still_failing), 'test')}"
     )
 
 
 def _note(door: AgentDoor, reason: str, *, tried: int = 0) -> RungNote:
     calls = door.calls
-    asked = f"{len(calls)} {'request' if len(calls) == 1 else 'requests'} to {door.name}"
+    asked = f"{counted(len(calls), 'request')} to {door.name}"
     return RungNote(
         reason=f"{reason} ({asked})",
         candidates_tried=tried,

@@ -248,6 +248,9 @@ def _task(report: TestReport) -> str:
         return "Change the program so that the failing command succeeds."
     count = len(report.failing)
     if report.traits.is_findings:
-        return f"Change the program so that the checker's {count} findings are gone."
+        finding = (
+            "the checker's finding is" if count == 1 else f"the checker's {count} findings are"
+        )
+        return f"Change the program so that {finding} gone."
     tests = "the failing test passes" if count == 1 else f"all {count} failing tests pass"
     return f"Change the program so that {tests} and no test that passes now fails."

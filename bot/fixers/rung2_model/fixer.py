@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import islice
 
 from bot.domain.account import ModelLimits
+from bot.domain.counted import counted
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.model import Role, total
@@ -135,9 +136,9 @@ class ModelFixer:
 def _summarize(bench: Bench) -> str:
     """Summarize the climb in words."""
     answers = len(bench.calls)
-    asked = f"{answers} {'answer' if answers == 1 else 'answers'}"
+    asked = counted(answers, "answer")
     if bench.passing:
-        return f"{len(bench.passing)} of {bench.tried} changes pass ({asked})"
+        return f"passing: {len(bench.passing)} of {counted(bench.tried, 'change')} ({asked})"
     if not bench.tried:
         return f"no usable change in {asked}"
     return f"no change of {bench.tried} makes all failing tests pass ({asked})"

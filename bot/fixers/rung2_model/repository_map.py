@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bot.domain.counted import counted
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import may_be_shown
@@ -39,7 +40,7 @@ async def repository_map(
             break
         lines.append(line[:_LINE])
     if lines and len(lines) < len(ranked):
-        lines.append(f"and {len(ranked) - len(lines)} more source files")
+        lines.append(f"and {counted(len(ranked) - len(lines), 'more source file')}")
     text = "\n".join(lines)
     return (
         (Passage(label="other source files", text=text, origin="the repository"),) if text else ()

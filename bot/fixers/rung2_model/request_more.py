@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
+from bot.domain.counted import counted
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.excerpts import Excerpts, may_be_shown
@@ -96,8 +97,8 @@ async def _search(word: str, there: Collection[str], brief: Brief, room: PromptS
                 text = f"{path}:{number}: {line.strip()[:_SAID]}"
                 if len(found) < _HITS and room.take(len(text)):
                     found.append(text)
-    more = [f"and {total - len(found)} more lines"] if total > len(found) else []
-    head = f"grep {word[:_SAID]}: {total or 'no'} lines in the source files"
+    more = [f"and {counted(total - len(found), 'more line')}"] if total > len(found) else []
+    head = f"grep {word[:_SAID]}: {counted(total, 'line')} in the source files"
     return "\n".join([head, *found, *more])
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from sandbox.changes.protected import PathClass, protected_class
 from sandbox.types import SourceDiff, TestReport
@@ -24,8 +25,18 @@ def look_at(context: MissionContext) -> str:
     if report is None or not report.failing:
         return ""
     diff = context.facts.red_diff if context.facts else SourceDiff()
-    sentences = (_missing_name(report) or _doubtful_test(report, diff), _busiest(context))
+    sentences = (question_tests(report, diff), _busiest(context))
     return ". ".join(sentence for sentence in sentences if sentence)
+
+
+def question_tests(report: TestReport, diff: SourceDiff) -> str:
+    """Return why the failing tests, and not the code, may be at fault; empty if nothing says so.
+
+    Args:
+        report: The red run.
+        diff: The change that turned it red.
+    """
+    return _missing_name(report) or _doubtful_test(report, diff)
 
 
 def _missing_name(report: TestReport) -> str:
@@ -68,11 +79,7 @@ def _busiest(context: MissionContext) -> str:
     sentences = [f"The search was busiest at {places}"] if places else []
     if near:
         best = max(near, key=lambda miss: len(miss.mended))
-        part = (
-            f"{len(best.mended)} of "
-            f"{len(context.test_results.failing) if context.test_results else 0}"
-        )
-        sentences.append(
-            f"{best.description} at {best.path} line {best.line} repairs {part} failing tests"
-        )
+        failing = len(context.test_results.failing) if context.test_results else 0
+        part = f"{len(best.mended)} of {counted(failing, 'failing test')}"
+        sentences.append(f"{best.description} at {best.path} line {best.line} repairs {part}")
     return ". ".join(sentences)

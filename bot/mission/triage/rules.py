@@ -264,8 +264,8 @@ def _too_slow(red: TestReport, evidence: Evidence) -> str | None:
     if not any(report.failing and not reds(report, red) for report in again):
         return None
     return (
-        f"the command does not end within {red.duration_s:.0f} s here: {len(red.passing)} tests "
-        "passed by then, and "
+        f"the command does not end within {red.duration_s:.0f} s here: "
+        f"{'1 test' if len(red.passing) == 1 else f'{len(red.passing)} tests'} passed by then, and "
         "another test was running each time"
     )
 

@@ -64,7 +64,7 @@ class ColdLane:
             return "failing tests pass there"
         passing = [name for name in self._passing if outcomes.get(name) in (PASS, SKIP)]
         if len(self._passing) - len(passing) > max(2, MOST_LOST * len(self._passing)):
-            return f"{len(self._passing) - len(passing)} passing tests fail there"
+            return f"passing tests that fail there: {len(self._passing) - len(passing)}"
         self._passing = tuple(passing)
         return self._changes_others(left) if self._usual else ""
 

@@ -184,10 +184,8 @@ class Lanes:
             sound = answer is not None and not any(
                 outcomes.get(goal) == PASS for goal in context.goals
             )
-            self._decide(
-                yes=sound and (quick or {}).get("outcome") not in ("pass", "near", "late"),
-                why="failing tests pass there",
-            )
+            yes = sound and (quick or {}).get("outcome") not in ("pass", "near", "late")
+            self._decide(yes=yes, why="enabled" if yes else "failing tests pass there")
             return
         outcomes = answer.get("outcomes") if answer else None
         if not isinstance(outcomes, dict):
@@ -200,15 +198,15 @@ class Lanes:
         failed = {name for name in self._sample if outcomes.get(name) not in (PASS, SKIP)}
         lost = len(failed)
         if already_fixed:
-            self._decide(yes=False, why=f"{len(already_fixed)} failing tests pass there")
+            self._decide(yes=False, why=f"failing tests that pass there: {len(already_fixed)}")
         elif lost > max(2, MOST_LOST * len(self._sample)):
-            self._decide(yes=False, why=f"{lost} passing tests fail there")
+            self._decide(yes=False, why=f"passing tests that fail there: {lost}")
         else:
             lane.suite = lane.suite._replace(
                 passing=tuple(name for name in context.passing if name not in failed),
                 narrow=(quick or {}).get("outcome") in ("fail", "timeout"),
             )
-            self._decide(yes=True, why=f"enabled, {lost} tests skipped" if lost else "enabled")
+            self._decide(yes=True, why=f"enabled, tests skipped: {lost}" if lost else "enabled")
 
     def _decide(self, *, yes: bool, why: str) -> None:
         self._budget.note(f"fresh: {why}")

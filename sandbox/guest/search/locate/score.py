@@ -124,7 +124,7 @@ class Scorer:
         for place in sorted(self._hit):
             share = counts.score(place)
             hits, others = counts.red[place], counts.green.get(place, 0)
-            self._add(place, "spectrum", share, f"run by {hits} failing and {others} passing tests")
+            self._add(place, "spectrum", share, f"run by tests: {hits} failing, {others} passing")
             self._add(
                 place, "near_miss", beyond.get(place, 0.0), "not run by the nearest passing test"
             )

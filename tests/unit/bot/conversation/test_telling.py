@@ -267,7 +267,7 @@ async def test_what_became_of_fixes_is_counted() -> None:
     office = Office()
     for number, fate in enumerate(("merged", "closed", "reverted")):
         await office.lessons.remember(a_lesson(id=str(number), fate=fate, confidence=0.9))
-    assert "Of 3 decided fixes 1 were merged" in (await office.say("lessons")).text
+    assert "Merged: 1 of 3 decided fixes." in (await office.say("lessons")).text
 
 
 async def test_help_names_every_verb_and_option() -> None:

@@ -139,7 +139,7 @@ def test_a_change_that_breaks_a_test_is_rejected_and_handed_on(settings: Make, s
     question = mind.asked("analyze_target")[1]
     earlier = question.gaps["earlier"]
     assert isinstance(earlier, tuple)
-    assert "FAILURE tests: 1 tests passed before" in earlier[0].text
+    assert "FAILURE tests: 1 test passed before" in earlier[0].text
     context = question.gaps["context"]
     assert isinstance(context, Passage)
     assert (context.text, context.trusted) == ("see the log", False)

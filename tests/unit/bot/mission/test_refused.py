@@ -53,7 +53,7 @@ async def test_a_reverted_fix_is_not_offered_again_in_any_form(body: str, source
     mission = await stage(await refused(), fixer, source=source).play()
     assert mission.outcome is Outcome.NO_FIX
     assert mission.fix is None
-    assert "1 of the candidates equal a change that was refused or reverted here" in mission.reason
+    assert "1 candidate equal to a change that was refused or reverted here" in mission.reason
 
 
 @pytest.mark.anyio

@@ -78,7 +78,7 @@ async def test_a_search_tells_its_stages_and_now_and_then_that_it_goes_on() -> N
         progress.tell(TrialProgress(tried=10 * second, seconds=second))
     progress.tell(TrialDone(reason="time", tried=120, seconds=12.0))
     assert stream.getvalue().splitlines() == [
-        "  started      100 candidates, 1 failing test",
+        "  started      1 failing test, at most 100 candidates",
         "  searching    50 tried, 5.0 s",
         "  searching    100 tried, 10.0 s",
         "  time         120 tried, 12.0 s",

@@ -146,7 +146,7 @@ def test_what_models_cost_today_is_told_once_one_was_asked(settings: Make) -> No
     assert "model costs" not in found(given)
     database = open_database(given.engine_url)
     database.open()
-    assert found(given)["model costs"].message.endswith("nothing: no model was called (0 calls)")
+    assert found(given)["model costs"].message.endswith("nothing: no model was called")
     database.run(lambda tx: tx.change("UPDATE alembic_version SET version_num = '0001'"))
     assert (found(given)["database"].state, found(given)["database"].message[:22]) == (
         "note",

@@ -53,7 +53,7 @@ FIELDS = {
         "tried",
         "held_out",
     ),
-    *("plain_run", "refuted"),
+    *("plain_run", "refuted", "advice"),
     *("seconds", "ended", "detail", "lanes", "suspects"),
 }
 CANDIDATE_FIELDS = {
@@ -297,6 +297,45 @@ def test_a_search_without_a_result_says_why_and_where_it_looked(
     assert "no edit found within the time limit" in result.text
     assert "calc.py:6  in the traceback" in result.text
     assert "--apply" not in result.text
+
+
+def test_a_search_without_a_result_says_why_the_tests_may_be_at_fault(
+    settings: Make, tmp_path: Path
+) -> None:
+    bench = Bench([TrialDone(reason="exhausted", tried=2, seconds=2.0)])
+    error = "ImportError: cannot import name 'refund' from 'shop.till' (shop/till.py)"
+    bench.workspace = FakeWorkspace(
+        {PATH: ADDS},
+        judge=lambda _files, _targets: a_run({"tests/test_math.py": error}),
+        events=[TrialDone(reason="exhausted", tried=2, seconds=2.0)],
+    )
+    result = bench.repair(settings(), tmp_path)
+    advice = "`shop.till` has no `refund`, which the tests use: that is a feature to write"
+    assert f"\n  next: {advice}" in result.text
+    assert result.json_object["advice"].startswith(advice)
+
+
+def test_one_of_a_kind_is_written_in_the_singular(settings: Make, tmp_path: Path) -> None:
+    seen = Profile(
+        inputs=1,
+        passing_calls=1,
+        neighbours=1,
+        changed_neighbours=1,
+        held_out_failed=1,
+        new_errors=1,
+    )
+    only = a_survivor("== 1", "== 0", profile=seen, tried=1)
+    events = (EVENTS[0], only, TrialDone(reason="exhausted", tried=1, seconds=0.5))
+    text = Bench(events).repair(settings(), tmp_path).text
+    assert text.startswith("FOUND: 1 of 1 candidate makes every known test pass")
+    for line in (
+        "0 of 1 call of passing tests changed",
+        "1 of 1 input near them changed",
+        "fails 1 held-out test",
+        "newly raises an error for 1 input",
+        "1 candidate in 0.5 s, 2 a second; ended: exhausted",
+    ):
+        assert f"{line}\n" in text
 
 
 def test_what_is_not_red_is_not_searched(settings: Make, tmp_path: Path) -> None:

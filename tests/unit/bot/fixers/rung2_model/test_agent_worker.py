@@ -214,7 +214,7 @@ async def test_a_change_that_mends_a_part_is_a_part() -> None:
 async def test_a_change_that_mends_nothing_is_none() -> None:
     sent = await Sent({"calc.py": SOURCE.replace("a - b", "a * b")}).run()
     assert sent.candidates == []
-    assert "tests still fail" in sent.notes[0].reason
+    assert "red with its change: 2 tests" in sent.notes[0].reason
 
 
 async def test_an_agent_that_ran_out_of_time_leaves_what_it_has() -> None:

@@ -394,8 +394,8 @@ async def test_lines_and_searches_are_answered() -> None:
     )
     asked = shown(await grant_request(wanted, brief), PromptPart.ASKED)
     assert "    def total(self):\n" in asked
-    assert "grep math.floor: 1 lines in the source files\nshop.py:" in asked
-    assert "grep TOKEN: no lines" in asked, "a secret file is no source"
+    assert "grep math.floor: 1 line in the source files\nshop.py:" in asked
+    assert "grep TOKEN: 0 lines" in asked, "a secret file is no source"
     assert "grep filler_: 60 lines" in asked
     assert "and 30 more lines" in asked
     assert "shop.py:9999: there is no such text" in asked
