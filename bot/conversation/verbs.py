@@ -23,7 +23,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "check": "the red check, by its name or an unambiguous part of it; same as the target",
         "test": "the command to repair, instead of the one from the workflow",
         "rungs": "allowed rungs of the ladder, within those of the policy: `0`, `1`, `0,1`",
-        "time-limit": "seconds for one climb of the ladder, at most 600",
+        "time-limit": "time limit for the search of a fix, in seconds, at most 600",
         "mission": "the mission that asked, if there are several",
     }
 )

@@ -147,7 +147,7 @@ class RepositoryPolicy(Frozen):
         le=3_600.0,
         validation_alias=AliasChoices("time_limit", *OLD_POLICY_KEYS),
     )
-    """Time limit for one climb of the ladder, in seconds."""
+    """Time limit for the search of a fix, in seconds."""
     flaky_reruns: int = Field(default=3, ge=0, le=50)
     """Minimum number of reruns of failing tests before any edit."""
     dependencies: Literal["ask", "never"] = "ask"
@@ -215,7 +215,7 @@ class Limits(Frozen):
     time_limit: float = Field(
         default=90.0, validation_alias=AliasChoices("time_limit", *OLD_LIMITS)
     )
-    """Time limit for one climb of the ladder, in seconds."""
+    """Time limit for the search of a fix, in seconds."""
     max_candidates: int = 100_000
     """Candidates tried in one climb."""
     model_s: float = Field(default=300.0, gt=0)
