@@ -11,6 +11,7 @@ from jinja2 import ChainableUndefined, Environment, FileSystemLoader
 from markupsafe import Markup, escape
 
 from bot import __version__
+from bot.domain.counted import counted
 from bot.domain.mission import Outcome
 from sandbox.gate import clean
 
@@ -56,6 +57,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
+        "counted": counted,
         "moment": moment,
         "seconds": seconds,
         "usd": usd,

@@ -21,3 +21,12 @@ def test_a_diff_is_sanitized_as_a_whole() -> None:
     page = shown(f"{key}-----END RSA PRIVATE KEY-----\n+a\u202eb")
     assert "MIIEpAIB" not in page
     assert "\u202e" not in page
+
+
+def test_one_of_a_kind_is_written_in_the_singular() -> None:
+    pages = environment()
+    source = pages.loader.get_source(pages, "mission.html")[0] if pages.loader else ""
+    (line,) = [line for line in source.splitlines() if "<summary>{{ one.number }}" in line]
+    summary = line.partition("<summary>")[2].partition("{% if")[0]
+    one = {"number": 1, "tried": 1, "plausible": 1}
+    assert pages.from_string(summary).render(one=one) == "1: 1 candidate tried, 1 plausible"
