@@ -47,6 +47,14 @@ class Reflection(Frozen):
     steps: tuple[StepResult, ...] = ()
 
 
+class AlikeEdit(Frozen):
+    """A small change that passed the search and behaved like the fix."""
+
+    template: str
+    diff: str
+    """Unified diff against the failing commit."""
+
+
 class RememberedFix(Frozen):
     """A verified change that is tried first when the same failure comes back."""
 
@@ -64,6 +72,8 @@ class RememberedFix(Frozen):
     """Duration of that search, in seconds."""
     calls: tuple[KnownCall, ...] = ()
     """Calls of its comparison, by which its behaviour is recognized in other code."""
+    alike: tuple[AlikeEdit, ...] = ()
+    """Other ways to write it. At another place, one of them may be the right one."""
 
 
 class Lesson(Frozen):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.diagnosis import Suspect
-from bot.domain.lesson import RecalledLesson
+from bot.domain.lesson import AlikeEdit, RecalledLesson
 from bot.domain.model import ModelCall
 from bot.domain.plan import AcceptanceCriterion
 from bot.domain.verdict import ChangeReview
@@ -80,6 +80,8 @@ class Candidate(Frozen):
     """The id of the lesson that it was recalled from."""
     calls: tuple[KnownCall, ...] = ()
     """Calls of the comparison, by which its behaviour can be recognized later."""
+    alike: tuple[AlikeEdit, ...] = ()
+    """Small changes that passed the search and behave like it."""
 
 
 class Choice(Frozen):
@@ -145,6 +147,8 @@ class RungNote(Frozen):
     """Suspects in the order they were searched, for the rungs above."""
     compared: tuple[Candidate, ...] = ()
     """Doubted candidates of lower rungs, ranked again beside this rung's own."""
+    recalled_lessons: tuple[RecalledLesson, ...] = ()
+    """Lessons whose edits were made at the places of this failure."""
 
 
 class FixAttempt(Frozen):

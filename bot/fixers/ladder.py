@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis, Suspect
+from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
@@ -33,6 +34,7 @@ class _Climb:
     calls: list[ModelCall] = field(default_factory=list)
     near: list[NearMiss] = field(default_factory=list)
     suspects: list[Suspect] = field(default_factory=list)
+    recalled: list[RecalledLesson] = field(default_factory=list)
     rungs: list[int] = field(default_factory=list)
     tried: int = 0
     cost_usd: float = 0.0
@@ -47,6 +49,7 @@ class _Climb:
         self.near += note.near
         self.context = self.context.with_(near_misses=(*self.context.near_misses, *note.near))
         self.suspects += note.suspects
+        self.recalled += note.recalled_lessons
         self.diagnosis = with_suspects(self.diagnosis, note.suspects)
         again = {one.id: one for one in note.compared}
         doubted = tuple(again.get(one.id, one) for one in self.context.doubted)
@@ -133,6 +136,7 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
         rungs=tuple(dict.fromkeys(so_far.rungs)),
         near=tuple(so_far.near),
         suspects=tuple(so_far.suspects),
+        recalled_lessons=tuple(so_far.recalled),
     )
 
 

@@ -46,9 +46,11 @@ def _redacted_fix(fix: RememberedFix | None, secrets: Needles) -> RememberedFix 
     """Return the fix with its diff as it is; None if the gate would change the diff."""
     if fix is None or not _is_unchanged(fix.diff, secrets):
         return None
-    data = _cleaned(fix.model_dump(mode="json", exclude={"diff", "calls"}), secrets)
+    data = _cleaned(fix.model_dump(mode="json", exclude={"diff", "calls", "alike"}), secrets)
     calls = [call for call in fix.calls if _is_unchanged(call.arguments, secrets)]
-    return RememberedFix.model_validate(data | {"diff": fix.diff, "calls": calls})
+    alike = [one for one in fix.alike if _is_unchanged(one.diff + one.template, secrets)]
+    kept = {"diff": fix.diff, "calls": calls, "alike": alike}
+    return RememberedFix.model_validate(data | kept)
 
 
 def _is_unchanged(text: str, secrets: Needles) -> bool:

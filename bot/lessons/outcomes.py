@@ -61,4 +61,4 @@ def _with_change_taken(lesson: Lesson, feedback: Feedback) -> Lesson:
     usable = taken and len(taken) <= DIFF_CHARS and clean(taken, cap=DIFF_CHARS) == taken
     if lesson.fix is None or not usable:
         return lesson.with_(fix=None)
-    return lesson.with_(fix=lesson.fix.with_(diff=taken, calls=(), score=1.0))
+    return lesson.with_(fix=lesson.fix.with_(diff=taken, calls=(), alike=(), score=1.0))

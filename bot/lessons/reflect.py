@@ -125,6 +125,8 @@ def _remembered_fix(context: MissionContext, outcome: Outcome) -> RememberedFix 
         seconds=first.seconds if first else round(searched, 3),
         calls=tuple(call for call in candidate.calls if _is_clean(call))
         or (first.calls if first else ()),
+        alike=tuple(one for one in candidate.alike if clean(one.diff, cap=DIFF_CHARS) == one.diff)
+        or (first.alike if first else ()),
     )
 
 

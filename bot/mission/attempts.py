@@ -22,7 +22,7 @@ from bot.mission.judging.analyze import fingerprint
 from bot.mission.judging.criteria import after_review, denied, unconfirmed
 from bot.mission.judging.review_by_model import review_by_model
 from bot.mission.refused import leave_out_refused
-from bot.mission.remembered import recall_fixes, transfer_fixes
+from bot.mission.remembered import recall_fixes
 from bot.mission.run import Run
 from bot.mission.steps import Ended, end
 from bot.mission.tree import Tree, compose, rebase_workspace
@@ -167,7 +167,6 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
         compares = any(fixer.rung is Rung.SEARCH for fixer in run.ports.fixers)
         if not ground.recalled:
             known = await recall_fixes(shown, workspace, fixers)
-            known = known or await transfer_fixes(failure, run.ports.recall, fixers)
             if known is not None:
                 known = await leave_out_refused(known, failure, run.ports.recall, compares=compares)
                 if (left := _offer(run, ground, known)).candidates:
@@ -325,8 +324,8 @@ def _after_refusals(
         Ended: nothing is left to try.
     """
     refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
-    if attempt.recalled:
-        # No rung was asked yet, so a recalled fix that fails here says nothing about them.
+    if attempt.recalled or all(candidate.recalled_from for candidate, _ in tried):
+        # A recalled fix that fails here says nothing about the rungs.
         return ground.with_(refused=refused, recalled=True)
     before = fingerprint(ground.report)
     reports = [narrowed(v.runs[-1].report, ground.left_out) for _, v in tried if v.runs]

@@ -8,11 +8,8 @@ from bot.domain.counted import counted
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, FixAttempt, Rung
-from bot.errors import MetaAgentError
-from bot.fixers.rung1_search.transferred import try_transferred
-from bot.fixers.trials import Failure
 from bot.mission.judging.analyze import fingerprint
-from bot.ports import Fixer, Recall, Workspace
+from bot.ports import Fixer, Workspace
 from sandbox.changes import FilePatch, PatchHunk, parse_patch
 from sandbox.errors import ChangeRejected
 from sandbox.types import ChangeAction, FileChange
@@ -44,27 +41,6 @@ async def recall_fixes(
     if not chosen:
         return None
     return FixAttempt(candidates=chosen, candidates_tried=len(chosen), recalled=True)
-
-
-async def transfer_fixes(
-    failure: Failure, recall: Recall, fixers: Iterable[Fixer]
-) -> FixAttempt | None:
-    """Return a fix made of edits that people accepted for the same kind of error, or None.
-
-    Args:
-        failure: The mission, and the workspace on the failing tree.
-        recall: The lessons of this repository.
-        fixers: All fixers.
-    """
-    context = failure.context
-    if Rung.SEARCH not in _allowed_rungs(context, fixers) or context.test_results is None:
-        return None
-    error = next((one.error for one in context.test_results.failures if one.error), None)
-    try:
-        lessons = await recall.accepted(repository_id=context.request.memory_key, error=error)
-    except MetaAgentError:
-        return None
-    return await try_transferred(recall, failure, lessons)
 
 
 def move_patch(file: FilePatch, text: str) -> str | None:

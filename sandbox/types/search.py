@@ -91,6 +91,8 @@ class SearchRequest(Frozen):
     """Adjustments of template costs: templates that worked here before are tried earlier."""
     given: tuple[GivenChange, ...] = ()
     """Candidates that are tried before all others."""
+    given_may_end: bool = False
+    """The search ends after the given changes if one of them is sound and clearly ahead."""
     sources: tuple[Origin, ...] = SOURCES
     """The candidate sources to use."""
     protected: tuple[str, ...] = ()

@@ -78,8 +78,10 @@ class SearchingWorkspace(FakeWorkspace):
     @override
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         self.searches.append(request)
-        told = 0
+        told = of_given = 0
         for template, edits, description in self._candidates(request):
+            if template != "given" and of_given and request.given_may_end:
+                break
             now = self.report(self._with(edits))
             mended = tuple(sorted(now.passing & set(request.failing)))
             about = {
@@ -95,10 +97,14 @@ class SearchingWorkspace(FakeWorkspace):
                 yield SearchNearMiss.model_validate({**about, "fixed": mended})
             else:
                 told += 1
+                of_given += template == "given"
                 yield Survivor.model_validate({**about, "cost": 1.0, "suspicion": 1.0})
         if told:
             yield SurvivorComparison(clusters=tuple(range(told)), inputs=9)
-        yield TrialDone(reason="exhausted", tried=5)
+        if of_given and request.given_may_end:
+            yield TrialDone(reason="enough", tried=len(request.given))
+        else:
+            yield TrialDone(reason="exhausted", tried=5)
 
     def _candidates(self, request: SearchRequest) -> list[tuple[str, tuple[SpanEdit, ...], str]]:
         found = [("given", change.edits, change.description) for change in request.given]

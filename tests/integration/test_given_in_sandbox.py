@@ -8,7 +8,7 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import GivenChange, SearchNearMiss, SpanEdit, SurvivorComparison
+from sandbox.types import GivenChange, SearchNearMiss, SpanEdit, SurvivorComparison, TrialDone
 from tests.searching import searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -110,3 +110,25 @@ async def test_a_given_change_inside_one_function_takes_the_quick_lane_and_is_ra
         number for number, other in enumerate(others, start=1) if other.template == "swap_operator"
     )
     assert compared.clusters[same] == compared.clusters[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"), [("    return a + b", True), ("    return a * b", False)], ids=["right", "no"]
+)
+async def test_a_sound_given_change_may_end_the_search_and_another_leaves_it_as_it_is(
+    backend: Backend, tmp_path: Path, text: str, *, ends: bool
+) -> None:
+    files = {
+        "calculator.py": "def add(a, b):\n    return a - b\n",
+        "test_calculator.py": "from calculator import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n",
+    }
+    old = "    return a - b"
+    start = files["calculator.py"].index(old)
+    change = GivenChange(
+        edits=(SpanEdit(path="calculator.py", start=start, end=start + len(old), text=text),)
+    )
+    events = await searched(backend, tmp_path, files, given=(change,), given_may_end=True)
+    found = {survivor.origin for survivor in survivors(events)}
+    done = events[-1]
+    assert isinstance(done, TrialDone)
+    assert (found == {"given"}, done.tried == 1) == (ends, ends)

@@ -98,6 +98,7 @@ async def run_search(
     *,
     on_event: Callable[[TrialEvent], None] = lambda _: None,
     kind_of: Callable[[Sequence[SpanEdit]], str | None] = lambda _: None,
+    is_accepted: Callable[[Sequence[SpanEdit]], bool] = lambda _: False,
 ) -> SearchResult:
     """Run a search and rank its survivors; the workspace is left unchanged.
 
@@ -106,6 +107,7 @@ async def run_search(
         request: The search request.
         on_event: Called with every event as it arrives.
         kind_of: Returns the kind of a given change, which the sandbox does not know.
+        is_accepted: Returns True if people accepted an edit at another place.
     """
     found = SearchResult(request)
     async for event in workspace.search(request):
@@ -121,7 +123,8 @@ async def run_search(
         found.survivors, found.compared = fitting, None
     found.survivors, found.compared = drop_duplicates(found.survivors, found.compared)
     found.survivors = [s.with_(template=kind_of(s.edits) or s.template) for s in found.survivors]
-    ranked = rank_survivors(found.survivors, found.originals, found.compared)
+    accepted = {n for n, s in enumerate(found.survivors) if is_accepted(s.edits)}
+    ranked = rank_survivors(found.survivors, found.originals, found.compared, accepted=accepted)
     found.shown = tuple(
         RankedFix(r, edited_files(r.survivor.edits, found.originals) or ()) for r in ranked
     )

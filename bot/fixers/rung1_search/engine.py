@@ -6,13 +6,13 @@ from contextlib import aclosing
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.fixers.rung1_search.attempt import SearchResult, run_search
+from bot.fixers.rung1_search.attempt import SearchResult
 from bot.fixers.rung1_search.findings import fix_findings, is_about_findings
 from bot.fixers.rung1_search.near_misses import near_misses, reported_suspects
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
-from bot.fixers.rung1_search.presentation import build_candidate
 from bot.fixers.rung1_search.request import build_mission_request, hide_tests, hold_out_tests
 from bot.fixers.rung1_search.requirements import missing_requirement
+from bot.fixers.rung1_search.transferred import plan_transfers
 from bot.ports import Recall, Workspace
 from sandbox.types import SearchRequest, TestReport
 
@@ -66,7 +66,8 @@ class SearchFixer:
         )
         # Held-out tests detect fixes that overfit the visible tests.
         request = hide_tests(request, hold_out_tests(report, context.request.seed))
-        found = await run_search(workspace, request)
+        transfers = await plan_transfers(self._recall, context, workspace, request)
+        found, tried = await transfers.search(workspace, request)
         if not found.survivors:
             for fixes in partial_fixes(found.near, report.failing):
                 if partial := partial_candidate(fixes, report.failing, found.done, found.originals):
@@ -74,10 +75,14 @@ class SearchFixer:
             yield await _nothing_found(found, context, report, workspace)
             return
         # Before the fixes: a caller may stop after the first one.
-        if suspects := reported_suspects(found.started):
-            yield RungNote(reason="", candidates_tried=found.tried, suspects=suspects)
-        for shown in found.shown:
-            yield build_candidate(shown, found)
+        candidates = [transfers.build_candidate(shown, found) for shown in found.shown]
+        suspects, used = reported_suspects(found.started), transfers.recalled(candidates)
+        if suspects or used:
+            yield RungNote(
+                reason="", candidates_tried=tried, suspects=suspects, recalled_lessons=used
+            )
+        for candidate in candidates:
+            yield candidate
 
 
 async def _nothing_found(

@@ -1,10 +1,17 @@
 """Present a ranked survivor to people and the mission, with its rivals and evidence."""
 
+from itertools import islice
+
 from bot.domain.counted import counted
+from bot.domain.lesson import AlikeEdit
 from bot.domain.patch import Candidate, Mutants, Rival, Rung
 from bot.fixers.rung1_search.attempt import RankedFix, SearchResult
 from bot.fixers.rung1_search.changes import hash_edits
+from bot.fixers.rung1_search.near_misses import diff_changes
 from bot.fixers.rung1_search.rank import Ranked
+from bot.fixers.rung1_search.token_edits import read_edits
+
+MOST_ALIKE = 5
 
 
 def list_rivals(ranked: Ranked) -> tuple[Rival, ...]:
@@ -53,6 +60,28 @@ def describe_comparison(ranked: Ranked) -> str:
     return text
 
 
+def list_alike(shown: RankedFix, found: SearchResult) -> tuple[AlikeEdit, ...]:
+    """Return the best small changes with the behaviour of a fix, itself excluded."""
+    clusters = found.compared.clusters if found.compared else ()
+    number = shown.ranked.number
+    same = (
+        one
+        for one in found.shown
+        if one is not shown
+        and clusters
+        and clusters[one.ranked.number] == clusters[number]
+        and not one.ranked.survivor.warnings
+    )
+    edits = (
+        AlikeEdit(
+            template=one.ranked.survivor.template, diff=diff_changes(one.changes, found.originals)
+        )
+        for one in islice(same, MOST_ALIKE)
+    )
+    # Only such edits can be made at another place.
+    return tuple(edit for edit in edits if len(read_edits(edit.diff)) == 1)
+
+
 def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
     """Convert a ranked fix to a candidate of the ladder.
 
@@ -83,6 +112,7 @@ def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
         calls=found.compared.calls[ranked.number]
         if found.compared and found.compared.calls
         else (),
+        alike=list_alike(shown, found),
     )
 
 

@@ -1,6 +1,6 @@
 """Rank survivors by veto, then by likelihood of their behaviour, then by size of the change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.fixers.rung1_search.rank_doubts import is_about_oracle, vetoes
@@ -71,6 +71,8 @@ def rank_survivors(
     survivors: Sequence[Survivor],
     originals: Mapping[str, str],
     compared: SurvivorComparison | None = None,
+    *,
+    accepted: Collection[int] = (),
 ) -> tuple[Ranked, ...]:
     """Return the survivors, best first.
 
@@ -78,11 +80,12 @@ def rank_survivors(
         survivors: In the order found.
         originals: Text of each edited file before, by path.
         compared: The search's comparison of the survivors, if there was one.
+        accepted: Indexes of those whose edit people accepted at another place.
     """
     if not survivors:
         return ()
     survivors = _with_observed_warnings(survivors, _profiles(survivors, compared))
-    ordered = ordered_behaviours(survivors, originals, compared)
+    ordered = ordered_behaviours(survivors, originals, compared, accepted=accepted)
     confident = is_confident([b.chance for b in ordered]) and not ordered[0].vetoes
     best = survivors[ordered[0].members[0]]
     confident = confident and not any(map(is_about_oracle, best.warnings))
@@ -114,7 +117,11 @@ def rank_survivors(
 
 
 def ordered_behaviours(
-    survivors: Sequence[Survivor], originals: Mapping[str, str], compared: SurvivorComparison | None
+    survivors: Sequence[Survivor],
+    originals: Mapping[str, str],
+    compared: SurvivorComparison | None,
+    *,
+    accepted: Collection[int] = (),
 ) -> tuple[Behaviour, ...]:
     """Return the distinct behaviours, most likely first."""
     profiles = _profiles(survivors, compared)
@@ -132,7 +139,11 @@ def ordered_behaviours(
         )
         first = members[0]
         features = compute_features(
-            [survivors[n] for n in members], profiles[first], originals, cheapest=cheapest
+            [survivors[n] for n in members],
+            profiles[first],
+            originals,
+            cheapest=cheapest,
+            accepted=any(n in accepted for n in members),
         )
         found.append(Behaviour(tuple(members), vetoes(survivors[first].warnings), features))
     chances = probabilities([behaviour.features for behaviour in found], compared)

@@ -55,6 +55,7 @@ class Features:
         doubts: Number of soft doubts, at most 3.
         symptom: 1 if it avoids an error: catches it, returns early or checks for an attribute.
         undoes: 1 if reverting a small part of the red diff has the same effect.
+        accepted: 1 if people accepted the same edit at another place of this repository.
     """
 
     cost: float = 0.0
@@ -76,6 +77,7 @@ class Features:
     doubts: float = 0.0
     symptom: float = 0.0
     undoes: float = 0.0
+    accepted: float = 0.0
 
     def named(self) -> dict[str, float]:
         """Return the features by name."""
@@ -88,6 +90,7 @@ def compute_features(
     originals: Mapping[str, str],
     *,
     cheapest: float = 1e9,
+    accepted: bool = False,
 ) -> Features:
     """Compute the features of survivors with the same behaviour.
 
@@ -96,6 +99,7 @@ def compute_features(
         profile: Profile of the first.
         originals: Text of each edited file before, by path.
         cheapest: Cost of the cheapest behaviour.
+        accepted: People accepted the edit of one of them at another place.
     """
     first = members[0]
     costs = [mean_cost(member) for member in members]
@@ -127,6 +131,7 @@ def compute_features(
         doubts=float(min(doubts(first.warnings), 3)),
         symptom=float(symptoms(first.warnings) > 0),
         undoes=float(undoes),
+        accepted=float(accepted),
     )
 
 

@@ -26,13 +26,14 @@ WEIGHTS: Mapping[str, float] = {
     "doubts": -0.7,
     "symptom": -1.2,
     "undoes": 1.5,
+    "accepted": 1.5,
 }
 """Log-odds for one unit of each feature.
 
 The signs are explained in docs/reference/repair.md. The values were set by hand, then fitted by
 `benchmarks/rank_fit.py` on development sets and rounded. The fit sees every search twice: as it
 was, and with the right fix removed, because in a whole repository the right fix is often missing.
-`undoes` is set by hand: the sets have no red diff.
+`undoes` and `accepted` are set by hand: the sets have no red diff and no earlier missions.
 """
 
 NONE_OF_THEM = -3.0

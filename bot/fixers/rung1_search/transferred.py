@@ -1,31 +1,36 @@
-"""Edits that people accepted for the same kind of error, tried at the places of this failure.
+"""Edits that people accepted for the same kind of error, made at the places of this failure.
 
 Authors repeat their mistakes: the edit of an accepted fix is made on every line under suspicion
-where its tokens occur. A few such candidates are tried and compared before any general search.
+where its tokens occur. The search tries these candidates before all others, and ends if one of
+them is clearly right. Of the ways to write a fix that behaved alike, each is tried: an author who
+wrote `<` for `<=` was perhaps repaired by another number, which fits no other place.
 """
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
 from bot.domain.lesson import Lesson, RecalledLesson
-from bot.domain.patch import Candidate, FixAttempt
-from bot.fixers.rung1_search.attempt import SearchResult, run_search
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate
+from bot.errors import MetaAgentError
+from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
 from bot.fixers.rung1_search.presentation import build_candidate
-from bot.fixers.rung1_search.request import build_mission_request, hide_tests, hold_out_tests
 from bot.fixers.rung1_search.token_edits import TokenEdit, find_places, read_edits
-from bot.fixers.trials import Failure
-from bot.ports import Recall
+from bot.ports import Recall, Workspace
 from sandbox.changes.syntax import parse
 from sandbox.types import GivenChange, SearchRequest, SpanEdit
 
-MOST_TRIED = 8
+MOST_TRIED = 12
 MOST_FILES = 6
-TIME_LIMIT_S = 60.0
-"""Time limit in seconds; a busy machine needs most of it to start, and a few trials end soon."""
 SAME_EDIT = 0.9
 """Score of a lesson whose edit fits another place."""
+COST = 0.5
+"""Cost of such an edit in the ranking, below that of every template."""
+LEAST_S = 1.0
+"""Least time of a search, in seconds."""
 NEAR = 3
 """Lines around a suspect line outside of functions."""
 
@@ -34,73 +39,113 @@ class Transfer(NamedTuple):
     """An accepted edit made at a new place."""
 
     lesson: Lesson
+    template: str
+    description: str
     edits: tuple[SpanEdit, ...]
     strangers: int
 
 
-async def try_transferred(
-    recall: Recall, failure: Failure, lessons: Sequence[Lesson]
-) -> FixAttempt | None:
-    """Return a fix made of edits that people accepted; None unless one is likely right.
+@dataclass(frozen=True)
+class Transfers:
+    """The accepted edits that fit the places of a failure."""
+
+    found: tuple[Transfer, ...] = ()
+
+    async def search(
+        self, workspace: Workspace, request: SearchRequest
+    ) -> tuple[SearchResult, int]:
+        """Search with these edits first; return the result and the number of tried candidates.
+
+        Args:
+            workspace: The tree to search.
+            request: The request without them.
+        """
+        given = tuple(
+            GivenChange(edits=one.edits, description=one.description[:200], cost=COST)
+            for one in self.found
+        )
+        request = request.with_(given=given, given_may_end=bool(given))
+        found = await self._run(workspace, request)
+        tried = found.tried
+        is_short = tried <= len(given) and found.done.reason == "enough"
+        if given and is_short and not any(one.ranked.confident for one in found.shown):
+            # The ranking doubts what ended the search.
+            left = max(LEAST_S, request.time_limit_s - found.done.seconds)
+            request = request.with_(given_may_end=False, time_limit_s=left)
+            found = await self._run(workspace, request)
+            tried += found.tried
+        return found, tried
+
+    async def _run(self, workspace: Workspace, request: SearchRequest) -> SearchResult:
+        return await run_search(
+            workspace,
+            request,
+            kind_of=lambda edits: one.template if (one := self.find(edits)) else None,
+            is_accepted=lambda edits: self.find(edits) is not None,
+        )
+
+    def find(self, edits: Sequence[SpanEdit]) -> Transfer | None:
+        """Return the transfer with these edits, if there is one."""
+        wanted = frozenset(edits)
+        return next((one for one in self.found if frozenset(one.edits) == wanted), None)
+
+    def build_candidate(self, shown: RankedFix, found: SearchResult) -> Candidate:
+        """Convert a ranked fix to a candidate that names its lesson, if it has one."""
+        one = self.find(shown.ranked.survivor.edits)
+        return build_candidate(shown, found).with_(recalled_from=one.lesson.id if one else "")
+
+    def recalled(self, candidates: Sequence[Candidate]) -> tuple[RecalledLesson, ...]:
+        """Return the lesson of the first candidate, if it has one."""
+        first = candidates[0].recalled_from if candidates else ""
+        used = next((one.lesson for one in self.found if one.lesson.id == first), None)
+        return (RecalledLesson(lesson=used, score=SAME_EDIT, reason="same edit"),) if used else ()
+
+
+async def plan_transfers(
+    recall: Recall, context: MissionContext, workspace: Workspace, request: SearchRequest
+) -> Transfers:
+    """Return the edits that people accepted for the same kind of error, at the suspect places.
 
     Args:
-        recall: Past results, for the order of templates.
-        failure: The failure, and the workspace on the failing tree, which is left unchanged.
-        lessons: Lessons with accepted fixes, most relevant first.
+        recall: The lessons of this repository.
+        context: The mission with the red run.
+        workspace: Workspace on the failing tree; it is only read.
+        request: The request of the search, with its suspects.
     """
-    report = failure.context.test_results
-    if report is None or not report.failing or not report.traits.searched_by or not lessons:
-        return None
-    facts = await failure.workspace.facts()
-    request = await build_mission_request(recall, failure.context, failure.diagnosis, facts, report)
-    transfers = await _transfers(failure, request, lessons)
-    if not transfers:
-        return None
-    request = request.with_(
-        given=tuple(_as_given(one) for one in transfers),
-        sources=("given",),
-        most_survivors=0,
-        red_hunks=(),
-        time_limit_s=TIME_LIMIT_S,
-    )
-    request = hide_tests(request, hold_out_tests(report, failure.context.request.seed))
-    found = await run_search(failure.workspace, request)
-    candidates = tuple(_candidates(found, transfers))
-    if not candidates or not candidates[0].confident:
-        return None
-    return FixAttempt(
-        candidates=candidates,
-        candidates_tried=found.tried,
-        seconds=found.done.seconds,
-        recalled=True,
-        recalled_lessons=(_recalled(candidates[0], lessons),),
+    report = context.test_results
+    if report is None or _failed_before(context):
+        return Transfers()
+    error = next((one.error for one in report.failures if one.error), None)
+    key = context.request.memory_key
+    try:
+        lessons = await recall.accepted(repository_id=key, error=error)
+        refused = await recall.refused(repository_id=key) if lessons else ()
+    except MetaAgentError:
+        return Transfers()
+    # A fix of this test that people refused would end the search, and then be left out.
+    if not lessons or any(report.failing & set(one.tests) for one in refused):
+        return Transfers()
+    return Transfers(await _transfers(workspace, request, lessons))
+
+
+def _failed_before(context: MissionContext) -> bool:
+    """Return True if a recalled change was rejected in this mission: the whole search is next."""
+    return any(
+        one.candidate is not None
+        and one.candidate.recalled_from
+        and not (one.verification is not None and one.verification.partial)
+        for one in context.iterations
     )
 
 
-def _recalled(candidate: Candidate, lessons: Sequence[Lesson]) -> RecalledLesson:
-    lesson = next(one for one in lessons if one.id == candidate.recalled_from)
-    return RecalledLesson(lesson=lesson, score=SAME_EDIT, reason="same edit")
-
-
-def _candidates(found: SearchResult, transfers: Sequence[Transfer]) -> Iterator[Candidate]:
-    """Yield the ranked fixes, with the template and lesson that each comes from."""
-    origins = {frozenset(one.edits): one.lesson for one in transfers}
-    for shown in found.shown:
-        lesson = origins.get(frozenset(shown.ranked.survivor.edits))
-        if lesson is not None:
-            candidate = build_candidate(shown, found)
-            yield candidate.with_(
-                template=lesson.template or candidate.template, recalled_from=lesson.id
-            )
-
-
-def _as_given(one: Transfer) -> GivenChange:
-    title = one.lesson.fix.title if one.lesson.fix else ""
-    return GivenChange(edits=one.edits, description=f"as before: {title}"[:200], cost=0.5)
+def _describe(edit: TokenEdit) -> str:
+    old, new = " ".join(edit.old), edit.new.strip()
+    changed = f"`{old}` became `{new}`" if old else f"`{new}` added"
+    return f"{changed}, as people accepted elsewhere"
 
 
 async def _transfers(
-    failure: Failure, request: SearchRequest, lessons: Sequence[Lesson]
+    workspace: Workspace, request: SearchRequest, lessons: Sequence[Lesson]
 ) -> tuple[Transfer, ...]:
     """Return the edits at the suspect places, those in the most alike surroundings first."""
     lines: dict[str, list[int]] = {}
@@ -108,7 +153,7 @@ async def _transfers(
         lines.setdefault(suspect.file, []).append(suspect.line)
     found: dict[tuple[SpanEdit, ...], Transfer] = {}
     for path in tuple(lines)[:MOST_FILES]:
-        text = await failure.workspace.read_file(path)
+        text = await workspace.read_file(path)
         if text is None:
             continue
         for transfer in _of_file(path, text, _reach(text, lines[path]), lessons):
@@ -129,24 +174,29 @@ def _of_file(
     edits = _edits_of(lessons)
     for number in reach:
         line = lines[number - 1]
-        for edit, lesson in edits:
+        for edit, (lesson, template) in edits.items():
             for place in find_places(edit, line):
                 new = line[: place.start] + edit.new + line[place.end :]
                 if new != line:
                     span = SpanEdit(
                         path=path, start=starts[number - 1], end=starts[number], text=new
                     )
-                    yield Transfer(lesson, (span,), place.strangers)
+                    yield Transfer(lesson, template, _describe(edit), (span,), place.strangers)
 
 
-def _edits_of(lessons: Sequence[Lesson]) -> list[tuple[TokenEdit, Lesson]]:
-    """Return the edit of each fix that consists of a single one."""
-    found: dict[TokenEdit, Lesson] = {}
+def _edits_of(lessons: Sequence[Lesson]) -> dict[TokenEdit, tuple[Lesson, str]]:
+    """Return the lesson and template of each small edit, and of those that behaved like it."""
+    found: dict[TokenEdit, tuple[Lesson, str]] = {}
     for lesson in lessons:
-        edits = read_edits(lesson.fix.diff) if lesson.fix else ()
-        if len(edits) == 1:
-            found.setdefault(edits[0], lesson)
-    return list(found.items())
+        if lesson.fix is None:
+            continue
+        ways = [(lesson.template or "", lesson.fix.diff)]
+        ways += [(one.template, one.diff) for one in lesson.fix.alike]
+        for template, diff in ways:
+            edits = read_edits(diff)
+            if len(edits) == 1:
+                found.setdefault(edits[0], (lesson, template))
+    return found
 
 
 def _reach(text: str, suspects: Sequence[int]) -> list[int]:

@@ -6,19 +6,21 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 
 from bot.domain.diagnosis import Suspect
+from bot.domain.lesson import RecalledLesson
 from bot.mission.failures.sentences import calls
 from bot.ports import Workspace
-from sandbox.changes import is_protected, is_safe_path
+from sandbox.changes import PatchHunk, is_protected, is_safe_path, parse_patch
 from sandbox.errors import ChangeRejected
 from sandbox.languages import is_source
 from sandbox.types import FileContext, SourceDiff, TestResult
 
-# Scores by evidence: a raised error, then a called function, then a changed line.
+# Scores by evidence: a raised error, then a called function, a changed line, an earlier fix.
 _DEEPEST = 0.9
 _PER_FRAME = 0.1
 _CHANGED = 0.7
 _DEFINED = 0.8
 _MENTIONED = 0.5
+_FIXED = 0.5
 _BOTH = 0.1
 _AT_MOST = 50
 """Maximum number of suspects, and of a file's functions if a person names the file."""
@@ -27,6 +29,7 @@ _CONTEXTS = 8
 _FILES_READ = 40
 """Maximum number of source files to search for definitions."""
 _NAMED = 0.9
+_REFUSED = frozenset({"closed", "reverted"})
 _PLACE = re.compile(r"(?<![\w./-])(?P<file>\w[\w./-]{0,200}\.py)(?::(?P<line>\d{1,6}))?(?!\w)")
 _FUNCTION = re.compile(r"\s*(?:async\s+)?def\s")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*\(")
@@ -121,6 +124,45 @@ def from_red_diff(red_diff: SourceDiff) -> tuple[Suspect, ...]:
         if is_source(file) and is_suspectable(file)
         for line in lines
     )
+
+
+async def from_lessons(
+    lessons: Sequence[RecalledLesson], workspace: Workspace
+) -> tuple[Suspect, ...]:
+    """Return the lines where failures like this one were fixed before, wherever they are now.
+
+    Faults recur near earlier ones (Kim et al., "Predicting Faults from Cached History", 2007).
+
+    Args:
+        lessons: Lessons of this failure, most relevant first.
+        workspace: Workspace with the failing commit.
+    """
+    found = []
+    for lesson, score in ((one.lesson, one.score) for one in lessons):
+        if lesson.fix is None or lesson.fate in _REFUSED:
+            continue
+        with suppress(ChangeRejected):
+            for file in parse_patch(lesson.fix.diff.encode()):
+                if not is_suspectable(file.path):
+                    continue
+                lines = (await read_text(file.path, workspace)).splitlines()
+                reason = f"a failure like this was fixed here by mission {lesson.mission_id}"
+                found += [
+                    Suspect(file=file.path, line=at, score=round(_FIXED * score, 3), reason=reason)
+                    for hunk in file.hunks
+                    if (at := _find_hunk(hunk, lines))
+                ]
+    return tuple(found)
+
+
+def _find_hunk(hunk: PatchHunk, lines: Sequence[str]) -> int | None:
+    """Return the present number of the first line that a hunk wrote or replaced."""
+    known = {line.strip() for line in hunk.old} & {line.strip() for line in hunk.new}
+    for text in (line.strip() for line in (*hunk.new, *hunk.old)):
+        places = [at for at, line in enumerate(lines, start=1) if line.strip() == text]
+        if text and text not in known and places:
+            return min(places, key=lambda at: abs(at - hunk.start))
+    return None
 
 
 async def from_calls(

@@ -10,6 +10,7 @@ from bot.mission.failures.sentences import lint_sentence, one_line, sentence
 from bot.mission.failures.suspects import (
     from_calls,
     from_frames,
+    from_lessons,
     from_red_diff,
     locate_failure,
     merged,
@@ -65,7 +66,9 @@ async def analyze_failures(
         )
     else:
         called = await from_calls(report.failures, workspace, wide=passes > 1)
-        suspects = merged((*from_frames(report.failures), *called, *from_red_diff(red_diff)))
+        fixed = await from_lessons(lessons, workspace)
+        frames, changed = from_frames(report.failures), from_red_diff(red_diff)
+        suspects = merged((*frames, *called, *changed, *fixed))
     contexts = await read_contexts(report.failures, suspects, workspace, around=around)
     confidence, reasoning = _confidence(report, suspects, lessons, kind=kind, red_diff=red_diff)
     return Diagnosis(

@@ -65,6 +65,8 @@ class SearchJob(NamedTuple):
     """Names of the candidate sources to use."""
     known: Tuple[Dict[str, Any], ...] = ()
     """Behaviours to recognize; see `sandbox.types.KnownBehaviour`."""
+    given_may_end: bool = False
+    """The search ends after the given changes if one of them is sound and clearly ahead."""
 
     @classmethod
     def read(cls, sent: Mapping[str, Any]) -> SearchJob:
@@ -91,6 +93,7 @@ class SearchJob(NamedTuple):
             tuple(sent.get("given", ())),
             tuple(sent.get("sources", ())),
             tuple(sent.get("known", ())),
+            bool(sent.get("given_may_end", False)),
         )
 
 

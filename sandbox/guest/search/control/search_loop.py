@@ -8,9 +8,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, Callable, Dict, Optional
 
-from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.candidates.generator import CandidatePatch, Feed
 from sandbox.guest.search.candidates.sources import SOURCES, GuardedFeed
-from sandbox.guest.search.context.budget import SearchBudget
+from sandbox.guest.search.context.budget import LimitReached, SearchBudget
 from sandbox.guest.search.context.search_context import SearchContext
 from sandbox.guest.search.control.joining import Joining
 from sandbox.guest.search.control.queue import CandidateQueue
@@ -82,16 +82,18 @@ class SearchLoop:
                 self._survivors.compare()
 
     def _search(self) -> None:
-        asked = [(name, source) for name, source in SOURCES if name in self._asked]
-        feeds = [
-            iter(GuardedFeed(name, source, self._context, self._budget.note))
-            for name, source in asked
-        ]
+        feeds = {
+            name: iter(GuardedFeed(name, source, self._context, self._budget.note))
+            for name, source in SOURCES
+            if name in self._asked
+        }
         self._lanes.settle()
         self._emit_started()
+        if self._budget.request.given_may_end and "given" in feeds:
+            self._try_given(feeds.pop("given"))
         if "reverts" in self._asked:
             self._try_reverts()
-        queue = CandidateQueue(feeds, self._lanes.ready)
+        queue = CandidateQueue(list(feeds.values()), self._lanes.ready)
         self._scheduler.run(queue, lambda: self._at_pause(queue))
         self._joining.all()
         self._retry_timeouts()
@@ -100,6 +102,16 @@ class SearchLoop:
         while self._grow(queue, at_end=True):
             self._scheduler.run(queue, lambda: self._at_pause(queue))
             self._joining.all()
+
+    def _try_given(self, feed: Feed) -> None:
+        """Try the given changes alone.
+
+        Raises:
+            LimitReached: One of them is good enough to end the search.
+        """
+        self._scheduler.run(CandidateQueue([feed], self._lanes.ready))
+        if self._survivors.suffice():
+            raise LimitReached("enough")
 
     def _at_pause(self, queue: CandidateQueue) -> None:
         """Combine, extend and retry candidates at a pause."""

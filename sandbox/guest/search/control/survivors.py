@@ -114,6 +114,10 @@ class Survivors:
             "description": ready.candidate.description[:300],
         })  # fmt: skip
 
+    def suffice(self) -> bool:
+        """Return True if a survivor has no doubts, and one behaviour is ahead."""
+        return self._sound and (len(self._found) == 1 or self.is_settled())
+
     def is_settled(self) -> bool:
         """Compare the survivors so far; return True if one behaviour is ahead."""
         if self._context.facts is None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bot.domain.lesson import Insight, Reflection, RememberedFix
+from bot.domain.lesson import AlikeEdit, Insight, Reflection, RememberedFix
 from bot.errors import UsageError
 from bot.lessons.exchange import MAX_LINE_CHARS, from_lines, keys_of, to_lines
 from sandbox.gate import MASK, prepare_needles
@@ -32,11 +32,13 @@ def test_secrets_leave_in_no_field() -> None:
 @pytest.mark.parametrize(("line", "kept"), [("x = 2", True), (f"x = '{TOKEN}'", False)])
 def test_a_fix_moves_as_it_is_or_not_at_all(line: str, *, kept: bool) -> None:
     diff = f"--- a/c.py\n+++ b/c.py\n@@ -1 +1 @@\n-x = 1\n+{line}\n"
-    fix = RememberedFix(diff=diff, title=f"use {TOKEN}", score=0.9, candidates=208)
+    alike = (AlikeEdit(template="t", diff=diff), AlikeEdit(template="t", diff=TOKEN))
+    fix = RememberedFix(diff=diff, title=f"use {TOKEN}", score=0.9, candidates=208, alike=alike)
     (found,) = from_lines(to_lines([a_lesson(fix=fix)], NOTHING))
     assert TOKEN not in found.model_dump_json()
     assert (found.fix is not None) is kept
     assert found.fix is None or (found.fix.diff, found.fix.candidates) == (diff, 208)
+    assert found.fix is None or found.fix.alike == alike[:1]
 
 
 def test_imported_texts_pass_the_gate() -> None:

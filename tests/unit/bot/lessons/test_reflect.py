@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.domain.lesson import AlikeEdit
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.lessons.recall import rank
@@ -172,3 +173,14 @@ def test_the_review_has_the_steps_with_their_results_and_durations() -> None:
     )
     assert steps["fix"].seconds == attempt.seconds
     assert "of 12 candidates" in steps["fix"].result
+
+
+def test_other_ways_to_write_the_fix_are_kept_unless_they_contain_a_secret() -> None:
+    plain = AlikeEdit(template="swap_operator", diff="+return a + b\n")
+    secret = plain.with_(diff="+key = 'ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'\n")
+    mission = a_mission()
+    (iteration,) = mission.iterations
+    changed = iteration.with_(candidate=a_candidate(alike=(plain, secret)))
+    _, lesson = reflect(mission.with_(iterations=(changed,)), publication(), ())
+    assert lesson.fix is not None
+    assert lesson.fix.alike == (plain,)

@@ -11,6 +11,7 @@ from bot.domain.request import Answer
 from bot.lessons.reflect import reflect
 from bot.mission.remembered import move_patch
 from sandbox.changes import parse_patch
+from tests.builders import a_lesson
 from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
 from tests.unit.bot.mission.world import ADDS, BROKEN, MENDED, PATH, Stage, a_fix, a_world
 
@@ -81,6 +82,22 @@ async def test_a_recalled_fix_that_does_not_hold_leaves_every_rung_to_be_asked()
     assert [i.attempt.recalled for i in second.iterations if i.attempt] == [True, False]
     assert second.fix is not None
     assert second.fix[0].recalled_from == ""
+
+
+@pytest.mark.anyio
+async def test_a_moved_edit_that_does_not_hold_leaves_every_rung_to_be_asked() -> None:
+    def moved_first(files: dict[str, str], context: MissionContext) -> list[Candidate | RungNote]:
+        if any(one.candidate and one.candidate.recalled_from for one in context.iterations):
+            return whole_fix(files, context)
+        lesson = RecalledLesson(lesson=a_lesson(id="first"), score=0.9, reason="same edit")
+        wrong = a_fix(files[PATH].replace("== 1", "== 7"), recalled_from="first")
+        return [RungNote(reason="", recalled_lessons=(lesson,)), wrong]
+
+    fixer = ScriptedFixer(moved_first)
+    found = await Stage(world=a_world(EVEN_ONLY, base=MENDED), fixers=(fixer,)).play()
+    assert found.outcome is Outcome.FIXED
+    assert len(found.iterations) == 2
+    assert [one.lesson.id for one in found.lessons] == ["first"], "the report names it"
 
 
 @pytest.mark.anyio

@@ -232,7 +232,7 @@ def test_chances_never_add_up_to_more_than_one_and_extreme_numbers_are_borne() -
 def test_every_feature_has_a_weight_and_the_signs_are_as_explained() -> None:
     assert set(WEIGHTS) == set(Features().named())
     good = {name for name, weight in WEIGHTS.items() if weight > 0}
-    assert good == {"agreement", "donor", "examples_kept", "undoes"}
+    assert good == {"agreement", "donor", "examples_kept", "undoes", "accepted"}
 
 
 def test_likely_is_not_enough_without_a_lead() -> None:
@@ -284,3 +284,12 @@ def test_what_people_wrote_before_is_not_unusual_however_rare_its_words_are() ->
         [a_survivor(template="swap_operator", cost=1.0), *guessed], FILES, seen
     )
     assert other.survivor in guessed  # the same words, which nobody wrote before
+
+
+def test_an_edit_that_people_accepted_elsewhere_is_more_likely() -> None:
+    survivors = [a_survivor(), a_survivor("b - a", template="swap_operands")]
+    plain = rank_survivors(survivors, FILES, compared(0, 1))
+    known = rank_survivors(survivors, FILES, compared(0, 1), accepted={1})
+    assert plain[0].survivor.edits[0].text == "a + b"
+    assert known[0].survivor.edits[0].text == "b - a"
+    assert known[0].confident

@@ -286,3 +286,22 @@ async def test_where_it_looked_is_told_too_when_it_found_something() -> None:
     assert isinstance(note, RungNote)
     assert [suspect.line for suspect in note.suspects] == [2]
     assert isinstance(candidate, Candidate)
+
+
+@pytest.mark.anyio
+async def test_small_edits_that_behave_like_a_fix_are_kept_with_it() -> None:
+    alike = a_survivor("b + a", template="swap_operands", cost=1.3, behaviour="")
+    doubted = a_survivor("5", template="change_term", cost=1.4, behaviour="", warnings=("odd",))
+    other = a_survivor("b - a", template="swap_operands", cost=2.9, behaviour="")
+    compared = SurvivorComparison(clusters=(0, 0, 0, 1), inputs=9)
+    first, second, *_ = (
+        await proposed(
+            a_survivor(behaviour=""), alike, doubted, other, compared, TrialDone(reason="enough")
+        )
+    )[0]
+    assert isinstance(first, Candidate)
+    assert isinstance(second, Candidate)
+    (kept,) = first.alike
+    assert kept.template == "swap_operands"
+    assert "+    return b + a" in kept.diff
+    assert second.alike == ()

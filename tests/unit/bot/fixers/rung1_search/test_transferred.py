@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from bot.domain.lesson import Lesson, RememberedFix
-from bot.domain.patch import FixAttempt
-from bot.fixers.rung1_search.transferred import try_transferred
-from bot.fixers.trials import Failure
-from tests.builders import TEST, a_diagnosis, a_lesson, a_report, a_running_mission
+from bot.domain.lesson import AlikeEdit, Lesson, RememberedFix
+from bot.domain.mission import Iteration, MissionContext
+from bot.domain.patch import Candidate, FixBudget, RungNote
+from bot.fixers.rung1_search.engine import SearchFixer
+from tests.builders import TEST, a_candidate, a_diagnosis, a_lesson, a_report, a_running_mission
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.searching_workspace import SearchingWorkspace
 
@@ -16,6 +16,7 @@ pytestmark = pytest.mark.anyio
 SOURCE = (
     "def add(a, b):\n    total = a - b\n    return total\n\n\ndef rest(a, b):\n    return a - b\n"
 )
+MENDED = SOURCE.replace("total = a - b", "total = a + b")
 
 
 def a_diff(old: str, new: str) -> str:
@@ -31,25 +32,28 @@ def accepted(old: str = "net - tax", new: str = "net + tax", **changes: Any) -> 
     return a_lesson(id="earlier", fate="merged", fix=fix, files=("shop.py",)).with_(**changes)
 
 
-async def tried(*lessons: Lesson) -> tuple[FixAttempt | None, SearchingWorkspace]:
-    workspace = SearchingWorkspace({"calculator.py": SOURCE}, {TEST: ("calculator.py", "a + b")})
-    report = a_report()
-    context = a_running_mission(test_results=report)
-    failure = Failure(context, a_diagnosis(), workspace)
-    return await try_transferred(MemoryLessons(*lessons), failure, lessons), workspace
+async def proposed(
+    *lessons: Lesson, context: MissionContext | None = None
+) -> tuple[list[Candidate | RungNote], SearchingWorkspace]:
+    """What the search proposes; its own replacement writes the right text another way."""
+    workspace = SearchingWorkspace(
+        {"calculator.py": SOURCE}, {TEST: ("calculator.py", "a + b")}, [("a - b", "0 + a + b")]
+    )
+    context = context or a_running_mission(test_results=a_report())
+    fixer = SearchFixer(MemoryLessons(*lessons))
+    asked = fixer.propose(context, a_diagnosis(), workspace, FixBudget())
+    return [one async for one in asked], workspace
 
 
-async def test_an_accepted_edit_is_made_in_the_suspect_function_only() -> None:
-    found, workspace = await tried(accepted())
-    assert found is not None
-    (candidate,) = found.candidates
-    assert candidate.changes[0].content == SOURCE.replace("total = a - b", "total = a + b")
+async def test_an_accepted_edit_is_made_in_the_suspect_function_and_ends_the_search() -> None:
+    (note, candidate), workspace = await proposed(accepted())
+    assert isinstance(candidate, Candidate)
+    assert candidate.changes[0].content == MENDED
     assert (candidate.template, candidate.recalled_from) == ("swap_operator", "earlier")
-    assert found.recalled
-    assert [(r.lesson.id, r.reason) for r in found.recalled_lessons] == [("earlier", "same edit")]
+    assert isinstance(note, RungNote)
+    assert [(r.lesson.id, r.reason) for r in note.recalled_lessons] == [("earlier", "same edit")]
     (request,) = workspace.searches
-    assert request.sources == ("given",)
-    assert request.most_survivors == 0, "nothing else is left to try"
+    assert request.given_may_end
     assert len(request.given) == 1
 
 
@@ -60,16 +64,45 @@ async def test_an_accepted_edit_is_made_in_the_suspect_function_only() -> None:
         accepted("net - tax", "net"),
         accepted(fix=None),
         accepted(fix=RememberedFix(diff="no diff", title="x", score=0.9)),
+        accepted(error="KeyError"),
+        accepted(fate="open"),
     ],
-    ids=["its tokens are not there", "it does not help", "no fix", "unreadable"],
+    ids=["its tokens are not there", "no help", "no fix", "unreadable", "other error", "undecided"],
 )
-async def test_without_a_fitting_edit_the_general_search_goes_on(lesson: Lesson) -> None:
-    found, _ = await tried(lesson)
-    assert found is None
-    assert (await tried())[0] is None
+async def test_without_a_fitting_edit_the_same_search_goes_on(lesson: Lesson) -> None:
+    (candidate,), workspace = await proposed(lesson)
+    assert isinstance(candidate, Candidate)
+    assert (candidate.template, candidate.recalled_from) == ("change_text", "")
+    assert len(workspace.searches) == 1, "the set-up is paid once"
+
+
+async def test_another_way_to_write_the_accepted_fix_fits_this_place() -> None:
+    other = AlikeEdit(template="swap_operator", diff=a_diff("net - tax", "net + tax"))
+    lesson = accepted("net - 14", "net - 15", template="change_literal")
+    assert lesson.fix is not None
+    (candidate,), _ = await proposed(lesson)
+    assert candidate == (await proposed())[0][0]
+    (_, found), _ = await proposed(lesson.with_(fix=lesson.fix.with_(alike=(other,))))
+    assert isinstance(found, Candidate)
+    assert (found.template, found.recalled_from) == ("swap_operator", "earlier")
+
+
+async def test_a_test_whose_fix_was_refused_gets_the_whole_search() -> None:
+    refused = accepted(id="refused", fate="closed", tests=(TEST,))
+    (candidate,), _ = await proposed(accepted(), refused)
+    assert isinstance(candidate, Candidate)
+    assert candidate.recalled_from == ""
+
+
+async def test_after_a_rejected_edit_the_whole_search_runs() -> None:
+    tried = Iteration(number=1, candidate=a_candidate(recalled_from="earlier"))
+    context = a_running_mission(test_results=a_report(), iterations=(tried,))
+    (candidate,), _ = await proposed(accepted(), context=context)
+    assert isinstance(candidate, Candidate)
+    assert candidate.recalled_from == ""
 
 
 async def test_a_few_places_are_tried_at_most() -> None:
     lessons = [accepted(f"net {op} tax", "net + tax", id=op) for op in ("-", "=", "(", ",", ":")]
-    _, workspace = await tried(*lessons)
-    assert len(workspace.searches[0].given) <= 8
+    _, workspace = await proposed(*lessons)
+    assert len(workspace.searches[0].given) <= 12
