@@ -129,6 +129,8 @@ class FixBudget(Frozen):
     max_candidates: int = 100_000
     max_survivors: int = 8
     money_usd: float = 0.0
+    first: Rung | None = None
+    """The rung that is asked before the cheaper ones."""
 
 
 class RungNote(Frozen):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis, Suspect
-from bot.domain.lesson import RecalledLesson
+from bot.domain.lesson import Lesson, RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
@@ -16,6 +16,9 @@ from sandbox.errors import ChangeRejected
 
 LEAST_S = 0.5
 """No rung starts with less time than this left, in seconds."""
+
+MODEL_FIRST = 3
+"""Accepted fixes of one error, all by a model, from which it is asked before the search."""
 
 Proposals = AsyncIterator[Candidate | RungNote]
 
@@ -39,8 +42,8 @@ class _Climb:
     tried: int = 0
     cost_usd: float = 0.0
     question: str = ""
-    below_s: float | None = None
-    """Time used by the rungs that call no model, in seconds."""
+    model_s: float = 0.0
+    """Time used by the rungs that call a model, in seconds."""
 
     def record(self, note: RungNote) -> None:
         """Record a rung's note, so that later rungs see its near misses and suspects."""
@@ -109,18 +112,18 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
     started = clock.monotonic()
     so_far = _Climb(context, diagnosis)
     allowed = set(context.policy.rungs) & set(context.request.rungs)
-    for fixer in sorted(fixers, key=lambda one: one.rung):
+    for fixer in sorted(fixers, key=lambda one: (one.rung is not budget.first, one.rung)):
         if fixer.rung not in allowed:
             so_far.notes.append(_note(fixer, "this rung is not allowed here"))
             continue
-        seconds = clock.monotonic() - started
-        if fixer.rung is Rung.MODEL and so_far.below_s is None:
-            so_far.below_s = seconds
-        left = _left(budget, so_far, fixer.rung, seconds=seconds)
+        asked = clock.monotonic()
+        left = _left(budget, so_far, fixer.rung, seconds=asked - started)
         if isinstance(left, str):
             so_far.notes.append(_note(fixer, left))
             continue
         await _ask(fixer, workspace, left, so_far)
+        if fixer.rung is Rung.MODEL:
+            so_far.model_s += clock.monotonic() - asked
         so_far.rungs.append(int(fixer.rung))
         if any(is_sure(one) for one in (*so_far.candidates, *so_far.context.doubted)):
             break
@@ -138,6 +141,19 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
         suspects=tuple(so_far.suspects),
         recalled_lessons=tuple(so_far.recalled),
     )
+
+
+def find_first_rung(accepted: Sequence[Lesson]) -> Rung | None:
+    """Return the rung to ask first: the model, where only its fixes were accepted.
+
+    Only a model is worth a turn before the cheaper rungs: a search takes a minute to find nothing.
+
+    Args:
+        accepted: Lessons of the same error whose fix people accepted.
+    """
+    rungs = [one.rung for one in accepted]
+    only_model = all(rung == Rung.MODEL for rung in rungs)
+    return Rung.MODEL if only_model and len(rungs) >= MODEL_FIRST else None
 
 
 def is_sure(candidate: Candidate) -> bool:
@@ -170,9 +186,11 @@ def _left(budget: FixBudget, so_far: _Climb, rung: Rung, *, seconds: float) -> F
     """Return the next rung's budget, or the reason why it gets none."""
     # A model has its own time limit: the rest of a long search is too short for one answer.
     is_model = rung is Rung.MODEL
-    time_left = budget.time_limit_s - seconds
-    if is_model:
-        time_left = budget.model_time_limit_s - (seconds - (so_far.below_s or 0.0))
+    time_left = (
+        budget.model_time_limit_s - so_far.model_s
+        if is_model
+        else budget.time_limit_s - (seconds - so_far.model_s)
+    )
     if time_left < LEAST_S:
         return "no time left for this rung"
     left = budget.with_(

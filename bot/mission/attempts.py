@@ -5,24 +5,30 @@ Each candidate is verified in fresh workspaces.
 If all candidates of a rung are rejected, the next iteration continues with the rung above.
 """
 
-from bot.domain.counted import counted
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import Outcome
 from bot.domain.model import Judging
-from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
+from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rung, Verification
 from bot.domain.verdict import ChangeReview
-from bot.fixers.ladder import is_doubted, with_suspects
+from bot.fixers.ladder import climb, is_doubted, with_suspects
 from bot.fixers.trials import Failure
-from bot.mission.choices import Choices, build_choices, find_asked_rival
+from bot.mission.choices import Choices, build_choices, build_question, find_asked_rival
 from bot.mission.failures.reports import narrowed
-from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
+from bot.mission.fix import (
+    compute_budget,
+    describe_exhausted,
+    edits_key,
+    usable_rungs,
+    within_policy,
+    without_refused,
+)
 from bot.mission.judging.alone import FREE
 from bot.mission.judging.analyze import fingerprint
 from bot.mission.judging.criteria import after_review, denied, unconfirmed
 from bot.mission.judging.review_by_model import review_by_model
 from bot.mission.refused import leave_out_refused
-from bot.mission.remembered import recall_fixes
+from bot.mission.remembered import recall_first_rung, recall_fixes
 from bot.mission.run import Run
 from bot.mission.steps import Ended, end
 from bot.mission.tree import Tree, compose, rebase_workspace
@@ -64,6 +70,8 @@ class FixState(Frozen):
     """Unverified candidates of lower rungs that are not confident."""
     recalled: bool = False
     """The fixes of earlier missions were tried on this failure."""
+    in_order: bool = False
+    """The rungs are asked in order of cost, since one that was asked first did not help."""
 
 
 async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -> FixState:
@@ -84,7 +92,7 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
     run.know(lessons=(*run.context.lessons, *_new_lessons(run, attempt)))
     run.note(attempt=attempt)
     if not attempt.candidates and attempt.question:
-        raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
+        raise end(Outcome.NEEDS_HUMAN, describe_exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
         return _without_candidates(run, ground, attempt)
     tried = await _verify_best(run, tree, ground, attempt)
@@ -141,16 +149,18 @@ def _without_candidates(run: Run, ground: FixState, attempt: FixAttempt) -> FixS
     """
     asked = Rung.SEARCH if _held(run) else Rung.MODEL
     if attempt.refused:
+        if _skipped(run, ground, attempt):
+            return ground.with_(in_order=True)
         # The climb ended at the rung that found them, so the rungs above were not asked.
         asked = min(asked, Rung(max(attempt.rungs, default=Rung.TOOLS)))
-    exhausted = "; ".join((_exhausted(attempt), *_refused_before(run)))
+    exhausted = "; ".join((describe_exhausted(attempt), *_refused_before(run)))
     return _above(run, _extend_state(ground, attempt, asked), exhausted)
 
 
 async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -> FixAttempt:
     """Ask the ladder; its candidates become changes of the failing commit."""
 
-    async def climb() -> FixAttempt:
+    async def search() -> FixAttempt:
         workspace = rebase_workspace(await tree.at(ground.changes), ground.changes)
         # The fixers see the tree with the partial fix, so they get its red run too.
         shown = run.context.with_(
@@ -171,18 +181,19 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
                 known = await leave_out_refused(known, failure, run.ports.recall, compares=compares)
                 if (left := _offer(run, ground, known)).candidates:
                     return left
-        found = await find_fix(
+        first = None if ground.in_order else await recall_first_rung(shown, run.ports.recall)
+        found = await climb(
             shown,
             with_suspects(diagnosis, ground.suspects),
             workspace,
-            fixers=fixers,
-            limits=run.ports.limits,
-            clock=run.ports.clock,
+            fixers,
+            compute_budget(shown, run.ports.limits).with_(first=first),
+            run.ports.clock,
         )
         wanted = await leave_out_refused(found, failure, run.ports.recall, compares=compares)
         return _offer(run, ground, wanted)
 
-    attempt = await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
+    attempt = await run.stage("fix", FixAttempt, search, detail=diagnosis.title)
     run.bill(attempt.calls)
     return attempt
 
@@ -264,10 +275,10 @@ def _fixed(candidate: Candidate, verification: Verification) -> Ended:
     rival = find_asked_rival(candidate)
     if not candidate.confident:
         reason = f"{candidate.title} makes every test pass, but {_why_unsure(candidate)}"
-        return end(Outcome.NEEDS_HUMAN, reason, question=_question(candidate, rival))
+        return end(Outcome.NEEDS_HUMAN, reason, question=build_question(candidate, rival))
     if candidate.behaviours > 1 and candidate.score < _UNRANKED and rival is not None:
         reason = f"{candidate.behaviours} fixes pass every test and behave differently"
-        return end(Outcome.NEEDS_HUMAN, reason, question=_question(candidate, rival))
+        return end(Outcome.NEEDS_HUMAN, reason, question=build_question(candidate, rival))
     return end(Outcome.FIXED, verification.reason)
 
 
@@ -280,20 +291,6 @@ def _why_unsure(candidate: Candidate) -> str:
             else f"so do {others} fixes that behave differently"
         )
     return "there is too little to believe it by"
-
-
-def _question(candidate: Candidate, rival: Rival | None) -> str:
-    """Return the question which fix is meant, with the smallest input that distinguishes two."""
-    if rival is None:
-        return f"Is this what is meant: {candidate.title}? {candidate.explanation}"
-    # Titles may quote code in backticks themselves.
-    asked = (
-        f"Which is meant: {candidate.title}, or {rival.path} line {rival.line}: "
-        f"{rival.description}? They differ on: {rival.distinguishing_input}"
-    )
-    if not any(rival.results):
-        return asked
-    return f"{asked}, where the first gives {rival.results[0]} and the second {rival.results[1]}"
 
 
 def _flaky(run: Run, verification: Verification) -> Exception:
@@ -327,6 +324,8 @@ def _after_refusals(
     if attempt.recalled or all(candidate.recalled_from for candidate, _ in tried):
         # A recalled fix that fails here says nothing about the rungs.
         return ground.with_(refused=refused, recalled=True)
+    if _skipped(run, ground, attempt):
+        return ground.with_(refused=refused, in_order=True)
     before = fingerprint(ground.report)
     reports = [narrowed(v.runs[-1].report, ground.left_out) for _, v in tried if v.runs]
     # The fingerprint ignores numbers and paths, so a message that only shifts is no progress.
@@ -375,6 +374,13 @@ def _rungs_above(run: Run, ground: FixState, asked: Rung) -> list[Rung]:
     return [rung for rung in usable if rung > asked]
 
 
+def _skipped(run: Run, ground: FixState, attempt: FixAttempt) -> bool:
+    """Return True if the climb began with a rung, and ended before it asked the cheaper ones."""
+    usable = usable_rungs(run.context, run.ports.fixers, ground.report)
+    last = max(attempt.rungs, default=Rung.TOOLS)
+    return any(ground.from_rung <= one < last and one not in attempt.rungs for one in usable)
+
+
 def _asked(ground: FixState, attempt: FixAttempt) -> Rung:
     """Return the highest rung that was asked, after a climb."""
     rungs = (*attempt.rungs, *(candidate.rung for candidate in attempt.candidates))
@@ -391,9 +397,3 @@ def _refused_before(run: Run) -> tuple[str, ...]:
     """Describe the candidates of lower rungs and their rejection."""
     earlier = [i.verification for i in run.context.iterations[:-1] if i.verification is not None]
     return (f"before that: {earlier[-1].reason}",) if earlier and not earlier[-1].partial else ()
-
-
-def _exhausted(attempt: FixAttempt) -> str:
-    """Describe why nothing could be proposed, rung by rung."""
-    tried = f"{counted(attempt.candidates_tried, 'candidate')} tried"
-    return "; ".join(("the ladder is exhausted", tried, *attempt.notes[:5]))

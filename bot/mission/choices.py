@@ -84,3 +84,22 @@ async def _written(other: Candidate, rival: Rival, tree: Tree) -> Choice | None:
         results=rival.results,
         calls=other.calls,
     )
+
+
+def build_question(candidate: Candidate, rival: Rival | None) -> str:
+    """Return the question which fix is meant, with the smallest input that distinguishes two.
+
+    Args:
+        candidate: The doubted fix.
+        rival: The change to name beside it, if there is one.
+    """
+    if rival is None:
+        return f"Is this what is meant: {candidate.title}? {candidate.explanation}"
+    # Titles may quote code in backticks themselves.
+    asked = (
+        f"Which is meant: {candidate.title}, or {rival.path} line {rival.line}: "
+        f"{rival.description}? They differ on: {rival.distinguishing_input}"
+    )
+    if not any(rival.results):
+        return asked
+    return f"{asked}, where the first gives {rival.results[0]} and the second {rival.results[1]}"

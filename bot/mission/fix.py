@@ -1,46 +1,20 @@
-"""FIX: ask the ladder, and keep candidates that were not rejected before."""
+"""FIX: the budget of a climb, and its candidates that were not rejected before."""
 
 import hashlib
 from collections.abc import Collection, Iterable
 
 from bot.domain.counted import counted
-from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung
 from bot.domain.policy import Limits, RepositoryPolicy
-from bot.fixers.ladder import climb
 from bot.mission.tree import list_paths
 from bot.policy.rules import path_refusals
-from bot.ports import Clock, Fixer, Workspace
+from bot.ports import Fixer
 from sandbox.types import FileChange, TestReport
 
 _LEAST_SECONDS = 1.0
 """Minimum time limit of a search of the ladder, in seconds."""
 _REASONS_SHOWN = 3
-
-
-async def find_fix(
-    context: MissionContext,
-    diagnosis: Diagnosis,
-    workspace: Workspace,
-    *,
-    fixers: tuple[Fixer, ...],
-    limits: Limits,
-    clock: Clock,
-) -> FixAttempt:
-    """Ask the rungs of the ladder for candidates.
-
-    Args:
-        context: The mission; `test_results` belong to the workspace's tree.
-        diagnosis: The diagnosis with its suspects.
-        workspace: Workspace with that tree; unchanged afterwards.
-        fixers: All fixers.
-        limits: Limits of one search of the ladder.
-        clock: Measures the duration.
-    """
-    return await climb(
-        context, diagnosis, workspace, fixers, compute_budget(context, limits), clock
-    )
 
 
 def usable_rungs(
@@ -77,6 +51,12 @@ def compute_budget(context: MissionContext, limits: Limits) -> FixBudget:
         max_candidates=limits.max_candidates,
         money_usd=max(0.0, context.budget.money_usd - context.budget.spent_usd),
     )
+
+
+def describe_exhausted(attempt: FixAttempt) -> str:
+    """Describe why nothing could be proposed, rung by rung."""
+    tried = f"{counted(attempt.candidates_tried, 'candidate')} tried"
+    return "; ".join(("the ladder is exhausted", tried, *attempt.notes[:5]))
 
 
 def without_refused(attempt: FixAttempt, refused: Collection[str]) -> FixAttempt:

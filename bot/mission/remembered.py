@@ -8,8 +8,10 @@ from bot.domain.counted import counted
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, FixAttempt, Rung
+from bot.errors import MetaAgentError
+from bot.fixers.ladder import find_first_rung
 from bot.mission.judging.analyze import fingerprint
-from bot.ports import Fixer, Workspace
+from bot.ports import Fixer, Recall, Workspace
 from sandbox.changes import FilePatch, PatchHunk, parse_patch
 from sandbox.errors import ChangeRejected
 from sandbox.types import ChangeAction, FileChange
@@ -41,6 +43,24 @@ async def recall_fixes(
     if not chosen:
         return None
     return FixAttempt(candidates=chosen, candidates_tried=len(chosen), recalled=True)
+
+
+async def recall_first_rung(context: MissionContext, recall: Recall) -> Rung | None:
+    """Return the rung that alone repaired such errors in this repository, if it costs more.
+
+    Args:
+        context: The mission, with its red run.
+        recall: The lessons of this repository.
+    """
+    failures = context.test_results.failures if context.test_results else ()
+    error = next((one.error for one in failures if one.error), None)
+    if error is None:
+        return None
+    try:
+        lessons = await recall.accepted(repository_id=context.request.memory_key, error=error)
+    except MetaAgentError:
+        return None
+    return find_first_rung(lessons)
 
 
 def move_patch(file: FilePatch, text: str) -> str | None:

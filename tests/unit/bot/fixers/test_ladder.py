@@ -13,11 +13,18 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall, Role
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import RepositoryPolicy
-from bot.fixers.ladder import climb
+from bot.fixers.ladder import climb, find_first_rung
 from bot.ports import Fixer, Workspace
 from sandbox.errors import ChangeRejected, SandboxDied
 from sandbox.types import TestReport
-from tests.builders import a_candidate, a_change, a_diagnosis, a_request, a_running_mission
+from tests.builders import (
+    a_candidate,
+    a_change,
+    a_diagnosis,
+    a_lesson,
+    a_request,
+    a_running_mission,
+)
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 
@@ -464,3 +471,32 @@ def test_a_climb_never_spends_more_than_its_budget(
     sure = [candidate.confident for candidate in attempt.candidates]
     assert sure == sorted(sure, reverse=True)
     assert any(sure) or len(attempt.notes) == len(fixers)
+
+
+@pytest.mark.parametrize(
+    ("rungs", "first"),
+    [((2, 2, 2), Rung.MODEL), ((2, 2), None), ((2, 2, 2, 1), None), ((1, 1, 1), None), ((), None)],
+)
+def test_a_model_goes_first_where_only_its_fixes_were_accepted(
+    rungs: tuple[int, ...], first: Rung | None
+) -> None:
+    assert find_first_rung([a_lesson(rung=rung) for rung in rungs]) is first
+
+
+@pytest.mark.anyio
+async def test_a_rung_that_goes_first_leaves_the_others_their_time() -> None:
+    search = TalkingFixer(Rung.SEARCH)
+    model = TalkingFixer(Rung.MODEL, RungNote(reason="none"))
+    budget = FixBudget(time_limit_s=90.0, model_time_limit_s=50.0, first=Rung.MODEL)
+    clock = FixedClock(step=20.0)
+    attempt = await climbed(search, model, budget=budget, context=ALL_RUNGS, clock=clock)
+    assert attempt.rungs == (2, 1)
+    assert (model.budgets[0].time_limit_s, search.budgets[0].time_limit_s) == (50.0, 50.0)
+
+
+@pytest.mark.anyio
+async def test_a_confident_rung_that_goes_first_ends_the_climb() -> None:
+    search, model = TalkingFixer(Rung.SEARCH), TalkingFixer(Rung.MODEL, a_candidate())
+    budget = FixBudget(first=Rung.MODEL)
+    attempt = await climbed(search, model, budget=budget, context=ALL_RUNGS)
+    assert (attempt.rungs, search.budgets) == ((2,), [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.domain.lesson import Lesson, RecalledLesson
+from bot.domain.lesson import Lesson, RecalledLesson, RememberedFix
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, RungNote
 from bot.domain.policy import RepositoryPolicy
@@ -143,6 +143,44 @@ async def test_a_recalled_fix_keeps_to_the_policy() -> None:
     policy = RepositoryPolicy(paths_protected=(PATH,))
     second = await stage(await learned(), policy=policy).play()
     assert second.outcome is not Outcome.FIXED
+
+
+def by_model(count: int) -> KnownLessons:
+    """Accepted fixes of another failure with the same error, all by a model."""
+    fix = RememberedFix(diff="no diff", title="x", score=0.9)
+    lesson = a_lesson(rung=2, fate="merged", fix=fix, fingerprint="another")
+    known = (lesson.with_(id=f"m-{number}") for number in range(count))
+    return KnownLessons(
+        *(RecalledLesson(lesson=o, score=0.5, reason="similar words") for o in known)
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("count", "winner"), [(3, Rung.MODEL), (2, Rung.SEARCH)])
+async def test_the_rung_that_alone_repaired_such_errors_is_asked_first(
+    count: int, winner: Rung
+) -> None:
+    search = ScriptedFixer(lambda f, c: [a_fix(MENDED)])
+    model = ScriptedFixer(lambda f, c: [a_fix(MENDED, rung=Rung.MODEL)], rung=Rung.MODEL)
+    world = a_world(EVEN_ONLY, base=MENDED)
+    play = Stage(world=world, fixers=(search, model), recall=by_model(count))
+    found = await play.play(rungs=(0, 1, 2))
+    assert found.fix is not None
+    assert found.fix[0].rung is winner
+    assert bool(search.budgets) is (winner is Rung.SEARCH)
+
+
+@pytest.mark.anyio
+async def test_after_a_rejected_fix_of_the_first_rung_the_cheaper_ones_are_asked() -> None:
+    search = ScriptedFixer(whole_fix)
+    wrong = EVEN_ONLY.replace("== 1", "== 7")
+    model = ScriptedFixer(lambda f, c: [a_fix(wrong, rung=Rung.MODEL)], rung=Rung.MODEL)
+    world = a_world(EVEN_ONLY, base=MENDED)
+    play = Stage(world=world, fixers=(search, model), recall=by_model(3))
+    found = await play.play(rungs=(0, 1, 2))
+    assert found.outcome is Outcome.FIXED
+    assert found.fix is not None
+    assert found.fix[0].rung is Rung.SEARCH
 
 
 def moved(diff: str, text: str) -> str | None:
