@@ -21,7 +21,9 @@ from typing import Any
 from benchmarks.measure import as_users_have_it, report
 from benchmarks.sets.habits import Broken, missions
 from bot.clock import SystemClock
+from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.patch import Choice
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest, RepositoryRef, Trigger
@@ -35,7 +37,7 @@ from bot.queue.memory import MemoryCheckpoint
 from bot.store.opening import open_database
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource
+from sandbox.types import Checkout, FileEdit, FolderSource
 from sandbox.workspace import Sandboxes
 
 _PROBE = """
@@ -100,7 +102,7 @@ async def _play(  # noqa: PLR0917 - one mission and its world
     checkout = Checkout(source=FolderSource(path=str(tree), repository_id=str(key)))
     context = await run_mission(request, RepositoryPolicy(), checkout, ports)
     _, lesson = reflect(context, Publication(mission_id=context.mission_id), context.lessons)
-    await lessons.remember(lesson)
+    await lessons.remember(_with_choice(lesson, context, broken))
     if context.fix is not None:
         told = "merged" if context.outcome is Outcome.FIXED else "answered"
         await lessons.feed_back(
@@ -110,15 +112,37 @@ async def _play(  # noqa: PLR0917 - one mission and its world
                 merged=False,
                 branch="main",
                 mission_id=context.mission_id,
-                fate=told if _is_right(context, broken) else "closed",  # type: ignore[arg-type]
+                fate=told if _takes(context, broken) else "closed",  # type: ignore[arg-type]
             )
         )
     return context
 
 
+def _with_choice(lesson: Lesson, context: MissionContext, broken: Broken) -> Lesson:
+    """Return the lesson with the change that the author chooses instead of the first, if any."""
+    choice = _right_choice(context, broken)
+    if choice is None or lesson.fix is None or _is_right(context, broken):
+        return lesson
+    chosen = lesson.fix.with_(diff=choice.diff, title=choice.title, alike=())
+    return lesson.with_(template=choice.template, fix=chosen)
+
+
+def _right_choice(context: MissionContext, broken: Broken) -> Choice | None:
+    return next((one for one in context.choices if _behaves(one.edits, broken)), None)
+
+
+def _takes(context: MissionContext, broken: Broken) -> bool:
+    """Return True if the author merges the fix, or finds the right one among the choices."""
+    return _is_right(context, broken) or _right_choice(context, broken) is not None
+
+
 def _is_right(context: MissionContext, broken: Broken) -> bool:
-    """Return True if the fixed module behaves like the right one on inputs near those of the tests."""
-    edits = context.fix[1].edits if context.fix else ()
+    """Return True if the fix is the right one."""
+    return _behaves(context.fix[1].edits if context.fix else (), broken)
+
+
+def _behaves(edits: Sequence[FileEdit], broken: Broken) -> bool:
+    """Return True if the module behaves like the right one on inputs near those of the tests."""
     texts = {edit.path: edit.content.decode() for edit in edits}
     if set(texts) != {broken.path}:
         return False

@@ -109,9 +109,15 @@ def missions(repository: int, seed: int = 1) -> Iterator[Broken]:
 
 
 def _near(function: Function) -> Iterator[str]:
-    """Yield the expressions of a function's checks, with each number one lower and one higher."""
+    """Yield the expressions of a function's checks, and near ones.
+
+    Each number is one lower and one higher, each text and list has its last item removed or twice.
+    """
     for expression, _ in function.checks:
         yield expression
+        for found in re.finditer(r"'[^']*'|\[[^\]]*\]", expression):
+            for near in (f"{found[0]}[:-1]", f"({found[0]} + {found[0]}[-1:])"):
+                yield expression[: found.start()] + near + expression[found.end() :]
         for found in re.finditer(r"\d+", expression):
             for step in (-1, 1):
                 value = str(int(found[0]) + step)

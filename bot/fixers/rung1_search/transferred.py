@@ -7,9 +7,9 @@ wrote `<` for `<=` was perhaps repaired by another number, which fits no other p
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from bot.domain.lesson import Lesson, RecalledLesson
@@ -21,14 +21,15 @@ from bot.fixers.rung1_search.presentation import build_candidate
 from bot.fixers.rung1_search.token_edits import TokenEdit, find_places, read_edits
 from bot.ports import Recall, Workspace
 from sandbox.changes.syntax import parse
-from sandbox.types import GivenChange, SearchRequest, SpanEdit
+from sandbox.types import GivenChange, SearchRequest, SpanEdit, apply_spans
 
 MOST_TRIED = 12
 MOST_FILES = 6
 SAME_EDIT = 0.9
 """Score of a lesson whose edit fits another place."""
-COST = 0.5
-"""Cost of such an edit in the ranking, below that of every template."""
+COST, PER_WAY = 0.5, 0.1
+"""Cost of such an edit in the ranking, below that of every template, and for each better way to
+write it."""
 LEAST_S = 1.0
 """Least time of a search, in seconds."""
 NEAR = 3
@@ -43,6 +44,7 @@ class Transfer(NamedTuple):
     description: str
     edits: tuple[SpanEdit, ...]
     strangers: int
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Transfers:
             request: The request without them.
         """
         given = tuple(
-            GivenChange(edits=one.edits, description=one.description[:200], cost=COST)
+            GivenChange(edits=one.edits, description=one.description[:200], cost=one.cost)
             for one in self.found
         )
         request = request.with_(given=given, given_may_end=bool(given))
@@ -152,16 +154,24 @@ async def _transfers(
     for suspect in request.suspects:
         lines.setdefault(suspect.file, []).append(suspect.line)
     found: dict[tuple[SpanEdit, ...], Transfer] = {}
+    texts: dict[str, str] = {}
     for path in tuple(lines)[:MOST_FILES]:
         text = await workspace.read_file(path)
         if text is None:
             continue
+        texts[path] = text
         for transfer in _of_file(path, text, _reach(text, lines[path]), lessons):
             known = found.get(transfer.edits)
             if known is None or transfer.strangers < known.strangers:
                 found[transfer.edits] = transfer
     # The sort is stable: among equals the order of suspects and lessons stays.
-    return tuple(sorted(found.values(), key=lambda one: one.strangers))[:MOST_TRIED]
+    ordered = sorted(found.values(), key=lambda one: one.strangers)
+    return tuple(islice((one for one in ordered if _is_source(one, texts)), MOST_TRIED))
+
+
+def _is_source(one: Transfer, texts: Mapping[str, str]) -> bool:
+    """Return True if the edited file can be parsed."""
+    return parse(apply_spans(texts[one.edits[0].path], one.edits)) is not None
 
 
 def _of_file(
@@ -174,28 +184,30 @@ def _of_file(
     edits = _edits_of(lessons)
     for number in reach:
         line = lines[number - 1]
-        for edit, (lesson, template) in edits.items():
+        for edit, (lesson, template, cost) in edits.items():
             for place in find_places(edit, line):
                 new = line[: place.start] + edit.new + line[place.end :]
                 if new != line:
                     span = SpanEdit(
                         path=path, start=starts[number - 1], end=starts[number], text=new
                     )
-                    yield Transfer(lesson, template, _describe(edit), (span,), place.strangers)
+                    yield Transfer(
+                        lesson, template, _describe(edit), (span,), place.strangers, cost
+                    )
 
 
-def _edits_of(lessons: Sequence[Lesson]) -> dict[TokenEdit, tuple[Lesson, str]]:
-    """Return the lesson and template of each small edit, and of those that behaved like it."""
-    found: dict[TokenEdit, tuple[Lesson, str]] = {}
+def _edits_of(lessons: Sequence[Lesson]) -> dict[TokenEdit, tuple[Lesson, str, float]]:
+    """Return lesson, template and cost of each small edit, and of those that behaved like it."""
+    found: dict[TokenEdit, tuple[Lesson, str, float]] = {}
     for lesson in lessons:
         if lesson.fix is None:
             continue
         ways = [(lesson.template or "", lesson.fix.diff)]
         ways += [(one.template, one.diff) for one in lesson.fix.alike]
-        for template, diff in ways:
+        for number, (template, diff) in enumerate(ways):
             edits = read_edits(diff)
             if len(edits) == 1:
-                found.setdefault(edits[0], (lesson, template))
+                found.setdefault(edits[0], (lesson, template, COST + PER_WAY * number))
     return found
 
 
