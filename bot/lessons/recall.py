@@ -9,8 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from bot.domain.lesson import Lesson, RecalledLesson
+from bot.lessons.decay import age_weights
 from bot.lessons.words import paths_of, words_of
 
+LOST_BY_AGE = 0.5
+"""Share of the score of similar words that an old lesson loses at most."""
 SAME_FINGERPRINT = 1.0
 SAME_ERROR_AND_FILE = 0.8
 WORDS_UP_TO = 0.7
@@ -42,8 +45,9 @@ def rank(
     weights = _weights([has for _, has in known], wanted)
     shares = [_share(wanted, has, weights) for _, has in known]
     paths = paths_of(words)
+    ages = age_weights([lesson for lesson, _ in known])
     found = []
-    for (lesson, _), share in zip(known, shares, strict=True):
+    for (lesson, _), share, weight in zip(known, shares, ages, strict=True):
         there = error is not None and lesson.error == error
         there = there and bool(paths & paths_of((*lesson.files, *lesson.tests)))
         if fingerprint and lesson.fingerprint == fingerprint:
@@ -51,7 +55,8 @@ def rank(
         elif there and share >= THERE_FROM:
             score, reason = SAME_ERROR_AND_FILE, "same error in the same file"
         elif share >= WORDS_FROM:
-            score, reason = round(WORDS_UP_TO * share, 4), "similar words"
+            fading = 1.0 - LOST_BY_AGE * (1.0 - weight)
+            score, reason = round(WORDS_UP_TO * share * fading, 4), "similar words"
         else:
             continue
         found.append((score, share, RecalledLesson(lesson=lesson, score=score, reason=reason)))

@@ -94,7 +94,7 @@ class StoredLessons:
 
     async def template_record(
         self, *, repository_id: str, error: str | None
-    ) -> dict[str, tuple[int, int]]:
+    ) -> dict[str, tuple[float, float]]:
         """Return, by template, how often it won and how often that was rejected later."""
         return template_record(await self._newest(repository_id, RECORD), error=error)
 

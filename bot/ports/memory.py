@@ -34,8 +34,11 @@ class Recall(Protocol):
 
     async def template_record(
         self, *, repository_id: str, error: str | None
-    ) -> dict[str, tuple[int, int]]:
-        """Return, per template, the number of its wins and of later rejections."""
+    ) -> dict[str, tuple[float, float]]:
+        """Return, per template, the number of its wins and of later rejections.
+
+        Old ones count less than one time.
+        """
         ...
 
     async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:

@@ -154,7 +154,7 @@ def _why_not(report: TestReport) -> str:
 
 async def _record(
     line: MissionServices, checkout: Checkout, report: TestReport
-) -> dict[str, tuple[int, int]]:
+) -> dict[str, tuple[float, float]]:
     """Return the record of templates that worked here before."""
     error = next((failure.error for failure in report.failures if failure.error), None)
     return await line.lessons.template_record(
@@ -163,7 +163,7 @@ async def _record(
 
 
 async def _request(
-    workspace: Workspace, report: TestReport, record: Mapping[str, tuple[int, int]], seed: int
+    workspace: Workspace, report: TestReport, record: Mapping[str, tuple[float, float]], seed: int
 ) -> SearchRequest:
     facts = await workspace.facts()
     diagnosis = await analyze_failures(

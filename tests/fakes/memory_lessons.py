@@ -32,7 +32,7 @@ class MemoryLessons:
 
     async def template_record(
         self, *, repository_id: str, error: str | None
-    ) -> dict[str, tuple[int, int]]:
+    ) -> dict[str, tuple[float, float]]:
         """Per template: how often it won, and how often that was rejected later."""
         return template_record(self._of(repository_id), error=error)
 

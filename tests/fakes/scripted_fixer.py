@@ -75,7 +75,7 @@ class KnownLessons:
 
     async def template_record(
         self, *, repository_id: str, error: str | None
-    ) -> dict[str, tuple[int, int]]:
+    ) -> dict[str, tuple[float, float]]:
         return {}
 
     async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:

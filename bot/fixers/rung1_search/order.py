@@ -11,7 +11,7 @@ MOST = 0.6
 
 
 def template_shifts(
-    record: Mapping[str, tuple[int, int]], recalled: Iterable[str] = ()
+    record: Mapping[str, tuple[float, float]], recalled: Iterable[str] = ()
 ) -> dict[str, float]:
     """Return the cost shift of each template with past results; negative if it worked.
 

@@ -80,7 +80,7 @@ def build_request(
     report: TestReport,
     diagnosis: Diagnosis,
     *,
-    record: Mapping[str, tuple[int, int]] | None = None,
+    record: Mapping[str, tuple[float, float]] | None = None,
     recalled: Sequence[str] = (),
     seed: int = 0,
 ) -> SearchRequest:
