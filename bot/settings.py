@@ -126,6 +126,9 @@ class Settings(BaseModel):
     keep_answers_days: int = Field(default=365, ge=30, le=3_650)
     """Retention of answered fixes and proposals, in days. A rejected change is not offered again in
     this time."""
+    share_lessons: bool = False
+    """Let templates and small edits that people accepted elsewhere help repositories without such
+    lessons. Names and texts are not shared; forks take no part."""
     worker_ttl_s: float = Field(default=30.0, ge=3.0, le=3_600.0)
     """PostgreSQL only: seconds without a heartbeat after which a worker counts as dead, and others
     take over its work."""

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from pydantic import ValidationError
@@ -13,6 +14,7 @@ from bot.errors import StoreError
 from bot.lessons.exchange import keys_of
 from bot.lessons.outcomes import next_version, with_fate
 from bot.lessons.recall import rank
+from bot.lessons.shared import FORKS, without_origin
 from bot.lessons.terms import find_alike, forget_words, index_missing, index_words
 from bot.lessons.tool_memory import template_record
 from bot.lessons.words import words_of
@@ -50,16 +52,18 @@ ORDER BY ts_rank(to_tsvector('english', words), to_tsquery('english', :query)) D
 
 
 class StoredLessons:
-    """The lessons of all repositories; every query is limited to one repository.
+    """The lessons of all repositories; every query is limited to one, unless they are shared.
 
     A failed read returns nothing; a failed write raises a StoreError.
 
     Args:
         database: The database of our own tables.
+        shared: Templates and accepted edits of other repositories help one without its own.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, shared: bool = False) -> None:
         self._database = database
+        self._shared = shared
 
     async def recall(
         self,
@@ -96,7 +100,8 @@ class StoredLessons:
         self, *, repository_id: str, error: str | None
     ) -> dict[str, tuple[float, float]]:
         """Return, by template, how often it won and how often that was rejected later."""
-        return template_record(await self._newest(repository_id, RECORD), error=error)
+        record = template_record(await self._newest(repository_id, RECORD), error=error)
+        return record or template_record(await self._elsewhere(repository_id, error), error=error)
 
     async def refused(self, *, repository_id: str) -> tuple[Lesson, ...]:
         """Return the lessons whose fix was closed, rejected or reverted by a person."""
@@ -115,7 +120,12 @@ class StoredLessons:
         asked = {"repository": repository_id, "error": error}
         same = "error = :error" if error is not None else "error IS NULL"
         found = await self._read(lambda tx: _rows(tx, f"{_HERE} AND {same}", asked, limit=RECORD))
-        return tuple(one for one in found if one.fix is not None and one.verdict)[:limit]
+        own = tuple(one for one in found if one.fix is not None and one.verdict)
+        if own:
+            return own[:limit]
+        elsewhere = await self._elsewhere(repository_id, error)
+        taken = (without_origin(one) for one in elsewhere if one.fix is not None and one.verdict)
+        return tuple(islice(taken, limit))
 
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Return all shown confidences whose outcome is known."""
@@ -221,6 +231,15 @@ class StoredLessons:
         """
         rows = await self._database.do(lambda tx: _rows(tx, "id = :id", {"id": lesson_id}))
         return rows[0] if rows else None
+
+    async def _elsewhere(self, repository_id: str, error: str | None) -> list[Lesson]:
+        """Return the newest lessons of other repositories, if they are shared; never with forks."""
+        if not self._shared or keys_of(repository_id)[0] != repository_id:
+            return []
+        asked = {"repository": repository_id, "forks": FORKS, "error": error}
+        others = "repository <> :repository AND repository NOT LIKE :forks"
+        same = "error = :error" if error is not None else "error IS NULL"
+        return await self._read(lambda tx: _rows(tx, f"{others} AND {same}", asked, limit=RECORD))
 
     async def _newest(self, repository_id: str, limit: int) -> list[Lesson]:
         return await self._read(

@@ -113,7 +113,7 @@ def build_line(
         database: Our open database, closed with the rest; None opens one.
     """
     database = database or open_database(settings.engine_url, settings.data_dir)
-    lessons = StoredLessons(database)
+    lessons = StoredLessons(database, shared=settings.share_lessons)
     sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
     clock = SystemClock()
     minds = build_minds(settings, clock, database)
