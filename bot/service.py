@@ -39,7 +39,7 @@ from bot.store.database import is_postgres
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.obsolete import end_halted, end_obsolete, report_given_up
 from bot.upkeep.paused import PauseWatch
-from bot.upkeep.scheduled import request_after_merge
+from bot.upkeep.scheduled import AfterMerge
 from bot.upkeep.stale_rows import end_stale_rows
 from bot.upkeep.sweep import Sweeper
 from bot.wiring.service import build_engine, build_inbox, build_parts, build_services
@@ -81,6 +81,7 @@ class Service:
         self.engine = build_engine(settings, self._handlers(), works=role is not Role.WEB)
         # The handlers are called after the launch only.
         self._services = build_services(settings, self.parts, self.engine)
+        self._after_merge = AfterMerge(self._services)
         self.inbox = build_inbox(settings, self.parts, self.engine, takes_in=self._takes_in)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
@@ -235,7 +236,7 @@ class Service:
     async def _follow(self, moved: HeadMoved, checkpoint: PatientCheckpoint) -> None:
         async def follow() -> Frozen:
             await head_moved(moved, self._services)
-            await request_after_merge(moved, self._services)
+            await self._after_merge.request(moved)
             return Frozen()
 
         await end_obsolete(moved, self._services, checkpoint)

@@ -1,6 +1,6 @@
 """Requests work without an event: continuous missions and improvements, as the policy schedules."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from bot.domain.request import (
@@ -14,6 +14,8 @@ from bot.domain.request import (
 from bot.ports import Services
 from sandbox.types import TrustTier
 
+READ_AGAIN = timedelta(hours=1)
+"""Time after which a policy without `continuous.after_merge` is read again."""
 _DAYS = MappingProxyType({"daily": 1, "weekly": 7})
 
 
@@ -67,22 +69,43 @@ async def request_scheduled(repository: RepositoryRef, since: datetime, services
     return asked
 
 
-async def request_after_merge(moved: HeadMoved, services: Services) -> None:
-    """Request continuous missions after a push to the default branch, if the policy wants them.
+class AfterMerge:
+    """Requests continuous missions after pushes to the default branch, if the policy wants them.
+
+    Reading a policy takes several requests to GitHub, and most policies do not want this. One that
+    does not is read again after an hour.
 
     Args:
-        moved: The event.
         services: The services to use.
-
-    Raises:
-        GitHubError: GitHub refused, failed or could not be reached.
-        QueueError: the queue is unavailable.
     """
-    is_push = moved.pull_request is None and not moved.from_fork
-    if not is_push or moved.branch != moved.repository.default_branch or moved.after is None:
-        return
-    if (await services.read_policy(moved.repository)).continuous.after_merge:
-        await _request_continuous(moved.repository, moved.after, services)
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._unwanted_until: dict[int, datetime] = {}
+        """Time by repository."""
+
+    async def request(self, moved: HeadMoved) -> None:
+        """Request missions after a push.
+
+        Args:
+            moved: The event.
+
+        Raises:
+            GitHubError: GitHub refused, failed or could not be reached.
+            QueueError: the queue is unavailable.
+        """
+        repository = moved.repository
+        is_push = moved.pull_request is None and not moved.from_fork
+        if not is_push or moved.branch != repository.default_branch or moved.after is None:
+            return
+        now = self._services.clock.now()
+        self._unwanted_until = {key: at for key, at in self._unwanted_until.items() if at > now}
+        if repository.id in self._unwanted_until:
+            return
+        if (await self._services.read_policy(repository)).continuous.after_merge:
+            await _request_continuous(repository, moved.after, self._services)
+        else:
+            self._unwanted_until[repository.id] = now + READ_AGAIN
 
 
 async def _request_continuous(repository: RepositoryRef, head: str, services: Services) -> bool:

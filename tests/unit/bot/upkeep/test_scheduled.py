@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bot.domain.policy import ContinuousImprovement, RepositoryPolicy, ScheduledImprovement
-from bot.domain.request import HeadMoved, Trigger
+from bot.domain.request import HeadMoved, RepositoryRef, Trigger
 from bot.errors import GitHubError, RateLimited
 from bot.ports import Services
-from bot.upkeep.scheduled import request_after_merge, request_scheduled
+from bot.upkeep.scheduled import AfterMerge, request_scheduled
 from sandbox.types import TrustTier
 from tests.builders import HEAD
 from tests.fakes.memory_queue import MemoryQueue
@@ -123,8 +123,32 @@ async def test_a_push_to_the_default_branch_requests_continuous_missions(
     asked: bool,  # noqa: FBT001 -- a column of the table
 ) -> None:
     queue = MemoryQueue()
-    await request_after_merge(moved, services_of(opted_in(after_merge=after_merge), queue))
+    services = services_of(opted_in(after_merge=after_merge), queue)
+    await AfterMerge(services).request(moved)
     assert [(red.head_sha, red.continuous) for red in queue.red.values()] == [(NEWER, True)] * asked
+
+
+async def test_a_policy_that_does_not_want_missions_after_pushes_is_read_once_an_hour() -> None:
+    wanted, reads, queue = False, 0, MemoryQueue()
+
+    async def read(_: RepositoryRef) -> RepositoryPolicy:
+        nonlocal reads
+        reads += 1
+        return opted_in(after_merge=wanted)
+
+    world = World()
+    services = replace(world.services, queue=queue, read_policy=read)
+    after_merge = AfterMerge(services)
+    for _ in range(3):
+        await after_merge.request(pushed())
+    await after_merge.request(pushed(repository=REPOSITORY.with_(id=2)))
+    assert (reads, queue.red) == (2, {})
+    wanted = True
+    world.clock.advance(3601)
+    for _ in range(2):
+        await after_merge.request(pushed())
+    assert reads == 4, "a policy that wants them is read at each push"
+    assert len(queue.red) == 1
 
 
 async def test_the_sweep_requests_what_is_due() -> None:
