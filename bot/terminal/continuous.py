@@ -3,23 +3,26 @@
 import asyncio
 import hashlib
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import total
 from bot.domain.request import MissionRequest, Trigger
+from bot.errors import UsageError
+from bot.improve.history import History
+from bot.improve.promotion import promote_fix
 from bot.improve.target import refuse_copy
 from bot.pipeline import handle_folder
 from bot.publish.model_costs import usd_or_none
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
-from bot.terminal.improve import ImproveOrder, ImproveResult
+from bot.terminal.improve import FOLDER, ImproveOrder, ImproveResult
 from bot.terminal.misuse import detect_misuse
 from bot.terminal.prepare import check_folder
 from bot.wiring.line import BuildLine, build_line, open_line
-from sandbox.apply import apply_diff
 from sandbox.errors import ChangeRejected
 from sandbox.gate import clean
 from sandbox.types import TrustTier
@@ -54,8 +57,11 @@ def run_continuous(
     reported, contexts = asyncio.run(_missions(order, folder, settings, build))
     if (misuse := detect_misuse(reported)) is not None:
         raise misuse
-    problem = "" if order.evaluate_only else _apply(reported, folder)
-    return _result(order, reported, contexts, problem)
+    backup, problem = None, ""
+    if not order.evaluate_only:
+        backup, problem = _apply(reported, folder, History(settings.data_dir / FOLDER))
+    result = _result(order, reported, contexts, problem)
+    return replace(result, data=result.data | {"backup": backup})
 
 
 async def _missions(
@@ -80,15 +86,20 @@ async def _missions(
     return reported, tuple(found) or (reported,)
 
 
-def _apply(context: MissionContext, folder: Path) -> str:
-    """Write a verified fix into the folder; return the problem if it cannot be written."""
+def _apply(context: MissionContext, folder: Path, history: History) -> tuple[str | None, str]:
+    """Write a verified fix into the folder; return where the way back is, and the problem."""
     if context.outcome is not Outcome.FIXED or context.fix is None:
-        return ""
+        return None, ""
+    diff = context.fix[1].diff
+    # Like the ids of cycles: the newest version has the greatest.
+    name = f"{datetime.fromisoformat(context.created_at):%Y%m%dT%H%M%S.%f}Z-fix"
     try:
-        apply_diff(folder, context.fix[1].diff)
-    except ChangeRejected as error:
-        return f"the fix is not in place: {error.message}"
-    return ""
+        with history.locked():
+            return str(promote_fix(history.fallback_versions, name, folder, diff)), ""
+    except (ChangeRejected, UsageError) as error:
+        return None, f"the fix is not in place: {error.message}"
+    except OSError as error:
+        return None, f"the fix is not in place: the way back cannot be stored ({error.strerror})"
 
 
 def _result(

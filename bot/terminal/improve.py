@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bot.domain.counted import counted
 from bot.domain.model import ModelCall, Role, total
 from bot.domain.model_error import ModelError
 from bot.domain.policy import RepositoryPolicy
@@ -17,7 +18,7 @@ from bot.improve.critique import score_by_rules, with_critique
 from bot.improve.evaluate import EvaluationPlan, evaluate
 from bot.improve.history import COPY, History, pack, write_context
 from bot.improve.own_plan import plan_for_self, with_fast_checks
-from bot.improve.promotion import StoredVersion, hash_of, make_diff, promote, roll_back
+from bot.improve.promotion import StoredFix, StoredVersion, hash_of, make_diff, promote, roll_back
 from bot.improve.search import find_by_rules
 from bot.improve.target import ImprovementTarget, open_target
 from bot.improve.values import CycleRecord, CycleStatus, Evaluation, Improvement
@@ -123,6 +124,10 @@ def run_rollback(file: str | None, settings: Settings) -> ImproveResult:
     with history.locked():
         path = None if file is None else Path(file).resolve()
         version = roll_back(history.fallback_versions, path)
+    if isinstance(version, StoredFix):
+        files = [str(one) for one in version.files]
+        message = f"{counted(len(files), 'file')} as before the fix again"
+        return ImproveResult(ok=True, message=message, data={"file": files[0], "files": files})
     data = {
         "file": str(version.file),
         "sha256": version.old_sha256,

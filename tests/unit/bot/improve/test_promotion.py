@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.errors import UsageError
 from bot.improve.history import History
-from bot.improve.promotion import StoredVersion, hash_of, promote, roll_back
+from bot.improve.promotion import StoredVersion, hash_of, promote, promote_fix, roll_back
 from bot.improve.values import CycleRecord, CycleStatus
+from sandbox.diffs import Original, write_diff
+from sandbox.errors import ChangeRejected
+from sandbox.types import FileEdit
 
 ROOT = Path(__file__).parents[4]
 OLD = b"import os\r\nx = 1\r\n"
@@ -171,6 +175,36 @@ def test_a_stored_version_that_was_damaged_is_not_restored(tmp_path: Path) -> No
     (kept / "manifest.json").write_bytes(b"{")
     with pytest.raises(Exception, match="no promoted version"):
         roll_back(tmp_path / "versions")
+
+
+def test_a_fix_of_several_files_is_undone_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    root, versions = tmp_path / "project", tmp_path / "versions"
+    root.mkdir()
+    before = {"a.py": b"x = 1", "b.py": b"\xef\xbb\xbfy = '\xc3\xa9'\r\n"}
+    after = {"a.py": b"x = 2\n", "b.py": b"y = 2\n", "new.py": b"z = 3\n"}
+    for name, content in before.items():
+        (root / name).write_bytes(content)
+    edits = [FileEdit(path=name, mode="100644", content=new) for name, new in after.items()]
+    diff = write_diff(edits, {name: Original(content=old) for name, old in before.items()})
+    promote_fix(versions, "1", root, diff)
+    assert {one.name: one.read_bytes() for one in root.iterdir()} == after
+    (root / "new.py").write_bytes(b"mine\n")
+    with pytest.raises(UsageError, match="no promoted version"):
+        roll_back(versions)
+    assert (root / "a.py").read_bytes() == after["a.py"]
+    (root / "new.py").write_bytes(after["new.py"])
+    roll_back(versions, root / "b.py")
+    assert {one.name: one.read_bytes() for one in root.iterdir()} == before
+
+
+def test_a_fix_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"mine\n")
+    edit = FileEdit(path="a.py", mode="100644", content=b"x = 2\n")
+    diff = write_diff([edit], {"a.py": Original(content=b"x = 1\n")})
+    with pytest.raises(ChangeRejected):
+        promote_fix(tmp_path / "versions", "1", tmp_path, diff)
+    assert (tmp_path / "a.py").read_bytes() == b"mine\n"
+    assert not (tmp_path / "versions").exists()
 
 
 def test_a_torn_line_of_the_history_is_replaced(tmp_path: Path) -> None:

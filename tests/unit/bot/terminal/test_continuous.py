@@ -15,7 +15,7 @@ from bot.improve.target import MARKER
 from bot.pipeline import MissionServices, OpenProgress
 from bot.settings import Settings
 from bot.terminal.continuous import run_continuous
-from bot.terminal.improve import ImproveOrder, ImproveResult
+from bot.terminal.improve import ImproveOrder, ImproveResult, run_rollback
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
@@ -128,6 +128,25 @@ def test_a_file_that_a_person_edits_meanwhile_is_left_alone(settings: Make, fold
     assert not result.ok
     assert result.message.startswith("the fix is not in place")
     assert (folder / PATH).read_text() == "# mine\n"
+
+
+def test_a_fix_can_be_rolled_back_unless_its_file_was_edited_since(
+    settings: Make, folder: Path
+) -> None:
+    result = Bench().run(folder, settings())
+    assert Path(result.data["backup"]).is_dir()
+    file = folder / PATH
+    file.write_text(f"{MENDED}# mine\n")
+    with pytest.raises(UsageError, match="no promoted version"):
+        run_rollback(None, settings())
+    file.write_text(MENDED)
+    with pytest.raises(UsageError, match="no promoted version"):
+        run_rollback(str(folder / "other.py"), settings())
+    rolled = run_rollback(str(file), settings())
+    assert (rolled.ok, rolled.data["files"]) == (True, [str(file)])
+    assert file.read_text() == BROKEN
+    with pytest.raises(UsageError, match="no promoted version"):
+        run_rollback(None, settings())
 
 
 def test_a_working_copy_is_refused(settings: Make, folder: Path) -> None:
