@@ -60,12 +60,14 @@ class Repository:
         self._sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
         self._folder = folder
 
-    async def mission(self, name: str, source: str, *fixers: Fixer) -> MissionContext:
+    async def mission(
+        self, name: str, source: str, *fixers: Fixer, tests: str = TESTS
+    ) -> MissionContext:
         """Run a mission with lessons of a database that is opened anew, as after a restart."""
         tree = self._folder / name
         tree.mkdir()
         (tree / PATH).write_text(source)
-        (tree / "test_fares.py").write_text(TESTS)
+        (tree / "test_fares.py").write_text(tests)
         with closing(open_database(f"sqlite:///{self._folder / 'engine.sqlite'}")) as database:
             lessons = StoredLessons(database)
             ports = MissionPorts(
@@ -144,3 +146,24 @@ async def test_no_rewriting_of_a_reverted_fix_is_offered(
     model = await repository.mission("model", SOURCE, *above)
     assert model.fix is not None, model.reason
     assert model.fix[0].id == f"c-{len(REWRITINGS)}"
+
+
+async def test_a_refused_fix_of_another_function_of_the_file_blocks_nothing(
+    backend: DockerBackend, tmp_path: Path
+) -> None:
+    repository = Repository(backend, tmp_path)
+    first = await repository.mission("first", SOURCE)
+    assert first.fix is not None, first.reason
+    # A person made the change that was refused, and the next function has a mistake.
+    broken = "    return price + share"
+    mended = "    return price - share"
+    source = (
+        f"{SOURCE.replace('price - price', 'price + price')}\n\ndef cut(price, share):\n{broken}\n"
+    )
+    tests = (
+        "from fares import cut, raised\n\n\ndef test_cut():\n    assert cut(200, 10) == 190\n\n\n"
+        "def test_raised():\n    assert raised(200, 10) == 220\n"
+    )
+    fixer = proposing(Rung.SEARCH, (mended,), broken=broken)
+    second = await repository.mission("second", source, fixer, tests=tests)
+    assert second.outcome is Outcome.FIXED, second.reason

@@ -93,6 +93,26 @@ def _read(known: Mapping[str, Any], places: Mapping[Any, Any]) -> KnownBehaviour
     return KnownBehaviour(calls, digests)
 
 
+def recognize_new(
+    known: Sequence[KnownBehaviour],
+    inputs: Sequence[Input],
+    before: Optional[ObservedProgram],
+    after: Sequence[Optional[ObservedProgram]],
+) -> List[List[int]]:
+    """Return the behaviours that each alternative shows and the unedited program does not.
+
+    An edit elsewhere does not change what an unrelated function returns.
+
+    Args:
+        known: The behaviours.
+        inputs: All calls, theirs included.
+        before: Results of the unedited program.
+        after: Results of each alternative.
+    """
+    there = set(recognize(known, inputs, before))
+    return [[n for n in recognize(known, inputs, own) if n not in there] for own in after]
+
+
 def recognize(
     known: Sequence[KnownBehaviour], inputs: Sequence[Input], own: Optional[ObservedProgram]
 ) -> List[int]:

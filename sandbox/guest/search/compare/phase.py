@@ -23,7 +23,7 @@ from sandbox.guest.search.compare.known import (
     KnownBehaviour,
     keep_calls,
     read_behaviours,
-    recognize,
+    recognize_new,
 )
 from sandbox.guest.search.compare.neighbours import neighbours
 from sandbox.guest.search.compare.observe import EXAMPLE_S, drop, observe_all
@@ -243,7 +243,7 @@ class Phase:
             "clusters": clusters, "profiles": profiles, "inputs": len(inputs),
             "differences": self._differences(inputs, after, clusters),
             "calls": [self._kept_calls(inputs, after, number) for number in range(len(after))],
-            "recognized": [recognize(self._known, inputs, own) for own in after],
+            "recognized": recognize_new(self._known, inputs, before, after),
         }  # fmt: skip
 
     def _kept_calls(
