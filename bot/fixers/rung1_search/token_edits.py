@@ -44,6 +44,8 @@ class TokenPlace(NamedTuple):
 
     start: int
     end: int
+    text: str
+    """The text that replaces it."""
     strangers: int
     """Number of neighbouring tokens, of two, that differ from the original place."""
 
@@ -92,7 +94,12 @@ def find_places(edit: TokenEdit, line: str) -> Iterator[TokenPlace]:
         if not size and (after != edit.after or _kind(before) != _kind(edit.before)):
             continue
         strangers = (before != edit.before) + (after != edit.after)
-        yield TokenPlace(*_span(tokens, at, at + size), strangers)
+        if size and edit.new.strip():
+            # The spaces around tokens are those of this line.
+            start, end = tokens[at].start, tokens[at + size - 1].end
+            yield TokenPlace(start, end, edit.new.strip(), strangers)
+        else:
+            yield TokenPlace(*_span(tokens, at, at + size), edit.new, strangers)
 
 
 def _compare(old: str, new: str) -> TokenEdit | None:

@@ -186,7 +186,7 @@ def _of_file(
         line = lines[number - 1]
         for edit, (lesson, template, cost) in edits.items():
             for place in find_places(edit, line):
-                new = line[: place.start] + edit.new + line[place.end :]
+                new = line[: place.start] + place.text + line[place.end :]
                 if new != line:
                     span = SpanEdit(
                         path=path, start=starts[number - 1], end=starts[number], text=new

@@ -16,6 +16,8 @@ def a_diff(old: str, new: str) -> str:
     ("old", "new", "line", "expected"),
     [
         ("    return a < b", "    return a <= b", "    if n < limit:", ["    if n <= limit:"]),
+        ("    x = (len(a))", "    x = (size(a))", "    return len(b)", ["    return size(b)"]),
+        ("    return a < b", "    return a <= b", "    x = c<d", ["    x = c<=d"]),
         ("    return n == 1", "    return n == 0", "    x = n == 1", ["    x = n == 0"]),
         ("    i = len(a)", "    i = len(a) - 1", "    last = size(b)", ["    last = size(b) - 1"]),
         (
@@ -37,7 +39,7 @@ def test_an_edit_is_made_where_its_tokens_are(
     old: str, new: str, line: str, expected: list[str]
 ) -> None:
     (edit,) = read_edits(a_diff(old, new))
-    made = [line[: p.start] + edit.new + line[p.end :] for p in find_places(edit, line)]
+    made = [line[: p.start] + p.text + line[p.end :] for p in find_places(edit, line)]
     assert made == expected
 
 
