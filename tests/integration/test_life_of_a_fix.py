@@ -287,6 +287,26 @@ async def test_a_red_pull_request_that_nobody_told_us_of_gets_its_mission(life: 
     assert (red.head_sha, red.pull_request) == (life.head, life.red_pull)
 
 
+async def test_the_default_branch_gets_the_missions_that_its_policy_schedules(life: Life) -> None:
+    life.server.webhook_url = ""
+    policy = "continuous: {schedule: daily}\nimprove: {schedule: daily}\n"
+    head = life.server.push(NAME, "main", {".github/metaagent.yml": policy})
+
+    async def known(_: object) -> frozenset[str]:
+        return frozenset()
+
+    async def hand_in(guid: str, event: str, body: bytes) -> None:
+        raise AssertionError(guid, event, body)
+
+    sweeper = Sweeper(life.services, life.gateway, known, hand_in)
+    for asked in (2, 0):
+        assert (await sweeper.sweep(datetime.now(UTC) - timedelta(days=1))).scheduled == asked
+    (red,) = (one for one in life.queue.red.values() if one.continuous)
+    (request,) = life.queue.requests.values()
+    assert (red.head_sha, red.head_branch) == (head, "main")
+    assert (request.head_sha, request.improve) == (head, "")
+
+
 async def test_a_failure_that_went_away_takes_its_fix_along(life: Life) -> None:
     offered = await life.publish()
     life.push({"calculator.py": OTHER})
