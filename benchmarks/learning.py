@@ -123,7 +123,7 @@ def _with_choice(lesson: Lesson, context: MissionContext, broken: Broken) -> Les
     choice = _right_choice(context, broken)
     if choice is None or lesson.fix is None or _is_right(context, broken):
         return lesson
-    chosen = lesson.fix.with_(diff=choice.diff, title=choice.title, alike=())
+    chosen = lesson.fix.with_(diff=choice.diff, title=choice.title, alike=choice.alike)
     return lesson.with_(template=choice.template, fix=chosen)
 
 

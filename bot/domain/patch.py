@@ -102,6 +102,8 @@ class Choice(Frozen):
     """The results of the first choice and of this one on that input."""
     calls: tuple[KnownCall, ...] = ()
     """Calls of its comparison, those that distinguish it first."""
+    alike: tuple[AlikeEdit, ...] = ()
+    """Small changes that behave like it."""
 
 
 class NearMiss(Frozen):

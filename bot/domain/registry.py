@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from bot.domain.lesson import AlikeEdit
 from bot.domain.request import SHA, RepositoryRef
 from sandbox.types import FileEdit, Frozen, KnownCall
 
@@ -96,6 +97,8 @@ class ProposedChange(Frozen):
     explanation: str = ""
     calls: tuple[KnownCall, ...] = ()
     """Calls that distinguish it from the other changes."""
+    alike: tuple[AlikeEdit, ...] = ()
+    """Small changes that behave like it."""
 
 
 class Proposal(Frozen):

@@ -75,6 +75,7 @@ class ChosenFixer:
             candidates_tried=1,
             score=1.0,  # chosen by a person
             calls=change.calls,
+            alike=change.alike,
         )
 
 

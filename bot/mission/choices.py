@@ -44,6 +44,7 @@ async def build_choices(
         explanation=candidate.explanation,
         verified=True,
         calls=candidate.calls,
+        alike=candidate.alike,
     )
     found = [first]
     for rival in _sort_by_question(candidate):
@@ -83,6 +84,7 @@ async def _written(other: Candidate, rival: Rival, tree: Tree) -> Choice | None:
         differs_on=rival.distinguishing_input,
         results=rival.results,
         calls=other.calls,
+        alike=other.alike,
     )
 
 

@@ -194,6 +194,7 @@ def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
         template=candidate.template,
         explanation=candidate.explanation,
         calls=candidate.calls,
+        alike=candidate.alike,
     )
     return (proposed(alone),)
 
@@ -209,6 +210,7 @@ def proposed(choice: Choice) -> ProposedChange:
         template=choice.template,
         explanation=choice.explanation,
         calls=choice.calls,
+        alike=choice.alike,
     )
 
 

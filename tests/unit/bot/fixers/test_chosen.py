@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.domain.lesson import AlikeEdit
+from bot.domain.patch import Candidate, Choice, FixBudget, Rung, RungNote
 from bot.domain.registry import ProposedChange
 from bot.fixers.chosen import ChosenFixer
+from bot.publish.fix_records import proposed as as_stored
 from sandbox.types import ChangeAction, FileEdit
 from tests.builders import FIXED_SOURCE, HEAD, SOURCE, a_diagnosis, a_request, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
@@ -51,6 +53,14 @@ async def test_the_very_change_is_proposed() -> None:
     )
     assert candidate.confident
     assert candidate.rivals == ()
+
+
+async def test_other_ways_to_write_it_stay_with_it_for_the_next_failure() -> None:
+    edit = AlikeEdit(template="swap_operands", diff="+return b + a\n")
+    choice = Choice(title="x", diff="", edits=a_choice().edits, rung=Rung.SEARCH, alike=(edit,))
+    (candidate,) = await proposed(as_stored(choice))
+    assert isinstance(candidate, Candidate)
+    assert candidate.alike == (edit,)
 
 
 async def test_files_are_made_and_taken_away_too() -> None:
