@@ -21,6 +21,7 @@ from bot.commands.missions import CANCEL, LOG, LOGS, MISSIONS, REPORT, SHOW
 from bot.commands.models import MODELS, PROMPTS
 from bot.commands.options import EXIT_ERROR, Command, add_hidden_settings, add_settings
 from bot.commands.pause import PAUSE, RESUME
+from bot.commands.policy import POLICY
 from bot.commands.recipe import RECIPE
 from bot.commands.repair import REPAIR
 from bot.commands.replay import REPLAY
@@ -52,6 +53,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "improve": IMPROVE,
         "replay": REPLAY,
         "recipe": RECIPE,
+        "policy": POLICY,
         "lessons": LESSONS,
         "simulate": SIMULATE,
         "action": ACTION,

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from typing_extensions import override
 
 from bot.domain.policy import (
     OLD_POLICY_KEYS,
@@ -84,13 +85,35 @@ _ALIKE = 0.8
 """Lowest similarity of a misspelt key, as a ratio of difflib."""
 
 
+@dataclass(frozen=True)
+class PolicyProblem:
+    """A problem of a policy file; its text is a line, and short."""
+
+    file: str
+    """The name for messages."""
+    line: int | None
+    """From 1; None if the file was not read."""
+    text: str
+    is_error: bool = True
+    """False for a deprecated key, which is understood."""
+
+    @property
+    def origin(self) -> str:
+        """Return the file, and the line if it is known."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.text}"
+
+
 @dataclass
 class Reading:
     """The content of one file by key (`limits.attempts`)."""
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    problems: list[PolicyProblem] = field(default_factory=list)
 
     def over(self, other: "Reading") -> "Reading":
         """Return both readings merged; this one takes precedence."""
@@ -110,20 +133,24 @@ class Reading:
             else:
                 fields[key] = value
         return RepositoryPolicy(
-            **fields, origins=self.origins, problems=tuple(self.problems[:_MOST_PROBLEMS])
+            **fields,
+            origins=self.origins,
+            problems=tuple(map(str, self.problems[:_MOST_PROBLEMS])),
         )
 
 
-def strictest_reading(problem: str, origin: str) -> Reading:
+def strictest_reading(text: str, file: str, line: int | None = None) -> Reading:
     """Return the strictest reading, for an unreadable file.
 
     Args:
-        problem: The reason.
-        origin: Path and line of the file.
+        text: The reason.
+        file: The name for messages.
+        line: The line, if known.
     """
+    problem = PolicyProblem(file, line, text)
     # Reports stay allowed: without them, people would not learn of the problem.
     values = {key: value for key, value in STRICTEST.items() if key != "mode"}
-    return Reading(values, dict.fromkeys(values, origin), [f"{origin}: {problem}"])
+    return Reading(values, dict.fromkeys(values, problem.origin), [problem])
 
 
 def read_keys(content: bytes, shown: str) -> Reading | None:
@@ -137,7 +164,7 @@ def read_keys(content: bytes, shown: str) -> Reading | None:
         document = read_document(content, toml=shown.endswith(".toml"))
     except UnreadableError as error:
         return strictest_reading(
-            f"{error.message}; nothing is allowed until it is readable", f"{shown}:{error.line}"
+            f"{error.message}; nothing is allowed until it is readable", shown, error.line
         )
     return None if document is None else _Checker(document, shown).reading()
 
@@ -182,7 +209,7 @@ class _Checker:
             document.lines[(current,)] = document.find_line(place)
             if place in document.wrong:
                 document.wrong[(current,)] = document.wrong[place]
-            self._report(place, f"`{name}` is deprecated: write `{current}`")
+            self._report(place, f"`{name}` is deprecated: write `{current}`", is_error=False)
         return current
 
     def _group(self, name: str, value: Any) -> None:
@@ -256,8 +283,9 @@ class _Checker:
             self._reading.origins[one] = self._origin(at)
         return bool(names)
 
-    def _report(self, place: Place, problem: str) -> None:
-        self._reading.problems.append(f"{self._origin(place)}: {problem}")
+    def _report(self, place: Place, text: str, *, is_error: bool = True) -> None:
+        line = self._document.find_line(place)
+        self._reading.problems.append(PolicyProblem(self._shown, line, text, is_error))
 
     def _origin(self, place: Place) -> str:
         return f"{self._shown}:{self._document.find_line(place)}"

@@ -56,6 +56,19 @@ def read_folder_policy(folder: Path) -> RepositoryPolicy:
     Args:
         folder: The root of the project.
     """
+    _, reading = read_folder_keys(folder)
+    return reading.policy()
+
+
+def read_folder_keys(folder: Path) -> tuple[str, Reading]:
+    """Read the policy file of a local folder; links and special files are ignored.
+
+    Args:
+        folder: The root of the project.
+
+    Returns:
+        The path of the file in the folder, and its keys; empty if there is none.
+    """
     for name in POLICY_PATHS:
         path = folder / name
         try:
@@ -74,8 +87,8 @@ def read_folder_policy(folder: Path) -> RepositoryPolicy:
                 f"the file cannot be read ({type(error).__name__}); nothing is allowed", name
             )
         if reading is not None:
-            return reading.policy()
-    return RepositoryPolicy()
+            return name, reading
+    return "", Reading()
 
 
 async def _first(

@@ -21,6 +21,7 @@ REBUILD = "docs/howto/rebuild-a-job.md"
 LIMITS = "docs/howto/limits.md"
 DATABASES = "docs/howto/databases.md"
 MONITOR = "docs/howto/monitor.md"
+POLICY = "docs/howto/policy.md"
 RUN = {
     "README.md": "tests/acceptance/test_pages.py",
     "docs/tutorial/first-fix.md": "tests/acceptance/test_pages.py",
@@ -32,6 +33,7 @@ RUN = {
     LIMITS: "tests/acceptance/test_guides.py",
     DATABASES: "tests/acceptance/test_guides.py",
     MONITOR: "tests/acceptance/test_guides.py",
+    POLICY: "tests/acceptance/test_guides.py",
 }
 """The pages whose commands a test runs, and the test."""
 NOT_RUN = {
@@ -149,3 +151,17 @@ def test_the_guide_to_monitoring_does_what_it_says(tmp_path: Path) -> None:
     for line in of_one:
         command = line.partition("#")[0].replace("MISSION", "mission:unknown")
         assert "mission:unknown" in shell.run(f"{{ {command} || test $? = 2; }} 2>&1")
+
+
+def test_the_guide_to_policies_does_what_it_says(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    example = next(block for block in blocks(POLICY) if block.kind == "yaml")
+    (check,) = (block for block in blocks(POLICY) if block.kind == "sh")
+    policy = shell.here / ".github" / "metaagent.yml"
+    policy.parent.mkdir()
+    policy.write_text(example.text)
+    of_folder, of_file = shell.run(check.text).splitlines()
+    assert of_folder == ".github/metaagent.yml: the policy is valid"
+    assert '"valid": true' in of_file
+    policy.write_text("colour: red\n")
+    assert "metaagent.yml:1: error: " in shell.run("metaagent policy check || test $? = 2")
