@@ -11,6 +11,7 @@ from functools import partial
 from pydantic import SecretStr
 
 from bot.conversation.handle import handle_command
+from bot.conversation.policy_change import check_policy_change
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
 from bot.domain.request import (
@@ -19,6 +20,7 @@ from bot.domain.request import (
     Halted,
     HeadMoved,
     MissionRequest,
+    PullRequestOpened,
     RedHead,
 )
 from bot.domain.telemetry import Figures
@@ -230,6 +232,10 @@ class Service:
         elif isinstance(change, HeadMoved):
             async with self._rights(change.repository):
                 await self._follow(change, checkpoint)
+        elif isinstance(change, PullRequestOpened):
+            if not await under_way.is_stopped(change.repository, self.parts.registry):
+                async with self._rights(change.repository):
+                    await self._check_policy(change, checkpoint)
         else:
             await end_obsolete(change, self._services, checkpoint)
 
@@ -241,6 +247,21 @@ class Service:
 
         await end_obsolete(moved, self._services, checkpoint)
         await checkpoint.step("follow", Frozen, follow)
+        if moved.pull_request is not None and moved.after is not None and not moved.closed:
+            opened = PullRequestOpened(
+                repository=moved.repository,
+                pull_request=moved.pull_request,
+                head_sha=moved.after,
+            )
+            await self._check_policy(opened, checkpoint)
+
+    async def _check_policy(self, opened: PullRequestOpened, checkpoint: PatientCheckpoint) -> None:
+        async def check() -> Frozen:
+            number, head = opened.pull_request, opened.head_sha
+            await check_policy_change(opened.repository, number, head, self._services)
+            return Frozen()
+
+        await checkpoint.step("policy", Frozen, check)
 
     async def _hand_in(self, delivery: str, event: str, body: bytes) -> None:
         """Ingest a failed delivery from GitHub's log."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bot.conversation.decide import question
+from bot.conversation.policy_change import list_proposed_problems
 from bot.conversation.result import CommandOutcome, done, pen
 from bot.conversation.scene import Scene, fixes_here, missions_here
 from bot.conversation.verbs import OPTIONS, verb_table
@@ -64,15 +65,29 @@ async def config(scene: Scene, services: Services) -> CommandOutcome:
     ]
     problems = [safe.prose(problem, cap=300) for problem in policy.problems[:SHOWN]]
     branch = safe.code(scene.repository.default_branch)
+    proposed = await _proposed(scene, services)
     sections = [
         Section(
             lead=f"**Policy of this repository**, read from `{POLICY_PATH}` or its alternatives "
             f"on {branch} only"
         ),
         *([bullets("Not understood", problems)] if problems else []),
+        *([proposed] if proposed is not None else []),
         table("", ("key", "value", "from"), rows),
     ]
     return done(fit(sections, limit=ROOM))
+
+
+async def _proposed(scene: Scene, services: Services) -> Section | None:
+    """Return a section about the policy file that this pull request changes, if it does."""
+    if scene.pull is None:
+        return None
+    pull = scene.pull
+    problems = await list_proposed_problems(scene.repository, pull.number, pull.head_sha, services)
+    if problems is None:
+        return None
+    title = "The policy of this pull request"
+    return bullets(title, problems[:SHOWN] or ["It is valid."])
 
 
 async def lessons(scene: Scene, services: Services) -> CommandOutcome:

@@ -97,6 +97,13 @@ class CloneSource(Frozen):
     """Valid for one fetch; never stored, logged or shown."""
 
 
+CHECK_NAME = "MetaAgent"
+"""The name of our check run about a mission or a command."""
+POLICY_CHECK_NAME = "MetaAgent policy"
+"""The name of our check run about a changed policy file. GitHub shows the newest run of a name
+only, so it needs its own."""
+
+
 class CheckAnnotation(Frozen):
     """A note on one line of the diff."""
 
@@ -119,6 +126,7 @@ class CheckUpdate(Frozen):
     """The content of our own check run; always neutral, so it never blocks."""
 
     status: Literal["queued", "in_progress", "completed"]
+    name: str = CHECK_NAME
     title: str
     summary: str
     text: str = ""
@@ -126,7 +134,7 @@ class CheckUpdate(Frozen):
     actions: tuple[CheckAction, ...] = Field(default=(), max_length=3)
     details_url: str | None = None
     external_id: str | None = None
-    """The mission id; used to find our own check run again."""
+    """The mission id; used with the name to find our own check run again."""
 
 
 class BranchCommit(Frozen):

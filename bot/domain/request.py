@@ -202,6 +202,16 @@ class HeadMoved(Frozen):
     delivery_id: str | None = None
 
 
+class PullRequestOpened(Frozen):
+    """A person opened a pull request."""
+
+    kind: Literal["opened"] = "opened"
+    repository: RepositoryRef
+    pull_request: int
+    head_sha: str = Field(pattern=SHA)
+    delivery_id: str | None = None
+
+
 class InstallationChange(Frozen):
     """A change of an installation, its repositories or its permissions."""
 

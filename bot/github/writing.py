@@ -16,7 +16,6 @@ from bot.github.reading import read
 from bot.github.replies import CheckRunReply, CommentReply, PullReply
 from bot.github.text import CHECK_TEXT_LIMIT, cut, with_marker
 
-CHECK_NAME = "MetaAgent"
 ANNOTATIONS_A_REQUEST = 50
 """GitHub's limit of annotations per request."""
 TITLE_LIMIT = 255
@@ -115,15 +114,15 @@ class GitHubWriting(GitHubCommits):
         await self._post(repository, path, {"content": content}, needs="pull_requests:write")
 
     async def publish_check(self, repository: RepositoryRef, sha: str, update: CheckUpdate) -> int:
-        """Create our check run on a commit, or update the one with the same external id."""
-        there = await self._own_check(repository, sha, update.external_id)
+        """Create our check run on a commit, or update the one with its name and external id."""
+        there = await self._own_check(repository, sha, update.name, update.external_id)
         shown = (
             there.output.annotations_count if there is not None and there.output is not None else 0
         )
         # GitHub appends annotations, so existing ones are not sent again.
         first, *more = _batches(update.annotations[shown:])
         if there is None:
-            body = _check_body(update, first) | {"name": CHECK_NAME, "head_sha": sha_segment(sha)}
+            body = _check_body(update, first) | {"name": update.name, "head_sha": sha_segment(sha)}
             run = read(
                 await self._post(repository, "/check-runs", body, needs="checks:write"),
                 CheckRunReply,
@@ -139,19 +138,15 @@ class GitHubWriting(GitHubCommits):
         return run
 
     async def _own_check(
-        self, repository: RepositoryRef, sha: str, external_id: str | None
+        self, repository: RepositoryRef, sha: str, name: str, external_id: str | None
     ) -> CheckRunReply | None:
         app_id = (await self._client.identity()).app_id
         if app_id is None:
             # Only an App can have check runs; GitHub refuses the write later.
             return None
         # `latest` returns only our newest check run, which would hide this mission's older one.
-        runs = await self._check_runs(
-            repository, sha, check_name=CHECK_NAME, app_id=app_id, filter="all"
-        )
-        mine = [
-            r for r in runs if r.app is not None and r.app.id == app_id and r.name == CHECK_NAME
-        ]
+        runs = await self._check_runs(repository, sha, check_name=name, app_id=app_id, filter="all")
+        mine = [r for r in runs if r.app is not None and r.app.id == app_id and r.name == name]
         return max(
             (r for r in mine if r.external_id == external_id), key=lambda r: r.id, default=None
         )

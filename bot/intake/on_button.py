@@ -1,6 +1,7 @@
 """A button of our check run was pressed, or a rerun of it requested: a command."""
 
 from bot.domain.command import Command, Origin, Verb
+from bot.domain.github import POLICY_CHECK_NAME
 from bot.domain.request import Ignored
 from bot.github.events import CheckRun, CheckRunEvent, Delivery, Slim, cut
 from bot.intake.guards import Head
@@ -36,6 +37,8 @@ def on_button(delivery: Delivery, own: OwnApp) -> Command | Ignored:
     run = event.check_run
     if run.app is not None and own.app_id is not None and run.app.id != own.app_id:
         return Ignored(reason="the check is another App's")
+    if run.name == POLICY_CHECK_NAME:
+        return Ignored(reason="the check of a policy changes with the file only")
     if event.sender is None or is_bot(event.sender.login, own, said_so=event.sender.is_bot):
         return Ignored(reason="bots cannot give commands")
     word = event.requested_action.identifier if event.requested_action else Verb.RETRY.value

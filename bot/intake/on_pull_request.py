@@ -1,8 +1,8 @@
-"""A pull request was closed, updated or reopened: feedback on our proposal, or a moved head."""
+"""A pull request was opened, closed, updated or reopened."""
 
 import re
 
-from bot.domain.request import Feedback, HeadMoved, Ignored, RedHead
+from bot.domain.request import Feedback, HeadMoved, Ignored, PullRequestOpened, RedHead
 from bot.github.events import Delivery, PullRequest, PullRequestEvent, cut
 from bot.intake import guards
 from bot.intake.guards import Head
@@ -10,6 +10,19 @@ from bot.intake.identity import OwnApp
 
 _REVERT = re.compile(r"revert-(?P<number>[1-9][0-9]{0,9})-(?P<branch>.{1,300})")
 """The branch name that GitHub's revert button creates."""
+
+
+def on_opened(delivery: Delivery, own: OwnApp) -> PullRequestOpened | Ignored:
+    """Handle `pull_request.opened`: it may change the policy file."""
+    event = cut(delivery, PullRequestEvent)
+    if _sender(event) == own.login:
+        return Ignored(reason="it is our own pull request")
+    return PullRequestOpened(
+        repository=event.repository_ref,
+        pull_request=event.pull_request.number,
+        head_sha=event.pull_request.head.sha,
+        delivery_id=delivery.id,
+    )
 
 
 def on_closed(delivery: Delivery, own: OwnApp) -> Feedback | HeadMoved | Ignored:

@@ -50,6 +50,31 @@ async def load_policy(repository: RepositoryRef, github: GitHubReads) -> Reposit
     return own.over(defaults).policy()
 
 
+async def read_proposed(
+    repository: RepositoryRef, number: int, head_sha: str, github: GitHubReads
+) -> dict[str, Reading]:
+    """Return the policy files that a pull request adds or changes, by path.
+
+    Args:
+        repository: The repository of the pull request.
+        number: Its number.
+        head_sha: The commit to read.
+        github: Reads the files.
+
+    Raises:
+        GitHubError: GitHub failed.
+    """
+    files = await github.pull_request_files(repository, number)
+    changed = {file.path for file in files if file.status != "removed"}
+    proposed = {}
+    for path in POLICY_PATHS:
+        if path in changed:
+            reading = await _read(github, repository, path, ref=head_sha, shown=path)
+            if reading is not None:
+                proposed[path] = reading
+    return proposed
+
+
 def read_folder_policy(folder: Path) -> RepositoryPolicy:
     """Load the policy of a local folder; links and special files are ignored.
 
@@ -100,18 +125,23 @@ async def _first(
     prefix: str = "",
 ) -> Reading:
     for path in paths:
-        try:
-            content = await github.read_file(repository, path, ref)
-        except GitHubError as error:
-            if error.retryable or isinstance(error, NotFound | NotPermitted):
-                raise
-            return strictest_reading(
-                f"{error.message}; nothing is allowed until it is readable", f"{prefix}{path}"
-            )
-        reading = None if content is None else read_keys(content, f"{prefix}{path}")
+        reading = await _read(github, repository, path, ref=ref, shown=f"{prefix}{path}")
         if reading is not None:
             return reading
     return Reading()
+
+
+async def _read(
+    github: GitHubReads, repository: RepositoryRef, path: str, *, ref: str, shown: str
+) -> Reading | None:
+    """Read one file; return None if it does not exist or does not mention us."""
+    try:
+        content = await github.read_file(repository, path, ref)
+    except GitHubError as error:
+        if error.retryable or isinstance(error, NotFound | NotPermitted):
+            raise
+        return strictest_reading(f"{error.message}; nothing is allowed until it is readable", shown)
+    return None if content is None else read_keys(content, shown)
 
 
 async def _organisation(repository: RepositoryRef, github: GitHubReads) -> Reading:

@@ -82,6 +82,16 @@ def command_refusal(policy: RepositoryPolicy, origin: Origin) -> str | None:
     return f"the policy switches {origin.value}s off ({describe_origin(policy, key)})"
 
 
+def is_off_on_purpose(policy: RepositoryPolicy) -> bool:
+    """Return True if the policy switches MetaAgent off, and not because it is unreadable.
+
+    Args:
+        policy: The policy of the repository.
+    """
+    origin = policy.origins.get("enabled")
+    return not policy.enabled and describe_origin(policy, "enabled") == origin
+
+
 def describe_origin(policy: RepositoryPolicy, key: str) -> str:
     """Return the place where a key is set, with its problem if there is one.
 

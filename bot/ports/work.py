@@ -20,14 +20,26 @@ from bot.domain.request import (
     Ignored,
     InstallationChange,
     MissionRequest,
+    PullRequestOpened,
     RedHead,
     RepositoryRef,
 )
 
 Value = TypeVar("Value", bound=BaseModel)
 
-Work = MissionRequest | RedHead | Command | Feedback | HeadMoved | InstallationChange
+Work = (
+    MissionRequest
+    | RedHead
+    | Command
+    | Feedback
+    | HeadMoved
+    | PullRequestOpened
+    | InstallationChange
+)
 """The values that a delivery can lead to."""
+
+Notice = HeadMoved | PullRequestOpened | InstallationChange | Halted
+"""Events that neither request a mission nor answer one."""
 
 
 class MissionQueue(Protocol):
@@ -56,8 +68,8 @@ class MissionQueue(Protocol):
         """
         ...
 
-    async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
-        """Enqueue an event that affects active missions."""
+    async def notice(self, change: Notice) -> None:
+        """Enqueue an event that affects active missions or a pull request."""
         ...
 
     async def cancel(self, mission_id: str) -> None:

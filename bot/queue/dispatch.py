@@ -5,7 +5,14 @@ import logging
 from contextlib import suppress
 
 from bot.domain.command import Command
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import (
+    Feedback,
+    HeadMoved,
+    InstallationChange,
+    MissionRequest,
+    PullRequestOpened,
+    RedHead,
+)
 from bot.errors import QueueError
 from bot.ports import MissionQueue, Work
 from bot.queue.inbox import LEFT_S, Inbox
@@ -104,6 +111,6 @@ async def enqueue_work(work: Work, queue: MissionQueue) -> bool:
             return await queue.command(work)
         case Feedback():
             await queue.feed_back(work)
-        case HeadMoved() | InstallationChange():
+        case HeadMoved() | PullRequestOpened() | InstallationChange():
             await queue.notice(work)
     return True

@@ -16,21 +16,18 @@ from bot.domain.mission import MissionContext
 from bot.domain.request import (
     Feedback,
     GivenUp,
-    Halted,
-    HeadMoved,
-    InstallationChange,
     MissionRequest,
     RedHead,
 )
 from bot.errors import MetaAgentError, QueueError, StoreError
-from bot.ports import BlobStore, Checkpoint, PatientCheckpoint
+from bot.ports import BlobStore, Checkpoint, Notice, PatientCheckpoint
 from bot.queue.interruptions import InterruptionLimit, interruption
 from bot.queue.records import Record, keep_error
 from sandbox.errors import SandboxError
 from sandbox.types import Frozen
 
 Input = TypeVar("Input", bound=BaseModel)
-Change = HeadMoved | InstallationChange | GivenUp | Halted
+Change = Notice | GivenUp
 Workflow = Callable[[Record], Awaitable[Record]]
 Tidy = Callable[[datetime, Any], Coroutine[Any, Any, None]]
 Submit = Callable[[MissionRequest], Awaitable[bool]]
@@ -245,7 +242,7 @@ class Workflows:
         return {"ok": {}}
 
     async def _notice(self, data: Record) -> Record:
-        """Process a change that affects active missions."""
+        """Process a change that affects active missions or a pull request."""
         with _reading():
             change = _CHANGE.validate_json(json.dumps(data))
         try:

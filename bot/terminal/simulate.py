@@ -17,11 +17,11 @@ from bot.domain.admission import Admission
 from bot.domain.command import Command
 from bot.domain.request import (
     Feedback,
-    Halted,
     HeadMoved,
     Ignored,
     InstallationChange,
     MissionRequest,
+    PullRequestOpened,
     RedHead,
 )
 from bot.errors import DeliveryRejected, MetaAgentError, UsageError
@@ -33,7 +33,7 @@ from bot.intake.router import Decision, route
 from bot.intake.settle import settle
 from bot.lessons.stored import StoredLessons
 from bot.policy.policy_file import load_policy
-from bot.ports import Services
+from bot.ports import Notice, Services
 from bot.queue.memory import MemoryCheckpoint
 from bot.registry.stored import StoredRegistry
 from bot.settings import Settings
@@ -183,6 +183,11 @@ def sentence(decision: Decision) -> str:
                 f"{decision.branch} of {decision.repository.full_name} moved to {to}: work on what "
                 "was there ends"
             )
+        case PullRequestOpened():
+            return (
+                f"#{decision.pull_request} of {decision.repository.full_name} was opened: its "
+                "policy file is checked if it changes one"
+            )
         case InstallationChange():
             return (
                 f"installation {decision.installation_id} of {decision.account}: {decision.action}"
@@ -244,7 +249,7 @@ class _Queue:
     async def command(self, _: Command) -> bool:
         return True
 
-    async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
+    async def notice(self, change: Notice) -> None:
         log.debug("simulation: change dropped: %s", change.kind)
 
     async def cancel(self, mission_id: str) -> None:

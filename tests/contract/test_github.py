@@ -175,6 +175,10 @@ async def test_our_check_run_is_one_per_mission_and_never_more_than_neutral(stag
         stage.repository, stage.head, update.with_(external_id="m-2")
     )
     assert other != first
+    named = await stage.github.publish_check(
+        stage.repository, stage.head, done.with_(name="MetaAgent policy")
+    )
+    assert named not in {first, other}
     assert await stage.github.publish_check(stage.repository, stage.head, done) == first
 
 

@@ -205,7 +205,7 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         self._end("react")
 
     async def publish_check(self, repository: RepositoryRef, sha: str, update: CheckUpdate) -> int:
-        """Found by external id."""
+        """Found by name and external id."""
         self._begin("publish_check")
         for text in (update.summary, update.text):
             if len(text) > BODY_LIMIT - 1:
@@ -213,7 +213,8 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         if len(update.title) > 255 or len(update.annotations) > 50:
             raise GitHubError("title or annotations are too long", status=422)
         for check in self.checks:
-            if check.sha == sha and check.updates[-1].external_id == update.external_id:
+            last = check.updates[-1]
+            if (check.sha, last.name, last.external_id) == (sha, update.name, update.external_id):
                 break
         else:
             check = FakeCheck(id=self._next(), sha=sha)

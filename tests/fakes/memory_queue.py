@@ -3,13 +3,11 @@
 from bot.domain.command import Command
 from bot.domain.request import (
     Feedback,
-    Halted,
-    HeadMoved,
-    InstallationChange,
     MissionRequest,
     RedHead,
 )
 from bot.errors import QueueError
+from bot.ports import Notice
 
 
 class MemoryQueue:
@@ -22,7 +20,7 @@ class MemoryQueue:
         self.red: dict[str, RedHead] = {}
         """The heads that settle, by the mission they ask for."""
         self.commands: dict[str, Command] = {}
-        self.notices: list[HeadMoved | InstallationChange | Halted] = []
+        self.notices: list[Notice] = []
         self.away = False
         """While set, nothing is taken."""
 
@@ -59,7 +57,7 @@ class MemoryQueue:
         self.commands[command.command_id] = command
         return True
 
-    async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
+    async def notice(self, change: Notice) -> None:
         """Put something that changes what is under way in line."""
         self._check()
         self.notices.append(change)

@@ -13,7 +13,7 @@ from bot.clock import SystemClock
 from bot.domain.admission import Admission
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.request import Feedback, GivenUp, Halted, MissionRequest, RedHead
+from bot.domain.request import Feedback, GivenUp, Halted, MissionRequest, PullRequestOpened, RedHead
 from bot.github.gateway import GitHubGateway
 from bot.intake.admission import admit
 from bot.intake.identity import OwnApp
@@ -112,7 +112,8 @@ class Intake:
 
     async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
         assert not isinstance(change, GivenUp | Halted)
-        await end_obsolete(change, self._services, checkpoint)
+        if not isinstance(change, PullRequestOpened):
+            await end_obsolete(change, self._services, checkpoint)
 
     async def _begun(self, request: MissionRequest) -> None:
         await under_way.begin(request, self.registry, self._clock)

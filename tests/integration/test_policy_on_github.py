@@ -1,6 +1,7 @@
 """Policy and admission against a (local) GitHub: organisation defaults, labels, who set off a run."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -9,7 +10,8 @@ from bot.domain.mission import Outcome
 from bot.domain.request import MissionRequest, RepositoryRef, Trigger
 from bot.github.gateway import GitHubGateway
 from bot.intake.admission import admit
-from bot.policy.policy_file import load_policy
+from bot.policy.policy_file import POLICY_PATH, load_policy
+from tests.demo.bot_process import BotProcess
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -81,3 +83,22 @@ async def test_a_label_and_whoever_set_off_the_run_are_asked_of_github(
         Outcome.POLICY,
         "the pull request has the label `metaagent:off`",
     )
+
+
+def test_a_pull_request_that_changes_the_policy_gets_a_check_run_with_lines(
+    local_github: LocalGitHub, tmp_path: Path
+) -> None:
+    local_github.create_repository("octo", "calculator", {"a.py": "x = 1\n"})
+    with BotProcess(local_github, tmp_path / "data"):
+        wrong = {POLICY_PATH: "automatic: true\ncolour: red\n"}
+        first = local_github.push(NAME, "feature", wrong)
+        local_github.open_pull_request(NAME, "feature")
+        run = local_github.wait_for_check(first, "MetaAgent policy")
+        assert (run.conclusion, run.title) == ("neutral", "1 error")
+        assert [(note["path"], note["start_line"]) for note in run.annotations] == [
+            (POLICY_PATH, 2)
+        ]
+        second = local_github.push(NAME, "feature", {POLICY_PATH: "automatic: true\n"})
+        run = local_github.wait_for_check(second, "MetaAgent policy")
+        assert (run.conclusion, run.title) == ("neutral", "the policy is valid")
+        assert local_github.own_check_runs(first)[0].title == "1 error"

@@ -3,10 +3,12 @@
 import pytest
 
 from bot.conversation.verbs import OPTIONS, VERBS
+from bot.domain.github import PullRequestFile
 from bot.domain.policy import PolicyLimits
 from bot.domain.registry import LiveMission
 from bot.domain.request import RedHead
 from bot.errors import GitHubError
+from bot.policy.policy_file import POLICY_PATH
 from tests.builders import HEAD, a_lesson, a_repository
 from tests.unit.bot.conversation.desks import (
     BRANCH,
@@ -230,6 +232,18 @@ async def test_config_shows_every_key_and_where_it_comes_from() -> None:
     assert "| `limits.attempts` | `3` | default |" in text
     assert "unknown key" in text
     assert "<b>" not in text
+
+
+async def test_config_shows_the_problems_of_the_policy_that_a_pull_request_changes() -> None:
+    office = Office()
+    assert "this pull request" not in (await office.say("config")).text
+    office.github.pull_files[PULL] = (PullRequestFile(path=POLICY_PATH),)
+    office.github.files[HEAD, POLICY_PATH] = b"automatic: true\ncolour<b>: 1\n"
+    text = (await office.say("config")).text
+    assert "The policy of this pull request" in text
+    assert f"- `{POLICY_PATH}:2`: unknown key `colour<b>`" in text
+    office.github.files[HEAD, POLICY_PATH] = b"automatic: false\n"
+    assert "It is valid." in (await office.say("config")).text
 
 
 async def test_lessons_are_shown_newest_first_or_by_words() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bot.domain.command import Command, Origin, Verb
+from bot.domain.github import POLICY_CHECK_NAME
 from bot.domain.request import Ignored
 from bot.errors import DeliveryRejected
 from bot.github.events import read_delivery
@@ -69,6 +70,10 @@ def pressed(identifier: str | None = "fix", **changes: Any) -> dict[str, Any]:
     if identifier is None:
         return payload | {"action": "rerequested"}
     return payload | {"action": "requested_action", "requested_action": {"identifier": identifier}}
+
+
+def test_a_rerun_of_the_policy_check_is_no_command() -> None:
+    assert "policy" in why_not("check_run", pressed(None, name=POLICY_CHECK_NAME))
 
 
 def labeled(name: str, **changes: Any) -> dict[str, Any]:

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from bot.domain.command import Command, Origin, Verb
-from bot.domain.request import CheckRef, Feedback, HeadMoved, Ignored, InstallationChange, RedHead
+from bot.domain.request import (
+    CheckRef,
+    Feedback,
+    HeadMoved,
+    Ignored,
+    InstallationChange,
+    PullRequestOpened,
+    RedHead,
+)
 from bot.errors import DeliveryRejected
 from bot.github.events import read_delivery
 from bot.github.manifest import EVENTS
@@ -401,6 +409,15 @@ def test_a_pull_request_that_is_opened_again_is_looked_at_for_red_checks() -> No
     # What was ended by closing it is begun anew, once for each time.
     assert red.mission_id == f"mission:42:{payloads.HEAD}:auto:{red.delivery_id}"
     assert "fork" in why_not(payloads.pull_request("reopened", head=FORK), "pull_request")
+
+
+def test_a_new_pull_request_may_change_the_policy() -> None:
+    opened = routed(payloads.pull_request("opened", head=FORK), "pull_request")
+    assert isinstance(opened, PullRequestOpened)
+    assert (opened.pull_request, opened.head_sha) == (3, payloads.HEAD)
+    assert (opened.repository.full_name, opened.delivery_id) == ("octo/calculator", "d-1")
+    ours = payloads.pull_request("opened") | {"sender": {"login": "metaagent[bot]", "type": "Bot"}}
+    assert "our own" in why_not(ours, "pull_request")
 
 
 # --- installations and the rest ----------------------------------------------------------------------

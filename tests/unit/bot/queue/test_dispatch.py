@@ -10,13 +10,13 @@ from typing_extensions import override
 from bot.domain.command import Command, Verb
 from bot.domain.request import (
     Feedback,
-    Halted,
     HeadMoved,
     InstallationChange,
     MissionRequest,
+    PullRequestOpened,
     RedHead,
 )
-from bot.ports import Work
+from bot.ports import Notice, Work
 from bot.queue.dispatch import Dispatcher, enqueue_work
 from bot.queue.inbox import Inbox
 from tests.builders import a_repository, a_request
@@ -32,7 +32,8 @@ COMMAND = Command(
 FEEDBACK = Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1")
 MOVED = HeadMoved(repository=a_repository(), branch="feature")
 SUSPENDED = InstallationChange(installation_id=7, action="suspend")
-EVERY_KIND: tuple[Work, ...] = (a_request(), RED, COMMAND, FEEDBACK, MOVED, SUSPENDED)
+OPENED = PullRequestOpened(repository=a_repository(), pull_request=3, head_sha="a" * 40)
+EVERY_KIND: tuple[Work, ...] = (a_request(), RED, COMMAND, FEEDBACK, MOVED, SUSPENDED, OPENED)
 
 
 @pytest.fixture
@@ -52,14 +53,14 @@ async def test_every_kind_of_work_goes_where_it_belongs(inbox: Inbox) -> None:
     assert list(queue.red.values()) == [RED]
     assert list(queue.commands.values()) == [COMMAND]
     assert queue.feedback == [FEEDBACK]
-    assert queue.notices == [MOVED, SUSPENDED]
+    assert queue.notices == [MOVED, SUSPENDED, OPENED]
     assert await inbox.waiting() == ()
 
 
 @pytest.mark.parametrize(
     ("work", "again"),
     [
-        (work, not isinstance(work, Feedback | HeadMoved | InstallationChange))
+        (work, not isinstance(work, Feedback | HeadMoved | InstallationChange | PullRequestOpened))
         for work in EVERY_KIND
     ],
 )
@@ -103,7 +104,7 @@ async def test_what_people_ask_is_handed_over_before_what_machines_tell(inbox: I
             return await super().command(command)
 
         @override
-        async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
+        async def notice(self, change: Notice) -> None:
             self.order.append("notice")
             await super().notice(change)
 

@@ -17,6 +17,7 @@ from bot.domain.request import (
     Ignored,
     InstallationChange,
     MissionRequest,
+    PullRequestOpened,
     RedHead,
     Trigger,
 )
@@ -46,6 +47,7 @@ EVERY_KIND: tuple[Work, ...] = (
     Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1"),
     HeadMoved(repository=a_repository(), branch="main", before="a" * 40, after=None),
     InstallationChange(installation_id=3, action="suspend"),
+    PullRequestOpened(repository=a_repository(), pull_request=3, head_sha="a" * 40),
 )
 
 
