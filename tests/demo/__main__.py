@@ -1,5 +1,9 @@
-"""`make demo`: the main job on a local GitHub, no key and no account; prints one report and how long things took."""
+"""`make demo`: the main job on a local GitHub, no key and no account; prints one report and how long things took.
 
+With `DEMO_STAY=1` it stays open until Ctrl-C.
+"""
+
+import os
 import subprocess
 import sys
 import tempfile
@@ -8,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.demo import stay
 from tests.demo.bot_process import BotProcess
 from tests.demo.repositories import BrokenRepository, broken_repositories
 from tests.demo.story import Told, problems_of, push_green, push_red, wait_for_ci, watch
@@ -31,15 +36,19 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory(prefix="metaagent-demo-") as folder,
         LocalGitHub(Options()) as github,
+        BotProcess(github, Path(folder)) as bot,
     ):
-        with BotProcess(github, Path(folder)):
-            say(f"a local GitHub at {github.web_url}, the service beside it")
-            results = run_all(github)
+        say(f"a local GitHub at {github.web_url}, the service beside it")
+        results = run_all(github)
         report(results)
-    failed = [name for name, _, problems in results if problems]
-    say(f"done in {time.monotonic() - start:.1f} s")
-    if failed:
-        say(f"NOT as it must be: {', '.join(failed)}")
+        failed = [name for name, _, problems in results if problems]
+        say(f"done in {time.monotonic() - start:.1f} s")
+        if failed:
+            say(f"NOT as it must be: {', '.join(failed)}")
+        if stay.is_wanted(os.environ):
+            for address in stay.list_addresses(bot, [told for _, told, _ in results]):
+                say(address)
+            stay.wait_for_interrupt()
     return 1 if failed else 0
 
 

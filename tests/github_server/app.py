@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
 from tests.github_server import (
+    pages,
     routes_actions,
     routes_apps,
     routes_checks,
@@ -44,6 +45,7 @@ API = "/api/v3"
 VARY = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding, Accept, X-Requested-With"
 GIT_PATH = re.compile(r"^/(?P<owner>[^/]+)/(?P<repo>[^/]+?)\.git(?P<rest>/.*)$")
 PAGE = re.compile(r"^(?:/organizations/(?P<organization>[^/]+))?/settings/apps/new$")
+PULL_PAGE = re.compile(r"^/(?P<owner>[^/]+)/(?P<repo>[^/]+)/pull/(?P<number>[0-9]{1,9})$")
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 ALL_ROUTES = (
     *routes_apps.ROUTES,
@@ -88,6 +90,12 @@ class GitHubApp:
         page = PAGE.match(raw)
         if page:
             return self._page(request, page["organization"], body)
+        pull = PULL_PAGE.match(raw)
+        if pull and request.method == "GET":
+            with self._hub.world.lock:
+                return pages.show_pull_request(
+                    self._hub, pull["owner"], pull["repo"], int(pull["number"])
+                )
         git = GIT_PATH.match(raw)
         if git:
             return await self._git(request, raw, (git["owner"], git["repo"], git["rest"]), body)
