@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 
 from bot import __version__
 from bot.errors import StoreError
+from bot.front.shared_query import SharedQuery
 
 ANSWER_S = 2.0
 """Timeout after which the database counts as unavailable, in seconds."""
@@ -54,14 +55,13 @@ class DatabaseProbe:
     def __init__(self, ask: Callable[[], Awaitable[object]], within_s: float = ANSWER_S) -> None:
         self._ask = ask
         self._within_s = within_s
-        self._asking: asyncio.Task[bool] | None = None
+        self._query = SharedQuery(self._succeeds)
 
     async def answers(self) -> bool:
         """Return True if the database can be used."""
-        if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._succeeds())
-        done, _ = await asyncio.wait({self._asking}, timeout=self._within_s)
-        return bool(done) and self._asking.result()
+        asking = self._query.start()
+        done, _ = await asyncio.wait({asking}, timeout=self._within_s)
+        return bool(done) and asking.result()
 
     async def _succeeds(self) -> bool:
         try:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from bot import __version__
 from bot.domain.telemetry import Figures
 from bot.errors import SettingsError, StoreError
+from bot.front.shared_query import SharedQuery
 
 
 def metrics_router(
@@ -22,7 +23,7 @@ def metrics_router(
     """Return the route `/metrics`.
 
     Args:
-        read: Reads the figures.
+        read: Reads the figures; concurrent scrapers share one call.
         token: The bearer token that a scraper must send; None asks for none.
 
     Raises:
@@ -36,6 +37,7 @@ def metrics_router(
             "telemetry.metrics needs prometheus_client", "install metaagent[metrics]"
         ) from error
     router = APIRouter()
+    figures_query = SharedQuery(read)
 
     @router.get("/metrics")
     async def metrics(request: Request) -> Response:
@@ -43,7 +45,7 @@ def metrics_router(
         if token is not None and not _is_signed(request, token):
             return Response("a bearer token is required\n", 401, {"www-authenticate": "Bearer"})
         try:
-            figures = await read()
+            figures = await figures_query.answer()
         except StoreError as error:
             return Response(f"{error.message}\n", 503, media_type="text/plain")
         registry = CollectorRegistry(auto_describe=False)

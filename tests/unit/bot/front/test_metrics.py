@@ -1,5 +1,6 @@
 """The Prometheus endpoint: its figures, its token, and that it costs nothing while it is off."""
 
+import asyncio
 import subprocess
 import sys
 
@@ -68,6 +69,28 @@ async def test_with_a_token_only_its_holder_is_answered(given: dict[str, str]) -
 
 async def test_a_database_that_is_away_is_no_fault_of_the_scraper() -> None:
     assert (await scraped(an_app(figures=None))).status_code == 503
+
+
+async def test_concurrent_scrapers_share_one_query_and_later_ones_ask_again() -> None:
+    release, asked = asyncio.Event(), []
+
+    async def read() -> Figures:
+        asked.append(1)
+        await release.wait()
+        return FIGURES
+
+    app = FastAPI()
+    app.include_router(metrics_router(read))
+    scrapes = [asyncio.create_task(scraped(app)) for _ in range(5)]
+    while not asked:  # noqa: ASYNC110 -- another task makes it true
+        await asyncio.sleep(0)
+    scrapes[0].cancel()
+    release.set()
+    replies = await asyncio.gather(*scrapes[1:])
+    assert {reply.status_code for reply in replies} == {200}
+    assert len(asked) == 1
+    assert (await scraped(app)).status_code == 200
+    assert len(asked) == 2
 
 
 def test_telemetry_that_is_off_imports_nothing() -> None:
