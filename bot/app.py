@@ -63,16 +63,28 @@ def create_app(
         )
     )
     app.include_router(health_router(lambda: service.is_working, service.missing))
+    _include_optional_pages(app, settings, service, role)
+    return app
+
+
+def _include_optional_pages(app: FastAPI, settings: Settings, service: Service, role: Role) -> None:
+    """Add the pages that settings turn on; the libraries of the others are not loaded."""
     if settings.dashboard.enabled:
         from bot.dashboard.build import build_dashboard
         from bot.dashboard.web import dashboard_router
 
         app.include_router(dashboard_router(build_dashboard(settings, service, role)))
+    if settings.dashboard.badges:
+        from bot.front.badge import badge_router
+
+        missions, clock = service.parts.missions, service.parts.clock
+        app.include_router(
+            badge_router(settings.dashboard.badges, missions.count_fixes, clock.monotonic)
+        )
     if settings.telemetry.metrics:
         from bot.front.metrics import metrics_router
 
         app.include_router(metrics_router(service.figures, settings.telemetry.metrics_token))
-    return app
 
 
 def serve(settings: Settings, role: Role = Role.SERVE) -> None:

@@ -1,8 +1,13 @@
 """Options of the dashboard, and what a person who signed in may see and do."""
 
-from pydantic import ConfigDict, Field, SecretStr
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, SecretStr, field_validator
 
 from sandbox.types import Frozen
+
+FULL_NAME = r"^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$"
+"""The full name of a repository."""
 
 
 class DashboardOptions(Frozen):
@@ -21,6 +26,15 @@ class DashboardOptions(Frozen):
     """Client secret of the GitHub App; set-up stores it."""
     session_hours: int = Field(default=8, ge=1, le=72)
     """Hours until a person has to sign in again. Rights at GitHub are read when they sign in."""
+    badges: tuple[Annotated[str, Field(pattern=FULL_NAME)], ...] = ()
+    """Repositories (`owner/name`, several with commas) whose badge anyone may see, without signing
+    in; none by default."""
+
+    @field_validator("badges", mode="before")
+    @classmethod
+    def _split_badges(cls, value: object) -> object:
+        """Split one text into several values, as the environment and the command line give them."""
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
 
 
 class Viewer(Frozen):

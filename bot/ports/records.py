@@ -74,6 +74,13 @@ class MissionRecords(Protocol):
         """Return the figures of each repository, the latest mission first."""
         ...
 
+    async def count_fixes(self, place: str) -> tuple[int, int]:
+        """Return the open fixes and the fixed missions of a repository by its full name.
+
+        A name may have belonged to another repository; the one that used it last counts.
+        """
+        ...
+
     async def scoreboard(self, since: str = "", readable: Readable = None) -> Scoreboard:
         """Return the figures of missions that ended from a time on."""
         ...

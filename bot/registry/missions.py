@@ -233,6 +233,19 @@ class StoredMissions:
             RepositoryTally.model_validate(dict(zip(names, row, strict=True))) for row in rows
         )
 
+    async def count_fixes(self, place: str) -> tuple[int, int]:
+        """Return the open fixes and the fixed missions of a repository by its full name."""
+        query = f"""
+        SELECT coalesce(sum(CASE WHEN fate = 'open' THEN 1 ELSE 0 END), 0),
+            coalesce(sum({_FIXED}), 0)
+        FROM mission WHERE repository = (
+            SELECT repository FROM mission WHERE place = :place AND repository IS NOT NULL
+            ORDER BY seq DESC LIMIT 1
+        )
+        """  # noqa: S608 -- literals
+        (row,) = await self._database.do(lambda tx: tx.execute(query, {"place": place}))
+        return int(row[0]), int(row[1])
+
     async def scoreboard(self, since: str = "", readable: Readable = None) -> Scoreboard:
         """Return the figures of missions that ended from a time on."""
         where = f"state = 'ended' AND ended_at >= :since{only_readable(readable)}"

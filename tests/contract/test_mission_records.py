@@ -213,6 +213,20 @@ async def test_nothing_crosses_from_one_repository_to_a_reader_of_another(
     assert await records.find("mine", {42}) is not None
 
 
+async def test_fixes_are_counted_for_the_repository_that_has_the_name_now(
+    records: MissionRecords,
+) -> None:
+    assert await records.count_fixes("octo/calculator") == (0, 0)
+    await records.finish(an_end("old", repository=7, fate="open"))
+    await records.finish(an_end("a", fate="open"))
+    await records.finish(an_end("b", fate="merged", place="octo/former"))
+    await records.finish(an_end("c", Outcome.NO_FIX))
+    await records.finish(an_end("local", repository=None, fate="open"))
+    await records.finish(an_end("theirs", repository=43, place="octo/theirs", fate="open"))
+    assert await records.count_fixes("octo/calculator") == (1, 2)
+    assert await records.count_fixes("octo/unknown") == (0, 0)
+
+
 async def test_repositories_and_the_scoreboard_add_up(records: MissionRecords) -> None:
     await records.finish(an_end("a", seconds=10.0))
     await records.finish(an_end("b", Outcome.FLAKY, kind="", seconds=30.0, cost_usd=None))

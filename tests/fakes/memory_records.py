@@ -139,6 +139,14 @@ class MemoryRecords:
             for some in groups.values()
         )
 
+    async def count_fixes(self, place: str) -> tuple[int, int]:
+        """Of the repository that used the name last."""
+        ordered = [one for _, one in sorted(self.missions.values(), key=lambda pair: pair[0])]
+        owners = [one.repository for one in ordered if one.place == place and one.repository]
+        of_it = [one for one in ordered if owners and one.repository == owners[-1]]
+        still_open = sum(one.fate == "open" for one in of_it)
+        return still_open, sum(one.outcome is Outcome.FIXED for one in of_it)
+
     async def scoreboard(self, since: str = "", readable: Readable = None) -> Scoreboard:
         """Of ended missions."""
         ended = [

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from bot import __version__
 from bot.app import create_app
+from bot.domain.dashboard import DashboardOptions
 from bot.errors import SettingsError
 from bot.settings import Settings
 from tests.github_server.server import new_private_key
@@ -72,6 +73,18 @@ async def test_nothing_else_is_offered(
 ) -> None:
     async with client(create_app(complete)) as http:
         assert (await http.request(method, path)).status_code == status
+
+
+async def test_badges_are_served_if_the_operator_lists_repositories(complete: Settings) -> None:
+    path = "/badge/octo/calculator.svg"
+    app = create_app(complete)
+    async with app.router.lifespan_context(app), client(app) as http:
+        assert (await http.get(path)).status_code == 404
+    badges = DashboardOptions(badges=("octo/calculator",), enabled=False)
+    app = create_app(complete.model_copy(update={"dashboard": badges}))
+    async with app.router.lifespan_context(app), client(app) as http:
+        assert "0 open, 0 fixed" in (await http.get(path)).text
+        assert (await http.get("/badge/octo/other.svg")).status_code == 404
 
 
 @pytest.mark.parametrize("secret", [None, ""])
