@@ -44,6 +44,7 @@ NOT_RUN = {
     "metaagent replay mission:": "needs a mission of a service",
     "METAAGENT_APP_ID=": "needs a GitHub App",
     "METAAGENT_DATABASE_URL=": "needs a PostgreSQL server; tests/integration/test_service_on_github.py",
+    "python3 -m venv /opt/metaagent": "needs root and systemd; tests/architecture/test_monitoring_files.py",
     "pip install '.[s3]'": "needs a bucket; tests/contract/test_blobs.py",
     "metaagent logs mission:": "needs a mission of a service",
 }
