@@ -1,6 +1,7 @@
 """Sessions of people who signed in, in our database, so that every process knows them."""
 
 import hashlib
+import re
 import secrets
 from datetime import timedelta
 
@@ -11,6 +12,9 @@ from bot.ports import Clock
 from bot.store.database import Database, Transaction
 from sandbox.types import Frozen
 
+_SECRET_BYTES = 32
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+"""A secret of that many bytes as text."""
 _READ = "SELECT viewer FROM session WHERE id = :id AND expires_at > :now"
 _INSERT = "INSERT INTO session (id, viewer, expires_at) VALUES (:id, :viewer, :expires_at)"
 
@@ -41,7 +45,7 @@ class Sessions:
 
     async def start(self, viewer: Viewer) -> str:
         """Start a session and return its secret; delete expired ones."""
-        secret, now = secrets.token_urlsafe(32), self._clock.now()
+        secret, now = secrets.token_urlsafe(_SECRET_BYTES), self._clock.now()
         row = {
             "id": _hash(secret),
             "viewer": viewer.model_dump_json(),
@@ -57,8 +61,11 @@ class Sessions:
         return secret
 
     async def find(self, secret: str | None) -> Session | None:
-        """Return the session of a secret, or None if there is none or it has expired."""
-        if not secret:
+        """Return the session of a secret, or None if there is none or it has expired.
+
+        A cookie that no session of ours can have costs no query.
+        """
+        if not secret or _SECRET.fullmatch(secret) is None:
             return None
         asked = {"id": _hash(secret), "now": self._clock.now().isoformat()}
         rows = await self._database.do(lambda tx: tx.execute(_READ, asked))

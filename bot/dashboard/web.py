@@ -4,7 +4,7 @@ import hmac
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -25,6 +25,7 @@ from bot.dashboard.overview import OverviewPages
 from bot.dashboard.parts import DashboardParts
 from bot.dashboard.render import BASE, STATIC, static_file
 from bot.dashboard.sessions import Session
+from bot.dashboard.wrong_tokens import WrongTokens
 from bot.domain.dashboard import Viewer
 from bot.domain.mission_record import AuditEntry
 from bot.errors import GitHubError, MetaAgentError
@@ -121,6 +122,7 @@ class _Door:
     """Signing in and out."""
 
     parts: DashboardParts
+    wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
 
     async def show(self, request: Request) -> Response:
         """Show the ways to sign in."""
@@ -136,7 +138,7 @@ class _Door:
         known = self.parts.token.get_secret_value() if self.parts.token else ""
         if not known or not hmac.compare_digest(given.encode("utf-8", "replace"), known.encode()):
             # Not in the audit log, which strangers could fill.
-            log.warning("dashboard: a wrong token was refused")
+            self.wrong_tokens.note()
             return self._page("This token is wrong.", 403)
         return await self._admit(Viewer(login=OPERATOR, is_operator=True), origin)
 
