@@ -28,6 +28,7 @@ from bot.llm.providers.fallback import FallbackChat
 from tests.builders import a_request
 from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.anyio
 
@@ -320,14 +321,18 @@ async def test_the_deadline_depends_on_who_is_asked(purse: Purse, name: str) -> 
 
 
 async def test_a_cancelled_call_stays_reserved(purse: Purse) -> None:
+    begun = asyncio.Event()
+
     class Slow(Chatty):
         @override
         async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
+            begun.set()
             await asyncio.Event().wait()
             raise AssertionError(deadline_s)
 
     task = asyncio.create_task(purse.mind(Slow(GOOD)).write(QUESTION))
-    await asyncio.sleep(0.2)
+    async with asyncio.timeout(HANG_S):
+        await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

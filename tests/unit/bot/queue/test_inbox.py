@@ -25,12 +25,13 @@ from bot.errors import QueueError
 from bot.ports import Work
 from bot.queue.dispatch import Dispatcher
 from bot.queue.inbox import LEFT_S, UNREAD, Inbox
-from bot.queue.inbox_table import CHECKPOINT_AFTER, LIVE
+from bot.queue.inbox_table import CHECKPOINT_AFTER, LIVE, WaitingDelivery
 from bot.store.opening import FILE, open_database
 from tests.builders import a_repository
 from tests.databases import BOTH, a_database, engine_file, url_of
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_queue import MemoryQueue
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.anyio
 
@@ -107,13 +108,21 @@ async def accept(
     return await inbox.accept(delivery, "check_run", "completed", decision or a_request())
 
 
+async def handed_over(inbox: Inbox, number: int) -> tuple[WaitingDelivery, ...]:
+    """Wait until PostgreSQL has released the locks of a closed connection."""
+    async with asyncio.timeout(HANG_S):
+        while len(waiting := await inbox.waiting()) < number:
+            await asyncio.sleep(0.01)
+    return waiting
+
+
 async def test_an_accepted_delivery_is_there_after_the_process_died(
     inbox: Inbox, other: Inbox
 ) -> None:
     await accept(inbox)
     await inbox.waiting()
     inbox.close()
-    (waiting,) = await other.waiting()
+    (waiting,) = await handed_over(other, 1)
     assert waiting.work == a_request()
 
 
@@ -133,7 +142,7 @@ async def test_of_several_processes_each_hands_over_what_it_took_in_and_one_what
         assert await ours(other) == ["d-1"]
     third.close()
     clock.advance(LEFT_S + 1)
-    assert await ours(inbox) == ["d-0", "d-1", "d-2"]
+    assert [one.delivery for one in await handed_over(inbox, 3)] == ["d-0", "d-1", "d-2"]
     await asyncio.gather(*(inbox.submitted(f"d-{number}") for number in range(3)))
     assert await ours(other) == []
 
