@@ -45,6 +45,8 @@ NOT_RUN = {
     "METAAGENT_APP_ID=": "needs a GitHub App",
     "METAAGENT_DATABASE_URL=": "needs a PostgreSQL server; tests/integration/test_service_on_github.py",
     "python3 -m venv /opt/metaagent": "needs root and systemd; tests/architecture/test_monitoring_files.py",
+    "make service-image": "needs root and Docker Compose; tests/architecture/test_compose.py",
+    "export POSTGRES_PASSWORD": "needs Docker Compose; tests/architecture/test_compose.py",
     "pip install '.[s3]'": "needs a bucket; tests/contract/test_blobs.py",
     "metaagent logs mission:": "needs a mission of a service",
 }
