@@ -99,7 +99,9 @@ VERBS: Mapping[Verb, VerbHelp] = MappingProxyType(
             does="shows active missions, proposals, open questions and remaining attempts",
         ),
         Verb.CONFIG: VerbHelp(
-            usage="config", does="shows every policy key of this repository and its source"
+            usage="config",
+            does="shows every policy key of this repository and its source, and the problems of a "
+            "policy file that the pull request changes",
         ),
         Verb.LESSONS: VerbHelp(
             usage="lessons [words]", does="shows recent lessons, or those relevant to the words"
