@@ -135,12 +135,12 @@ async def test_no_rewriting_of_a_reverted_fix_is_offered(
     moved = proposing(Rung.SEARCH, REWRITINGS)
     elsewhere = await repository.mission("elsewhere", ELSEWHERE, moved)
     assert (elsewhere.outcome, elsewhere.fix) == (Outcome.NO_FIX, None), elsewhere.reason
-    assert "5 of the candidates equal or behave like a change that was refused" in elsewhere.reason
+    assert "5 candidates equal to, or behaving like, a change that was refused" in elsewhere.reason
 
     reworded = proposing(Rung.SEARCH, ("price + part",), broken="price - part")
     rewritten = await repository.mission("rewritten", REWRITTEN, reworded)
     assert rewritten.fix is None, rewritten.reason
-    assert "1 of the candidates equal or behave like" in rewritten.reason
+    assert "1 candidate equal to, or behaving like," in rewritten.reason
 
     above = search_and(proposing(Rung.MODEL, (*REWRITINGS, ANOTHER)))
     model = await repository.mission("model", SOURCE, *above)
