@@ -47,6 +47,10 @@ class Reflection(Frozen):
     steps: tuple[StepResult, ...] = ()
 
 
+SHARED = "shared"
+"""`repository_id` of a lesson of another repository."""
+
+
 class AlikeEdit(Frozen):
     """A small change that passed the search and behaved like the fix."""
 

@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from bot.domain.lesson import Lesson
+from bot.domain.lesson import SHARED, Lesson
 
 FORKS = "%:fork"
 """Keys of forks, whose lessons are never shared: anyone can write them."""
@@ -22,7 +22,7 @@ def without_origin(lesson: Lesson) -> Lesson:
         id=name,
         mission_id=name,
         created_at=lesson.created_at,
-        repository_id="shared",
+        repository_id=SHARED,
         fingerprint="",
         outcome=lesson.outcome,
         error=lesson.error,

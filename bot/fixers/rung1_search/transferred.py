@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from bot.domain.lesson import Lesson, RecalledLesson
+from bot.domain.lesson import SHARED, Lesson, RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate
 from bot.errors import MetaAgentError
@@ -100,7 +100,11 @@ class Transfers:
         """Return the lesson of the first candidate, if it has one."""
         first = candidates[0].recalled_from if candidates else ""
         used = next((one.lesson for one in self.found if one.lesson.id == first), None)
-        return (RecalledLesson(lesson=used, score=SAME_EDIT, reason="same edit"),) if used else ()
+        if used is None:
+            return ()
+        # Missions and their records keep it: the code around the edit stays where it was learned.
+        kept = used.with_(fix=None) if used.repository_id == SHARED else used
+        return (RecalledLesson(lesson=kept, score=SAME_EDIT, reason="same edit"),)
 
 
 async def plan_transfers(

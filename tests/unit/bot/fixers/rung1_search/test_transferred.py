@@ -1,5 +1,6 @@
 """Edits that people accepted, made where the same kind of error appears."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ from bot.domain.lesson import AlikeEdit, Lesson, RememberedFix
 from bot.domain.mission import Iteration, MissionContext
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.lessons.stored import StoredLessons
+from bot.ports import Recall
 from tests.builders import TEST, a_candidate, a_diagnosis, a_lesson, a_report, a_running_mission
+from tests.databases import a_database
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.searching_workspace import SearchingWorkspace
 
@@ -33,16 +37,33 @@ def accepted(old: str = "net - tax", new: str = "net + tax", **changes: Any) -> 
 
 
 async def proposed(
-    *lessons: Lesson, context: MissionContext | None = None
+    *lessons: Lesson, context: MissionContext | None = None, recall: Recall | None = None
 ) -> tuple[list[Candidate | RungNote], SearchingWorkspace]:
     """What the search proposes; its own replacement writes the right text another way."""
     workspace = SearchingWorkspace(
         {"calculator.py": SOURCE}, {TEST: ("calculator.py", "a + b")}, [("a - b", "0 + a + b")]
     )
     context = context or a_running_mission(test_results=a_report())
-    fixer = SearchFixer(MemoryLessons(*lessons))
+    fixer = SearchFixer(recall or MemoryLessons(*lessons))
     asked = fixer.propose(context, a_diagnosis(), workspace, FixBudget())
     return [one async for one in asked], workspace
+
+
+async def test_an_edit_of_another_repository_comes_without_the_code_around_it(
+    tmp_path: Path,
+) -> None:
+    store = StoredLessons(a_database(tmp_path), shared=True)
+    await store.remember(accepted(repository_id="7", files=("private.py",)))
+    (note, candidate), _ = await proposed(recall=store)
+    assert isinstance(candidate, Candidate)
+    assert candidate.changes[0].content == MENDED
+    assert isinstance(note, RungNote)
+    (recalled,) = note.recalled_lessons
+    assert recalled.lesson.id == candidate.recalled_from
+    kept = recalled.model_dump_json() + candidate.with_(changes=()).model_dump_json()
+    assert "net" not in kept
+    assert "price" not in kept
+    assert "private" not in kept
 
 
 async def test_an_accepted_edit_is_made_in_the_suspect_function_and_ends_the_search() -> None:
