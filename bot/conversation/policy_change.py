@@ -1,6 +1,7 @@
 """A pull request changes the policy file: a check run shows each problem in its line."""
 
 from bot.conversation.result import pen
+from bot.domain.counted import counted
 from bot.domain.github import POLICY_CHECK_NAME, CheckAnnotation, CheckUpdate
 from bot.domain.request import RepositoryRef
 from bot.policy.keys import PolicyProblem
@@ -76,7 +77,7 @@ def _describe(
     """Return the check run, without its external id."""
     safe = pen(services)
     errors = sum(problem.is_error for problem in problems)
-    title = f"{errors} error{'s'[: errors - 1]}" if errors else "the policy is valid"
+    title = counted(errors, "error") if errors else "the policy is valid"
     applies = f"It applies once it is on the branch {safe.code(branch)}."
     if errors:
         applies += " An error never allows more than was intended."

@@ -20,6 +20,7 @@ from bot.domain.telemetry import Figures
 from bot.front.metrics import metrics_router
 from bot.settings import leaves
 from tests.architecture.tracked import ROOT
+from tests.missing import missing
 
 DASHBOARD = ROOT / "deploy" / "grafana" / "metaagent.json"
 UNIT = ROOT / "deploy" / "metaagent.service"
@@ -163,7 +164,7 @@ def test_the_unit_gives_up_every_right_that_the_service_does_not_need() -> None:
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
-        pytest.skip("systemd-analyze is not installed")
+        missing("systemd-analyze is not installed")
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text().replace("/opt/metaagent/bin/metaagent", "/bin/true"))
     done = subprocess.run(
