@@ -22,7 +22,7 @@ postgres:  ## PostgreSQL for the tests of several workers, installed where we ma
 browser:  ## Chromium for the tests of pages, installed where we may
 	./scripts/ensure-chromium
 
-check: dev  ## format, lint, types, import contracts, unit and contract tests: under two minutes
+check: dev  ## format, lint, types, import contracts, unit and contract tests: about two minutes
 	./scripts/check $(VENV)
 
 fix: dev
