@@ -35,6 +35,20 @@ def gone(before: TestReport, after: TestReport) -> frozenset[str]:
     return (was & passed) | mended
 
 
+def fails_otherwise(before: TestReport, alone: TestReport) -> bool:
+    """Return True if every test that still fails raises another class of error than before.
+
+    Either the change made them fail in another way, or they need tests that ran before them.
+
+    Args:
+        before: The red run of the whole command.
+        alone: A run of the failing tests only.
+    """
+    was = {failure.name: failure.error for failure in before.failures}
+    now = {failure.name: failure.error for failure in alone.failures}
+    return bool(now) and all(name in was and was[name] != error for name, error in now.items())
+
+
 def newly_failing(before: TestReport, runs: Sequence[VerifiedRun]) -> tuple[str, ...]:
     """Return the tests that fail in some run and did not fail before.
 

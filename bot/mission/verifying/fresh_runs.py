@@ -9,7 +9,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import VerifiedRun
 from bot.mission.failures.reports import select_targets, slim
 from bot.mission.failures.signatures import no_verdict
-from bot.mission.verifying.compare import gone
+from bot.mission.verifying.compare import fails_otherwise, gone
 from bot.mission.verifying.elsewhere import Elsewhere, explain, lost_in
 from bot.mission.verifying.fresh_sandbox import Change, FreshSandbox
 from bot.mission.verifying.uncovered import uncovered
@@ -33,6 +33,8 @@ class FreshRuns(Frozen):
     """The change gives different files in the second sandbox."""
     elsewhere: Elsewhere = Elsewhere()
     """Causes of a failure in the second sandbox, which has other surroundings."""
+    dependent: tuple[str, ...] = ()
+    """Tests that pass in the whole command and fail when only the failing tests run."""
 
 
 class Standby:
@@ -99,14 +101,16 @@ async def run_fresh(
         return FreshRuns()
     first = FreshSandbox(workspace, change, 1)
     targets = select_targets(before)
+    dependent: tuple[str, ...] = ()
     if targets:
         alone = await first.run("failing tests", targets)
-        if not alone.success and no_verdict(alone):
-            first.runs.clear()  # the tests cannot be run by name: the whole command decides
-            targets = ()
         # The second sandbox is only worth opening for a candidate that passes so far.
-        elif alone.success:
+        if alone.success:
             standby.begin()
+        elif no_verdict(alone) or fails_otherwise(before, alone):
+            # By name the tests do not run, or lack what earlier ones do: the whole command decides.
+            first.runs.clear()
+            targets, dependent = (), tuple(sorted(alone.failing))
         elif not gone(before, alone):
             return FreshRuns(runs=tuple(first.runs))
     full = await first.run("full command")
@@ -120,7 +124,7 @@ async def run_fresh(
         beside.cancel()
         # If both fail, one of the two errors is raised.
         await asyncio.gather(beside, return_exceptions=True)
-    found = found.with_(runs=(*first.runs, *found.runs))
+    found = found.with_(runs=(*first.runs, *found.runs), dependent=dependent)
     if report is None:
         return found
     # A flaky test may be green without the change; a steady one must be red.

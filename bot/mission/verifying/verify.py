@@ -82,6 +82,7 @@ async def _verified(
     fresh = await run_fresh(workspace, standby, change, context)
     if fresh.unlike:
         return shown.with_(reason="the change does not give the same files twice", runs=fresh.runs)
+    shown = shown.with_(not_verified=(*shown.not_verified, *_alone(fresh.dependent)))
     judged_by_runs = _elsewhere(_judge(shown, before, fresh.runs, context), fresh.elsewhere)
     if not fresh.flaky:
         return judged_by_runs.with_(control=fresh.control)
@@ -244,6 +245,12 @@ def _not_verified(context: MissionContext) -> tuple[str, ...]:
     ]
     dropped = [f"step `{f.step}`: {f.reason}" for f in recipe.fidelity if f.treatment == "dropped"]
     return (*shaky[:_TESTS_SHOWN], *dropped)
+
+
+def _alone(dependent: Sequence[str]) -> Iterator[str]:
+    """Return a sentence on each test that only the whole command can prove."""
+    for name in dependent[:_TESTS_SHOWN]:
+        yield f"`{name}` alone: it needs tests that run before it, so only whole runs prove it"
 
 
 def _unseen(context: MissionContext, runs: Sequence[VerifiedRun]) -> tuple[str, ...]:

@@ -125,6 +125,36 @@ async def test_a_whole_run_is_confirmed_where_no_test_can_be_asked_for() -> None
     assert world.confirmed == [()]
 
 
+def needs_others(asked: Asked) -> TestReport:
+    """A run in which `add` needs a test that runs before it."""
+    found = outcomes(asked.files[PATH])
+    if asked.targets:
+        found[ADD] = "NameError: name 'Version' is not defined"
+    return a_run(found, targets=asked.targets)
+
+
+async def test_a_test_that_needs_earlier_ones_is_proved_by_whole_runs() -> None:
+    world = a_world(run=needs_others)
+    found = await verified(world)
+    assert found.green
+    assert [run.label for run in found.runs] == ["full command", "full command again"]
+    assert world.confirmed == [()]
+    assert found.control is not None
+    assert found.control.failing == {ADD, EVEN}
+    assert (
+        f"`{ADD}` alone: it needs tests that run before it, so only whole runs prove it"
+        in found.not_verified
+    )
+
+
+async def test_a_test_that_fails_otherwise_alone_and_again_in_the_whole_run_is_red() -> None:
+    world = a_world(run=needs_others)
+    only_even = MENDED.replace("+", "-")
+    found = await verified(world, a_fix(only_even))
+    assert not found.green
+    assert [run.label for run in found.runs] == ["full command"]
+
+
 @pytest.mark.parametrize("verdict", [RunVerdict.TAMPERED, RunVerdict.NO_VERDICT])
 async def test_a_fix_whose_tests_are_not_confirmed_is_not_believed(verdict: RunVerdict) -> None:
     world = a_world()
