@@ -27,7 +27,7 @@ from bot.pipeline import handle_folder
 from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import load
-from bot.wiring.line import build_line
+from bot.wiring.mission_services import build_mission_services
 from sandbox.backends import open_backend
 from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
 
@@ -197,7 +197,7 @@ async def _silence(_: MissionRequest) -> AsyncIterator[SilentProgress]:
 
 async def _missions(folder: Path, count: int, parallel: int) -> None:
     """Whole missions, some at a time; each prints its outcome."""
-    line = build_line(load(), _silence)
+    services = build_mission_services(load(), _silence)
     turns = asyncio.Semaphore(parallel)
 
     async def one(number: int) -> None:
@@ -212,13 +212,13 @@ async def _missions(folder: Path, count: int, parallel: int) -> None:
                 seed=number,
                 time_limit_s=30.0,
             )
-            context = await handle_folder(request, line, MemoryCheckpoint())
+            context = await handle_folder(request, services, MemoryCheckpoint())
             print(context.outcome, flush=True)
 
     try:
         await asyncio.gather(*(one(number) for number in range(count)))
     finally:
-        await line.close()
+        await services.close()
 
 
 def _tree(folder: Path) -> Path:
@@ -231,7 +231,7 @@ def _tree(folder: Path) -> Path:
 async def _everything_open(folder: Path) -> None:
     """A workspace with a command in it, a sandbox that waits, and a set-up sandbox; until killed."""
     settings = load()
-    line = build_line(settings, _silence)
+    services = build_mission_services(settings, _silence)
     checkout = Checkout(
         source=FolderSource(path=str(_tree(folder / "tree")), repository_id="local:soak"),
         tier=TrustTier.LOCAL,
@@ -239,7 +239,7 @@ async def _everything_open(folder: Path) -> None:
     )
     backend = open_backend(settings.sandbox)
     toolchain = await backend.ensure_toolchain()
-    async with line.open_workspace(checkout) as workspace, backend.open_setup(toolchain):
+    async with services.open_workspace(checkout) as workspace, backend.open_setup(toolchain):
         await workspace.facts()
         busy = asyncio.create_task(workspace.run("setsid sleep 600 & sleep 600", timeout_s=900))
         with suppress(TimeoutError):

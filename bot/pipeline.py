@@ -111,45 +111,45 @@ class Kept(KeptEvidence):
 
 
 async def handle_request(
-    request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
+    request: MissionRequest, services: MissionServices, github: GitHub, checkpoint: Checkpoint
 ) -> MissionContext:
     """Run a request up to its published and remembered outcome.
 
     Every part is a stored step: a resumed mission does not repeat it.
     """
-    admission = await _admit(request, line, github, checkpoint)
-    if line.registry is not None:
+    admission = await _admit(request, services, github, checkpoint)
+    registry, admitted = services.registry, admission.checkout is not None
+    if registry is not None:
         # Branch and pull request are known now, even for a command.
-        admitted = admission.checkout is not None
-        await under_way.begin(admission.request, line.registry, line.clock, admitted=admitted)
+        await under_way.begin(admission.request, registry, services.clock, admitted=admitted)
     kept = Kept()
     if admission.checkout is None:
-        context = await _refused(admission, line, checkpoint)
+        context = await _refused(admission, services, checkpoint)
     else:
         guarded = replace(
-            line,
-            open_workspace=guard_opening(line.open_workspace, github, admission),
-            fixers=await fixers_for(request, line.fixers, line.registry, checkpoint),
+            services,
+            open_workspace=guard_opening(services.open_workspace, github, admission),
+            fixers=await fixers_for(request, services.fixers, registry, checkpoint),
         )
         context = await _mission(admission, admission.checkout, guarded, checkpoint)
         kept = await _keep(context, admission.checkout, guarded, checkpoint)
         context = _bill(context, kept.bill)
     publication = await checkpoint.step(
-        "publish", Publication, lambda: _publish(context, line, github, kept)
+        "publish", Publication, lambda: _publish(context, services, github, kept)
     )
-    await note_answer(request, publication, line.registry, line.lessons)
-    await _remember(context, publication, line, checkpoint)
-    await _record(context, publication, line, kept)
-    _log_end(context, publication)
+    await note_answer(request, publication, registry, services.lessons)
+    await _remember(context, publication, services, checkpoint)
+    await _finish(context, publication, services, kept)
     return context
 
 
-async def _record(
-    context: MissionContext, publication: Publication, line: MissionServices, kept: KeptEvidence
+async def _finish(
+    context: MissionContext, publication: Publication, services: MissionServices, kept: KeptEvidence
 ) -> None:
-    """Record the outcome; a resumed mission repeats this, which changes nothing."""
-    if line.recorder is not None:
-        await line.recorder.report(await _story(context, line, kept), publication)
+    """Record and log the outcome; a resumed mission repeats this, which changes nothing."""
+    if services.recorder is not None:
+        await services.recorder.report(await _story(context, services, kept), publication)
+    _log_end(context, publication)
 
 
 def _log_end(context: MissionContext, publication: Publication) -> None:
@@ -159,7 +159,7 @@ def _log_end(context: MissionContext, publication: Publication) -> None:
         "mission ended",
         extra={
             "mission": context.mission_id,
-            "repository": request.repository.full_name if request.repository else None,
+            "repository": request.place or None,
             "check": request.check.name if request.check else None,
             "commit": request.head_sha,
             "for_pull_request": request.pull_request,
@@ -172,7 +172,7 @@ def _log_end(context: MissionContext, publication: Publication) -> None:
 
 async def handle_folder(
     request: MissionRequest,
-    line: MissionServices,
+    services: MissionServices,
     checkpoint: Checkpoint,
     *,
     is_misuse: Callable[[MissionContext], bool] = lambda _: False,
@@ -184,12 +184,12 @@ async def handle_folder(
     admission = Admission(
         request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout
     )
-    return await handle_admitted(admission, line, checkpoint, is_misuse=is_misuse)
+    return await handle_admitted(admission, services, checkpoint, is_misuse=is_misuse)
 
 
 async def handle_admitted(
     admission: Admission,
-    line: MissionServices,
+    services: MissionServices,
     checkpoint: Checkpoint,
     github: GitHub | None = None,
     *,
@@ -197,33 +197,35 @@ async def handle_admitted(
 ) -> MissionContext:
     """Run a mission whose result only the caller receives; wrong use is not kept as a mission."""
     if admission.checkout is None:
-        return await _refused(admission, line, checkpoint)
+        return await _refused(admission, services, checkpoint)
     if github is not None:
-        line = replace(line, open_workspace=guard_opening(line.open_workspace, github, admission))
-    context = await _mission(admission, admission.checkout, line, checkpoint)
+        services = replace(
+            services, open_workspace=guard_opening(services.open_workspace, github, admission)
+        )
+    context = await _mission(admission, admission.checkout, services, checkpoint)
     if is_misuse(context):
         return context
-    kept = await _keep(context, admission.checkout, line, checkpoint)
+    kept = await _keep(context, admission.checkout, services, checkpoint)
     publication = Publication(mission_id=context.mission_id, way="report" if context.fix else None)
-    await _remember(context, publication, line, checkpoint)
-    await _record(context, publication, line, kept)
+    await _remember(context, publication, services, checkpoint)
+    await _finish(context, publication, services, kept)
     return context
 
 
 async def _admit(
-    request: MissionRequest, line: MissionServices, github: GitHub, checkpoint: Checkpoint
+    request: MissionRequest, services: MissionServices, github: GitHub, checkpoint: Checkpoint
 ) -> Admission:
     async def ask() -> Admission:
-        if (pause := await find_pause(request, line.switchboard)) is not None:
+        if (pause := await find_pause(request, services.switchboard)) is not None:
             return Admission(
                 request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=pause.advice
             )
         return await admit(
             request,
             github,
-            registry=line.registry,
-            own_app_slug=line.app_slug,
-            secrets=line.secrets,
+            registry=services.registry,
+            own_app_slug=services.app_slug,
+            secrets=services.secrets,
         )
 
     try:
@@ -236,34 +238,34 @@ async def _admit(
 
 
 async def _mission(
-    admission: Admission, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
+    admission: Admission, checkout: Checkout, services: MissionServices, checkpoint: Checkpoint
 ) -> MissionContext:
     request, policy = admission.request, admission.policy
 
     async def learn(context: MissionContext, number: int) -> None:
         context = with_number(context, request, number)  # the reported one has the request's id
         publication = Publication(mission_id=context.mission_id, outcome=context.outcome)
-        await _remember(context, publication, line, checkpoint, step=f"reflect-{number}")
+        await _remember(context, publication, services, checkpoint, step=f"reflect-{number}")
 
-    async with line.open_progress(request) as progress:
+    async with services.open_progress(request) as progress:
         ports = MissionPorts(
-            open_workspace=line.open_workspace,
-            fixers=line.fixers,
-            recall=line.lessons,
+            open_workspace=services.open_workspace,
+            fixers=services.fixers,
+            recall=services.lessons,
             checkpoint=checkpoint,
             progress=progress,
-            clock=line.clock,
-            limits=line.limits,
-            mind=_mind(request, policy, line),
-            meter=line.meters.of(request, policy) if line.meters else None,
+            clock=services.clock,
+            limits=services.limits,
+            mind=_mind(request, policy, services),
+            meter=services.meters.of(request, policy) if services.meters else None,
         )
         try:
             if request.improve is not None:
                 from bot.improve.mission import improve_repository  # loads a part of rung 2
 
-                is_known = partial(is_known_change, request, line.registry)
+                is_known = partial(is_known_change, request, services.registry)
                 return await improve_repository(request, policy, checkout, ports, is_known=is_known)
-            own = line.limits.missions_in_a_row
+            own = services.limits.missions_in_a_row
             contexts = await run_continuous_improvement(
                 request,
                 policy,
@@ -274,7 +276,7 @@ async def _mission(
                 learn=learn,
             )
             missions = with_ids(contexts, request)
-            line.each(missions)
+            services.each(missions)
             return select_reported(missions)
         except Exception as error:  # report internal errors too, with a reference to the log
             reference = f"{request.mission_id}:{type(error).__name__}"
@@ -282,18 +284,20 @@ async def _mission(
                 "mission failed with an internal error",
                 extra={"mission": request.mission_id, "reference": reference},
             )
-            context = await _bare(admission, line, checkpoint, "broken")
+            context = await _bare(admission, services, checkpoint, "broken")
             reason = "something broke inside MetaAgent; this is our fault, not yours"
             return context.ended(Outcome.ERROR, reason, error_reference=reference)
 
 
-def _mind(request: MissionRequest, policy: RepositoryPolicy, line: MissionServices) -> Mind | None:
+def _mind(
+    request: MissionRequest, policy: RepositoryPolicy, services: MissionServices
+) -> Mind | None:
     """Return the models of one mission; repeated calls share one account."""
-    return line.minds.of(request, policy) if line.minds else None
+    return services.minds.of(request, policy) if services.minds else None
 
 
 async def _keep(
-    context: MissionContext, checkout: Checkout, line: MissionServices, checkpoint: Checkpoint
+    context: MissionContext, checkout: Checkout, services: MissionServices, checkpoint: Checkpoint
 ) -> Kept:
     """Store the mission's evidence; an error there never fails the mission."""
 
@@ -301,13 +305,13 @@ async def _keep(
         bill = None
         try:
             bill = (
-                await line.meters.of(context.request, context.policy).bill()
-                if line.meters
+                await services.meters.of(context.request, context.policy).bill()
+                if services.meters
                 else None
             )
             billed = _bill(context, bill)
-            story = await _story(billed, line, KeptEvidence())
-            evidence = await line.keep_evidence(story, checkout, line.open_workspace)
+            story = await _story(billed, services, KeptEvidence())
+            evidence = await services.keep_evidence(story, checkout, services.open_workspace)
         except Exception as error:  # no error here changes the outcome
             log.warning("storing evidence failed: %s", error, extra={"mission": context.mission_id})
             evidence = KeptEvidence(reason=getattr(error, "message", type(error).__name__))
@@ -325,23 +329,23 @@ def _bill(context: MissionContext, bill: Spend | None) -> MissionContext:
 
 
 async def _publish(
-    context: MissionContext, line: MissionServices, github: GitHub, kept: KeptEvidence
+    context: MissionContext, services: MissionServices, github: GitHub, kept: KeptEvidence
 ) -> Publication:
-    story = await _story(context, line, kept)
+    story = await _story(context, services, kept)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
-    return await publish(story, PublishServices(github, line.app_slug, line.registry))
+    return await publish(story, PublishServices(github, services.app_slug, services.registry))
 
 
-async def _story(context: MissionContext, line: MissionServices, kept: KeptEvidence) -> Story:
-    forecasts = await line.lessons.forecasts(repository_id=context.request.memory_key)
+async def _story(context: MissionContext, services: MissionServices, kept: KeptEvidence) -> Story:
+    forecasts = await services.lessons.forecasts(repository_id=context.request.memory_key)
     confidence = confidence_after(context, forecasts)
-    return build_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
+    return build_story(context, confidence=confidence, secrets=services.secrets, bundle=kept)
 
 
 async def _remember(
     context: MissionContext,
     publication: Publication,
-    line: MissionServices,
+    services: MissionServices,
     checkpoint: Checkpoint,
     *,
     step: str = "reflect",
@@ -351,11 +355,11 @@ async def _remember(
 
     async def keep() -> Lesson:
         reflection, lesson = reflect(context, publication, context.lessons)
-        if mind := _mind(context.request, context.policy, line):
+        if mind := _mind(context.request, context.policy, services):
             reflection, lesson = await add_reflection(mind, reflection, lesson, context)
         lesson = lesson.with_(reflection=reflection)
         try:
-            await line.lessons.remember(lesson)
+            await services.lessons.remember(lesson)
         except StoreError as error:
             # The outcome is already published; a lesson that cannot be stored must not change it.
             log.warning(
@@ -369,16 +373,16 @@ async def _remember(
 
 
 async def _refused(
-    admission: Admission, line: MissionServices, checkpoint: Checkpoint
+    admission: Admission, services: MissionServices, checkpoint: Checkpoint
 ) -> MissionContext:
     if admission.refusal is None:
         raise UsageError("an admission without a checkout names its refusal")
-    context = await _bare(admission, line, checkpoint, "refuse")
+    context = await _bare(admission, services, checkpoint, "refuse")
     return context.ended(admission.refusal, admission.reason, advice=admission.advice)
 
 
 async def _bare(
-    admission: Admission, line: MissionServices, checkpoint: Checkpoint, step: str
+    admission: Admission, services: MissionServices, checkpoint: Checkpoint, step: str
 ) -> MissionContext:
     """Return a mission of which only the request is known."""
     request = admission.request
@@ -388,10 +392,8 @@ async def _bare(
             mission_id=request.mission_id,
             request=request,
             policy=admission.policy,
-            created_at=line.clock.now().isoformat(),
-            target_path=request.repository.full_name
-            if request.repository
-            else request.folder or "",
+            created_at=services.clock.now().isoformat(),
+            target_path=request.place,
         )
 
     return await checkpoint.step(step, MissionContext, begun)

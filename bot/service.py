@@ -167,7 +167,7 @@ class Service:
         async with AsyncExitStack() as parts:  # in reverse order, each one even if another fails
             parts.callback(self.inbox.close)
             parts.push_async_callback(self.parts.github.aclose)
-            parts.push_async_callback(self.parts.line.close)
+            parts.push_async_callback(self.parts.mission_services.close)
             if self.parts.traces is not None:
                 parts.push_async_callback(asyncio.to_thread, self.parts.traces.close)
             parts.push_async_callback(self.engine.close)
@@ -200,7 +200,9 @@ class Service:
             self.parts.storage.logs.of(request.mission_id),
             self._rights(request.repository),
         ):
-            return await handle_request(request, self.parts.line, self.parts.github, checkpoint)
+            return await handle_request(
+                request, self.parts.mission_services, self.parts.github, checkpoint
+            )
 
     async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
         if await under_way.is_stopped(red.repository, self.parts.registry):

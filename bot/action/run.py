@@ -39,7 +39,11 @@ from bot.queue.memory import MemoryCheckpoint
 from bot.settings import GITHUB_API, KEYS, MODELS, Settings, load
 from bot.telemetry import set_up_logging
 from bot.wiring.github import ActionGitHub, connect
-from bot.wiring.line import BuildLine, build_line, open_line
+from bot.wiring.mission_services import (
+    BuildMissionServices,
+    build_mission_services,
+    open_mission_services,
+)
 from sandbox.errors import SandboxError
 from sandbox.gate import prepare_needles
 from sandbox.types import TrustTier
@@ -61,7 +65,7 @@ Connect = Callable[[SecretStr, str], ActionGitHub]
 def run_action(
     environment: Mapping[str, str],
     *,
-    build: BuildLine = build_line,
+    build: BuildMissionServices = build_mission_services,
     connect: Connect = connect,
     out: TextIO | None = None,
 ) -> int:
@@ -125,7 +129,7 @@ def _run(
     inputs: ActionInputs,
     environment: Mapping[str, str],
     *,
-    build: BuildLine,
+    build: BuildMissionServices,
     connect: Connect,
     out: TextIO,
 ) -> Done | Ignored:
@@ -221,12 +225,14 @@ async def _work(step: Step) -> Done:
 async def _mission(step: Step) -> tuple[MissionContext, KeptEvidence]:
     admission = await _admission(step)
     evidence = EvidenceFile(step.folder / EVIDENCE, step.settings.evidence)
-    async with open_line(step.settings, step.build, TerminalProgress(step.out)) as opened:
-        line = replace(
+    async with open_mission_services(
+        step.settings, step.build, TerminalProgress(step.out)
+    ) as opened:
+        services = replace(
             opened, keep_evidence=evidence.keep, secrets=(*opened.secrets, *step.secrets)
         )
         github = step.github if step.is_remote else None
-        context = await handle_admitted(admission, line, MemoryCheckpoint(), github)
+        context = await handle_admitted(admission, services, MemoryCheckpoint(), github)
     return context, evidence.kept
 
 

@@ -10,7 +10,7 @@ from bot.domain.request import MissionRequest, Trigger
 from bot.errors import MetaAgentError
 from bot.settings import Settings
 from bot.wiring.github import ActionGitHub
-from bot.wiring.line import BuildLine
+from bot.wiring.mission_services import BuildMissionServices
 from sandbox.errors import SandboxError
 from sandbox.types import TrustTier
 
@@ -28,7 +28,7 @@ class Step:
     own_token: bool
     """The token is the workflow's own."""
     out: TextIO
-    build: BuildLine
+    build: BuildMissionServices
     github: ActionGitHub | None
 
     @property

@@ -56,7 +56,7 @@ def _add_image(parser: argparse.ArgumentParser) -> None:
 
 def _image(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
-    from bot.wiring.line import prepare_image
+    from bot.wiring.mission_services import prepare_image
 
     toolchain, kept = prepare_image(load_from_options(vars(arguments)), prune=arguments.prune)
     print(toolchain)

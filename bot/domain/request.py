@@ -135,6 +135,11 @@ class MissionRequest(Frozen):
     other."""
 
     @property
+    def place(self) -> str:
+        """Return the repository's full name, or the folder."""
+        return self.repository.full_name if self.repository else self.folder or ""
+
+    @property
     def memory_key(self) -> str:
         """Return the key for lessons; repositories, and their forks, never share lessons."""
         if self.repository is None:

@@ -39,7 +39,7 @@ async def begin(
         request=request,
         policy=policy,
         created_at="",
-        target_path=request.repository.full_name if request.repository else request.folder or "",
+        target_path=request.place,
         test_command=request.command or policy.test_command or "",
         ci_log=ci_log,
         budget=Budget(

@@ -24,7 +24,7 @@ def describe_request(request: MissionRequest, now: str) -> MissionRecord:
     return MissionRecord(
         mission_id=request.mission_id,
         repository=repository.id if repository else None,
-        place=repository.full_name if repository else request.folder or "",
+        place=request.place,
         trigger=request.trigger.value,
         requested_by=request.requested_by,
         check=request.check.name if request.check else "",

@@ -22,7 +22,11 @@ from bot.telemetry import set_up_logging
 from bot.terminal.improve import FOLDER, ImproveOrder, ImproveResult
 from bot.terminal.misuse import detect_misuse
 from bot.terminal.prepare import check_folder
-from bot.wiring.line import BuildLine, build_line, open_line
+from bot.wiring.mission_services import (
+    BuildMissionServices,
+    build_mission_services,
+    open_mission_services,
+)
 from sandbox.errors import ChangeRejected
 from sandbox.gate import clean
 from sandbox.types import TrustTier
@@ -35,7 +39,7 @@ def run_continuous(
     order: ImproveOrder,
     settings: Settings,
     *,
-    build: BuildLine = build_line,
+    build: BuildMissionServices = build_mission_services,
     running: Path | None = None,
 ) -> ImproveResult:
     """Run missions on a folder, and put a verified fix in place.
@@ -65,14 +69,16 @@ def run_continuous(
 
 
 async def _missions(
-    order: ImproveOrder, folder: Path, settings: Settings, build: BuildLine
+    order: ImproveOrder, folder: Path, settings: Settings, build: BuildMissionServices
 ) -> tuple[MissionContext, tuple[MissionContext, ...]]:
     """Return the mission to report, and all of them."""
     found: list[MissionContext] = []
-    async with open_line(settings, build) as opened:
+    async with open_mission_services(settings, build) as opened:
         limits = opened.limits.with_(missions_in_a_row=order.cycles)
-        line = replace(opened, limits=limits, each=found.extend)
-        name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
+        services = replace(opened, limits=limits, each=found.extend)
+        name = hashlib.sha256(f"{folder}\n{services.clock.now().isoformat()}".encode()).hexdigest()[
+            :12
+        ]
         request = MissionRequest(
             mission_id=f"local:{name}",
             trigger=Trigger.COMMAND_LINE,
@@ -81,7 +87,7 @@ async def _missions(
             tier=TrustTier.LOCAL,
         )
         reported = await handle_folder(
-            request, line, MemoryCheckpoint(), is_misuse=lambda done: bool(detect_misuse(done))
+            request, services, MemoryCheckpoint(), is_misuse=lambda done: bool(detect_misuse(done))
         )
     return reported, tuple(found) or (reported,)
 

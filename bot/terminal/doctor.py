@@ -18,7 +18,7 @@ from bot.setup.finding import Face, SetupFinding
 from bot.store.database import SQLITE, Database, is_postgres
 from bot.store.opening import own_url
 from bot.store.schema.current import NONE, head, is_ours, revision_of
-from bot.wiring.line import build_backend, git_on_host, probe_isolation
+from bot.wiring.mission_services import build_backend, git_on_host, probe_isolation
 from bot.wiring.models import build_chats, build_doors, select_models
 from bot.wiring.storage import open_storage
 from sandbox.errors import SandboxError

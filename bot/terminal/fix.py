@@ -37,7 +37,11 @@ from bot.terminal.arguments import (
 from bot.terminal.choices import KeptChoices, keep_choices, read_choice
 from bot.terminal.misuse import detect_misuse
 from bot.terminal.prepare import set_up_quiet_logging
-from bot.wiring.line import BuildLine, build_line, open_line
+from bot.wiring.mission_services import (
+    BuildMissionServices,
+    build_mission_services,
+    open_mission_services,
+)
 from sandbox.apply import apply_diff, read_edits
 from sandbox.errors import ChangeRejected
 from sandbox.types import TrustTier
@@ -75,7 +79,9 @@ class FixResult:
     """Error to show instead of the report if the command was not red, or could not run."""
 
 
-def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_line) -> FixResult:
+def run_fix(
+    order: FixOrder, settings: Settings, *, build: BuildMissionServices = build_mission_services
+) -> FixResult:
     """Run one mission on a folder.
 
     Args:
@@ -146,19 +152,23 @@ async def _mission(
     order: FixOrder,
     folder: Path,
     settings: Settings,
-    build: BuildLine,
+    build: BuildMissionServices,
     *,
     rungs: tuple[int, ...],
     choice: Choice | None,
 ) -> tuple[MissionContext, KeptEvidence]:
     file = EvidenceFile(Path(order.evidence), settings.evidence) if order.evidence else None
-    async with open_line(settings, build, None if order.as_json else TerminalProgress()) as opened:
-        line = replace(opened, keep_evidence=file.keep) if file is not None else opened
+    async with open_mission_services(
+        settings, build, None if order.as_json else TerminalProgress()
+    ) as opened:
+        services = replace(opened, keep_evidence=file.keep) if file is not None else opened
         if not order.as_json:
-            line = replace(line, open_workspace=telling_searches(line.open_workspace))
+            services = replace(services, open_workspace=telling_searches(services.open_workspace))
         if choice is not None:
-            line = replace(line, fixers=(_chosen_fixer(choice, folder),))
-        name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
+            services = replace(services, fixers=(_chosen_fixer(choice, folder),))
+        name = hashlib.sha256(f"{folder}\n{services.clock.now().isoformat()}".encode()).hexdigest()[
+            :12
+        ]
         request = MissionRequest(
             mission_id=f"local:{name}",
             trigger=Trigger.COMMAND_LINE,
@@ -174,7 +184,7 @@ async def _mission(
             else None,
         )
         context = await handle_folder(
-            request, line, MemoryCheckpoint(), is_misuse=lambda done: bool(detect_misuse(done))
+            request, services, MemoryCheckpoint(), is_misuse=lambda done: bool(detect_misuse(done))
         )
         return context, file.kept if file else KeptEvidence()
 

@@ -27,7 +27,11 @@ from bot.policy.policy_file import read_folder_policy
 from bot.ports import Mind
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
-from bot.wiring.line import BuildLine, build_line, open_line
+from bot.wiring.mission_services import (
+    BuildMissionServices,
+    build_mission_services,
+    open_mission_services,
+)
 from sandbox.diffs import Original
 from sandbox.errors import SandboxError, SetupFailed
 from sandbox.gate import clean
@@ -62,7 +66,7 @@ class _Cycles:
     order: ImproveOrder
     target: ImprovementTarget
     plan: EvaluationPlan
-    line: MissionServices
+    services: MissionServices
     history: History
     mind: Mind | None = None
     calls: list[ModelCall] = field(default_factory=list)
@@ -87,7 +91,7 @@ def run_improve(
     order: ImproveOrder,
     settings: Settings,
     *,
-    build: BuildLine = build_line,
+    build: BuildMissionServices = build_mission_services,
     running: Path | None = None,
 ) -> ImproveResult:
     """Improve a target.
@@ -144,12 +148,12 @@ async def _improve(
     settings: Settings,
     history: History,
     *,
-    build: BuildLine,
+    build: BuildMissionServices,
 ) -> ImproveResult:
     plan = await _make_plan(order, target, settings)
-    async with open_line(settings, build) as line:
-        mind = _open_mind(line, target, plan)
-        run = _Cycles(order, target, plan, line, history, mind)
+    async with open_mission_services(settings, build) as services:
+        mind = _open_mind(services, target, plan)
+        run = _Cycles(order, target, plan, services, history, mind)
         for number in range(1, order.cycles + 1):
             record = await _cycle(run, number)
             run.records.append(record)
@@ -159,18 +163,18 @@ async def _improve(
 
 
 def _open_mind(
-    line: MissionServices, target: ImprovementTarget, plan: EvaluationPlan
+    services: MissionServices, target: ImprovementTarget, plan: EvaluationPlan
 ) -> Mind | None:
     """Return the models of this run, whose money is counted as that of one mission."""
-    if line.minds is None:
+    if services.minds is None:
         return None
     request = MissionRequest(
-        mission_id=f"improve:{line.clock.now().isoformat()}",
+        mission_id=f"improve:{services.clock.now().isoformat()}",
         trigger=Trigger.COMMAND_LINE,
         folder=str(target.root),
         tier=TrustTier.LOCAL,
     )
-    mind = line.minds.of(request, plan.policy)
+    mind = services.minds.of(request, plan.policy)
     return mind if mind is not None and mind.has(Role.JUDGE) and mind.has(Role.FIX) else None
 
 
@@ -200,7 +204,7 @@ async def _make_plan(
 
 async def _cycle(run: _Cycles, number: int) -> CycleRecord:
     """Run one cycle, and write its one line whatever happens."""
-    clock = run.line.clock
+    clock = run.services.clock
     started, began = clock.now(), clock.monotonic()
     iteration = run.history.begin(started, number)
     record = CycleRecord(
@@ -303,7 +307,7 @@ async def _try_improvement(
         target.tree,
         checkout=Checkout(source=source, tier=TrustTier.LOCAL, hints=plan.hints),
         plan=plan,
-        open_workspace=run.line.open_workspace,
+        open_workspace=run.services.open_workspace,
         # The files are those that the cycle before left, so its runs count.
         baseline=run.baselines.get(plan.hints.command),
     )

@@ -30,7 +30,11 @@ from bot.terminal.arguments import (
 )
 from bot.terminal.misuse import detect_misuse_in_run
 from bot.terminal.prepare import set_up_quiet_logging
-from bot.wiring.line import BuildLine, build_line, open_line
+from bot.wiring.mission_services import (
+    BuildMissionServices,
+    build_mission_services,
+    open_mission_services,
+)
 from sandbox.types import Checkout, RunVerdict, SearchRequest, TestReport
 
 SHOWN = 5
@@ -67,7 +71,7 @@ class RepairResult:
 
 
 def run_repair(
-    order: RepairOrder, settings: Settings, *, build: BuildLine = build_line
+    order: RepairOrder, settings: Settings, *, build: BuildMissionServices = build_mission_services
 ) -> RepairResult:
     """Search for a fix of a red folder.
 
@@ -107,24 +111,24 @@ def run_repair(
 
 
 async def _search(
-    order: RepairOrder, folder: Path, settings: Settings, build: BuildLine
+    order: RepairOrder, folder: Path, settings: Settings, build: BuildMissionServices
 ) -> SearchReport:
-    async with open_line(settings, build) as line:
-        if not any(fixer.rung is Rung.SEARCH for fixer in line.fixers):
+    async with open_mission_services(settings, build) as services:
+        if not any(fixer.rung is Rung.SEARCH for fixer in services.fixers):
             raise UsageError(
                 "the search runs edited programs, and this backend does not keep them from "
                 "the host",
                 "use the Docker backend, or declare the host disposable (sandbox.disposable_host)",
             )
         _, checkout = await folder_checkout(str(folder), order.command, since=order.since)
-        async with line.open_workspace(checkout) as workspace:
+        async with services.open_workspace(checkout) as workspace:
             report = await workspace.run_tests()
             if reason := _why_not(report):
                 return SearchReport(
                     outcome="NOT SEARCHED", reason=reason, report=report, show=order.show
                 )
-            record = await _record(line, checkout, report)
-            request = _bound(order, await _request(workspace, report, record, order.seed), line)
+            record = await _record(services, checkout, report)
+            request = _bound(order, await _request(workspace, report, record, order.seed), services)
             told = None if order.as_json else SearchProgress()
             found = await run_search(
                 workspace, request, on_event=told.tell if told else lambda _: None
@@ -153,11 +157,11 @@ def _why_not(report: TestReport) -> str:
 
 
 async def _record(
-    line: MissionServices, checkout: Checkout, report: TestReport
+    services: MissionServices, checkout: Checkout, report: TestReport
 ) -> dict[str, tuple[float, float]]:
     """Return the record of templates that worked here before."""
     error = next((failure.error for failure in report.failures if failure.error), None)
-    return await line.lessons.template_record(
+    return await services.lessons.template_record(
         repository_id=checkout.source.repository_id, error=error
     )
 
@@ -172,13 +176,13 @@ async def _request(
     return build_request(facts, report, diagnosis, record=record, seed=seed)
 
 
-def _bound(order: RepairOrder, request: SearchRequest, line: MissionServices) -> SearchRequest:
+def _bound(order: RepairOrder, request: SearchRequest, services: MissionServices) -> SearchRequest:
     held_out = (
         sample_tests(request.passing, len(request.passing) // 2, order.seed) if order.half else ()
     )
     return hide_tests(request, held_out).with_(
-        time_limit_s=order.time_limit_s or line.limits.time_limit,
-        max_candidates=order.candidates or line.limits.max_candidates,
+        time_limit_s=order.time_limit_s or services.limits.time_limit,
+        max_candidates=order.candidates or services.limits.max_candidates,
         # The search must keep as many fixes as are shown.
         max_survivors=max(request.max_survivors, order.show),
     )

@@ -15,7 +15,11 @@ from bot.evidence.replay import replay_bundle
 from bot.publish.markdown import SafeWriter
 from bot.settings import Settings
 from bot.terminal.prepare import set_up_quiet_logging
-from bot.wiring.line import BuildLine, build_line, open_line
+from bot.wiring.mission_services import (
+    BuildMissionServices,
+    build_mission_services,
+    open_mission_services,
+)
 from bot.wiring.storage import open_storage
 
 _OUTPUT_CHARACTERS = 8000
@@ -43,7 +47,7 @@ class ReplayResult:
 
 
 def run_replay(
-    order: ReplayOrder, settings: Settings, *, build: BuildLine = build_line
+    order: ReplayOrder, settings: Settings, *, build: BuildMissionServices = build_mission_services
 ) -> ReplayResult:
     """Run the verdict of a bundle again.
 
@@ -84,9 +88,11 @@ def _read(word: str, settings: Settings) -> bytes:
     return raw
 
 
-async def _replay(bundle: EvidenceBundle, settings: Settings, build: BuildLine) -> Replay:
-    async with open_line(settings, build) as line:
-        return await replay_bundle(bundle, line.open_workspace, clock=line.clock)
+async def _replay(
+    bundle: EvidenceBundle, settings: Settings, build: BuildMissionServices
+) -> Replay:
+    async with open_mission_services(settings, build) as services:
+        return await replay_bundle(bundle, services.open_workspace, clock=services.clock)
 
 
 def _result(replay: Replay, bundle: EvidenceBundle, sha256: str, *, keep_red: bool) -> ReplayResult:

@@ -167,7 +167,7 @@ async def report_end(
         request=request,
         policy=await services.read_policy(repository) if repository else RepositoryPolicy(),
         created_at=services.clock.now().isoformat(),
-        target_path=repository.full_name if repository else "",
+        target_path=request.place,
     )
     story = build_story(context.ended(outcome, reason), secrets=services.secrets)
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome

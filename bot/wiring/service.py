@@ -30,7 +30,7 @@ from bot.store.opening import open_database
 from bot.telemetry import current_mission
 from bot.traces import Traces, open_traces
 from bot.wiring.github import build_github
-from bot.wiring.line import build_line
+from bot.wiring.mission_services import build_mission_services
 from bot.wiring.storage import Storage
 
 BEATS = 6
@@ -48,7 +48,7 @@ class ServiceParts:
     meters: WorkMeters
     pauses: Pauses
     storage: Storage
-    line: MissionServices
+    mission_services: MissionServices
     recorder: Recorder
     traces: Traces | None
     missions: StoredMissions
@@ -76,15 +76,15 @@ def build_parts(settings: Settings) -> ServiceParts:
         async with CheckRunProgress(request, github, clock) as check:
             yield BothProgress(LogProgress(), recorder, check)
 
-    line = replace(
-        build_line(settings, listening, database),
+    services = replace(
+        build_mission_services(settings, listening, database),
         recorder=recorder,
         registry=registry,
         meters=meters,
         switchboard=pauses,
     )
     if settings.evidence.keep:
-        line = replace(line, keep_evidence=storage.evidence.keep)
+        services = replace(services, keep_evidence=storage.evidence.keep)
     return ServiceParts(
         github=github,
         clock=clock,
@@ -93,7 +93,7 @@ def build_parts(settings: Settings) -> ServiceParts:
         meters=meters,
         pauses=pauses,
         storage=storage,
-        line=line,
+        mission_services=services,
         recorder=recorder,
         traces=traces,
         missions=missions,
@@ -123,11 +123,11 @@ def build_services(settings: Settings, parts: ServiceParts, queue: MissionQueue)
         registry=parts.registry,
         records=parts.missions,
         audit=parts.audit,
-        lessons=parts.line.lessons,
+        lessons=parts.mission_services.lessons,
         clock=parts.clock,
         read_policy=partial(load_policy, github=parts.github),
         app_slug=settings.app_slug,
-        secrets=parts.line.secrets,
+        secrets=parts.mission_services.secrets,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings import load
-from bot.wiring.line import prepare_image
+from bot.wiring.mission_services import prepare_image
 from tests.demo.repositories import broken_repository
 from tests.demo.story import push_green, push_red, wait_for_ci
 from tests.github_server.server import LocalGitHub, Options, strict_github

@@ -154,7 +154,7 @@ async def test_a_mission_replayed_from_its_rows_comes_to_the_same_end_without_a_
     world, github = a_world(ADDS), GuardedGitHub()
     github.branches["main"] = HEAD
     github.commits[HEAD] = CommitState(sha=HEAD, parents=(BASE,), message="break it", author="ann")
-    line = MissionServices(
+    services = MissionServices(
         open_workspace=world.open_workspace,
         fixers=(ScriptedFixer(one_step_at_a_time),),
         lessons=MemoryLessons(),
@@ -162,7 +162,7 @@ async def test_a_mission_replayed_from_its_rows_comes_to_the_same_end_without_a_
         open_progress=listening,
     )
     runs = Runs(
-        tmp_path, lambda request, checkpoint: handle_request(request, line, github, checkpoint)
+        tmp_path, lambda request, checkpoint: handle_request(request, services, github, checkpoint)
     )
     first = await runs.run()
     assert isinstance(first, MissionContext)

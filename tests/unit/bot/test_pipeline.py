@@ -81,7 +81,7 @@ class ForgetfulLessons(MemoryLessons):
 
 @dataclass
 class Stage:
-    """A line on a world in memory, and a GitHub on which the red commit is the head of main."""
+    """Services on a world in memory, and a GitHub on which the red commit is the head of main."""
 
     world: World = field(default_factory=a_world)
     github: FakeGitHub = field(default_factory=FakeGitHub)
@@ -98,7 +98,7 @@ class Stage:
         )
 
     @property
-    def line(self) -> MissionServices:
+    def services(self) -> MissionServices:
         @asynccontextmanager
         async def open_workspace(checkout: Checkout) -> AsyncIterator[Workspace]:
             self.checkouts.append(checkout)
@@ -127,7 +127,7 @@ class Stage:
         self, request: MissionRequest | None = None, checkpoint: Any = None
     ) -> MissionContext:
         context = await handle_request(
-            request or a_request(), self.line, self.github, checkpoint or RecordingCheckpoint()
+            request or a_request(), self.services, self.github, checkpoint or RecordingCheckpoint()
         )
         assert (self.world.open_now, self.listening) == (0, 0), "what was opened is closed"
         return context
@@ -148,8 +148,8 @@ async def test_a_red_check_becomes_a_pull_request_and_a_lesson() -> None:
 
 async def test_a_mission_leaves_its_record_with_everything_that_its_page_shows() -> None:
     stage, records = Stage(a_world(ADDS)), MemoryRecords()
-    line = replace(stage.line, recorder=Recorder(records, FixedClock()))
-    await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    services = replace(stage.services, recorder=Recorder(records, FixedClock()))
+    await handle_request(a_request(), services, stage.github, RecordingCheckpoint())
     record, detail = await records.find("m-0001"), await records.detail("m-0001")
     (number,) = stage.github.pulls
     assert record is not None
@@ -169,20 +169,23 @@ async def test_a_mission_leaves_its_record_with_everything_that_its_page_shows()
 
 
 async def test_a_refused_mission_and_a_mission_on_a_folder_leave_records_too(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, logger="bot.pipeline")
     records = MemoryRecords()
     stage = Stage(a_world(ADDS))
     stage.github.files["main", ".github/metaagent.yml"] = b"enabled: false\n"
-    line = replace(stage.line, recorder=Recorder(records, FixedClock()))
-    await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    services = replace(stage.services, recorder=Recorder(records, FixedClock()))
+    await handle_request(a_request(), services, stage.github, RecordingCheckpoint())
     request = a_folder_request(str(tmp_path))
-    await handle_folder(request, line, MemoryCheckpoint())
+    await handle_folder(request, services, MemoryCheckpoint())
     refused, local = await records.find("m-0001"), await records.find("m-0002")
     assert refused is not None
     assert local is not None
     assert (refused.outcome, refused.way) == (Outcome.POLICY, "")
     assert (local.outcome, local.way, local.place) == (Outcome.FIXED, "report", str(tmp_path))
+    ends = [record for record in caplog.records if record.getMessage() == "mission ended"]
+    assert [end.__dict__["repository"] for end in ends] == ["octo/calculator", str(tmp_path)]
 
 
 async def test_a_mission_that_ended_is_one_line_of_the_log_with_names_people_know(
@@ -217,8 +220,8 @@ async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names
     stage = Stage(a_world(ADDS))
     evidence = kept_in(tmp_path)
     checkpoint = RecordingCheckpoint()
-    line = replace(stage.line, keep_evidence=evidence.keep)
-    await handle_request(a_request(), line, stage.github, checkpoint)
+    services = replace(stage.services, keep_evidence=evidence.keep)
+    await handle_request(a_request(), services, stage.github, checkpoint)
     (bundle,) = inside(tmp_path)
     assert read_bundle(bundle.read_bytes()).claim.outcome == "FIXED"
     (pull,) = stage.github.pulls.values()
@@ -226,7 +229,7 @@ async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names
     assert f"sha256 {bundle.name}`, kept until 2026-02-01" in pull.body
     assert checkpoint.ran.index("evidence") < checkpoint.ran.index("publish")
     bundle.unlink()
-    await handle_request(a_request(), line, stage.github, RecordingCheckpoint(checkpoint.known))
+    await handle_request(a_request(), services, stage.github, RecordingCheckpoint(checkpoint.known))
     assert inside(tmp_path) == [], "a resumed mission does not do it twice"
 
 
@@ -240,7 +243,10 @@ async def test_evidence_that_cannot_be_kept_costs_the_mission_nothing(
 
     stage = Stage(a_world(ADDS))
     await handle_request(
-        a_request(), replace(stage.line, keep_evidence=broken), stage.github, RecordingCheckpoint()
+        a_request(),
+        replace(stage.services, keep_evidence=broken),
+        stage.github,
+        RecordingCheckpoint(),
     )
     (pull,) = stage.github.pulls.values()
     assert pull.state == "open"
@@ -251,8 +257,8 @@ async def test_a_refused_request_leaves_no_evidence(tmp_path: Path) -> None:
     stage = Stage()
     stage.github.branches["main"] = "f" * 40
     evidence = kept_in(tmp_path / "blobs")
-    line = replace(stage.line, keep_evidence=evidence.keep)
-    await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    services = replace(stage.services, keep_evidence=evidence.keep)
+    await handle_request(a_request(), services, stage.github, RecordingCheckpoint())
     assert inside(tmp_path) == []
 
 
@@ -279,7 +285,7 @@ async def test_it_is_known_whether_a_mission_was_let_work(head: str, admitted: l
     stage, registry = Stage(), MemoryRegistry()
     stage.github.branches["main"] = head
     await handle_request(
-        a_request(), replace(stage.line, registry=registry), stage.github, RecordingCheckpoint()
+        a_request(), replace(stage.services, registry=registry), stage.github, RecordingCheckpoint()
     )
     assert [live.admitted for live in await registry.live(42)] == admitted
 
@@ -473,7 +479,7 @@ async def test_a_mission_that_is_not_admitted_asks_no_model() -> None:
 async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
     stage = Stage(a_world(ADDS, base=None))
     context = await handle_folder(
-        a_folder_request("/checkout"), stage.line, MemoryCheckpoint(through_json=True)
+        a_folder_request("/checkout"), stage.services, MemoryCheckpoint(through_json=True)
     )
     assert context.outcome is Outcome.FIXED
     source = stage.checkouts[0].source
@@ -493,11 +499,11 @@ async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
 async def test_missions_in_a_row_go_on_from_what_the_one_before_repaired(
     in_a_row: int, outcome: Outcome
 ) -> None:
-    line = replace(
-        Stage(a_world(base=None)).line, limits=Limits(iterations=1, missions_in_a_row=in_a_row)
+    services = replace(
+        Stage(a_world(base=None)).services, limits=Limits(iterations=1, missions_in_a_row=in_a_row)
     )
     context = await handle_folder(
-        a_folder_request("/checkout"), line, MemoryCheckpoint(through_json=True)
+        a_folder_request("/checkout"), services, MemoryCheckpoint(through_json=True)
     )
     assert context.outcome is outcome, context.reason
 
@@ -511,9 +517,9 @@ async def test_a_continuous_request_takes_as_many_missions_as_the_policy_says(
 ) -> None:
     stage = Stage(a_world(base=None))
     stage.github.files["main", POLICY_PATH] = b"continuous: {schedule: daily, missions: 2}\n"
-    line = replace(stage.line, limits=Limits(iterations=1))
+    services = replace(stage.services, limits=Limits(iterations=1))
     request = a_request().with_(continuous=continuous)
-    context = await handle_request(request, line, stage.github, RecordingCheckpoint())
+    context = await handle_request(request, services, stage.github, RecordingCheckpoint())
     assert context.outcome is outcome, context.reason
     outcomes = [lesson.outcome for lesson in stage.lessons.lessons.values()]
     assert outcomes == (["PARTIAL", "FIXED"] if continuous else ["PARTIAL"])
@@ -529,9 +535,9 @@ async def test_missions_in_a_row_are_one_mission_to_everyone_else() -> None:
     async def listen(_: MissionRequest) -> AsyncIterator[Progress]:
         yield recorder
 
-    line = replace(stage.line, limits=limits, recorder=recorder, open_progress=listen)
+    services = replace(stage.services, limits=limits, recorder=recorder, open_progress=listen)
     await recorder.enqueue(a_request())
-    context = await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    context = await handle_request(a_request(), services, stage.github, RecordingCheckpoint())
     record = await records.find("m-0001")
     assert record is not None
     assert (record.state, record.outcome) == (RecordState.ENDED, Outcome.FIXED)
@@ -553,7 +559,7 @@ async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path
     )
     stage = Stage(a_world(ADDS, base=None))
     request = a_folder_request(str(tmp_path)).with_(command=None)
-    await handle_folder(request, stage.line, MemoryCheckpoint(through_json=True))
+    await handle_folder(request, stage.services, MemoryCheckpoint(through_json=True))
     assert stage.checkouts[0].hints == JobHints(
         command="make check", setup=("make data",), python="3.10"
     )
@@ -561,7 +567,7 @@ async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path
 
 async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
     with pytest.raises(UsageError, match="folder"):
-        await handle_folder(a_request(), Stage().line, MemoryCheckpoint())
+        await handle_folder(a_request(), Stage().services, MemoryCheckpoint())
 
 
 def test_a_mission_needs_nothing_that_the_line_does_not_give() -> None:

@@ -40,13 +40,15 @@ class Limited:
         self.pauses = Pauses(self.database)
 
     @property
-    def line(self) -> MissionServices:
+    def services(self) -> MissionServices:
         meters = WorkMeters(self.database, self.quota, FixedClock())
-        return replace(self.stage.line, meters=meters, switchboard=self.pauses)
+        return replace(self.stage.services, meters=meters, switchboard=self.pauses)
 
     async def outcome(self, name: str = "m-0001") -> tuple[Outcome | None, str]:
         request = a_request(mission_id=name)
-        context = await handle_request(request, self.line, self.stage.github, RecordingCheckpoint())
+        context = await handle_request(
+            request, self.services, self.stage.github, RecordingCheckpoint()
+        )
         return context.outcome, context.reason
 
 
@@ -107,8 +109,10 @@ async def test_a_place_that_is_paused_just_after_a_request_was_let_in_refuses_in
 ) -> None:
     limited = Limited(tmp_path)
     await limited.pauses.set(Pause(place=a_repository().full_name.lower(), why="too noisy"))
-    line = replace(limited.line, switchboard=LooksTooEarly())
-    context = await handle_request(a_request(), line, limited.stage.github, RecordingCheckpoint())
+    services = replace(limited.services, switchboard=LooksTooEarly())
+    context = await handle_request(
+        a_request(), services, limited.stage.github, RecordingCheckpoint()
+    )
     assert (context.outcome, context.advice) == (Outcome.POLICY, Pause.advice)
     assert (
         context.reason
@@ -126,7 +130,7 @@ async def test_what_a_dead_process_had_paid_for_is_on_the_bill(tmp_path: Path) -
     )
     await CallLedger(limited.database).settle(reserved.id, a_call(cost_usd=0.25), None)
     context = await handle_request(
-        a_request(), limited.line, limited.stage.github, RecordingCheckpoint()
+        a_request(), limited.services, limited.stage.github, RecordingCheckpoint()
     )
     assert context.spent is not None
     assert (context.spent.calls, context.bill.cost_usd, context.cost_usd) == (1, 0.25, 0.25)

@@ -1,4 +1,4 @@
-"""What a service needs besides a line."""
+"""What a service needs besides the services of missions."""
 
 import asyncio
 from collections.abc import Callable

@@ -122,7 +122,7 @@ async def played(stage: Stage, source: str) -> tuple[MissionContext, MemoryRegis
     await registry.propose(a_proposal(head_branch="main").with_(changes=(a_change_of(source),)))
     stage.github.permissions["alice"] = "write"
     stage.github.pulls[5] = a_red_pull(head_ref="main")
-    line = replace(stage.line, registry=registry, fixers=LADDER)
+    line = replace(stage.services, registry=registry, fixers=LADDER)
     context = await handle_request(
         a_commanded_request(answer=answer()), line, stage.github, MemoryCheckpoint()
     )

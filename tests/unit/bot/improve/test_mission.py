@@ -85,7 +85,7 @@ class Stage:
             self.github.files["main", POLICY_PATH] = self.policy.encode()
 
     @property
-    def line(self) -> MissionServices:
+    def services(self) -> MissionServices:
         @asynccontextmanager
         async def listen(_: object) -> AsyncIterator[Progress]:
             yield SilentProgress()
@@ -120,7 +120,7 @@ class Stage:
         }
         request = a_request(**values).with_(improve=path, check=None)
         context = await handle_request(
-            request, self.line, self.github, MemoryCheckpoint(through_json=True)
+            request, self.services, self.github, MemoryCheckpoint(through_json=True)
         )
         assert self.world.open_now == 0, "every workspace is closed"
         return context
@@ -350,9 +350,9 @@ async def test_a_models_low_critique_leaves_the_improvement_to_the_rules() -> No
 async def test_a_resumed_mission_repeats_no_step() -> None:
     stage, checkpoint = Stage(), Recording()
     request = a_request(trigger=Trigger.COMMENT, requested_by="alice").with_(improve="", check=None)
-    first = await handle_request(request, stage.line, stage.github, checkpoint)
+    first = await handle_request(request, stage.services, stage.github, checkpoint)
     ran, opened = list(checkpoint.ran), stage.world.opened
-    again = await handle_request(request, stage.line, stage.github, checkpoint)
+    again = await handle_request(request, stage.services, stage.github, checkpoint)
     assert (checkpoint.ran, stage.world.opened) == (ran, opened)
     assert again == first
 
@@ -368,7 +368,7 @@ async def test_its_evidence_can_be_replayed(tmp_path: Path) -> None:
     (path,) = inside(tmp_path)
     bundle = read_bundle(path.read_bytes())
     assert bundle.claim.outcome == "IMPROVED"
-    again = await replay_bundle(bundle, stage.line.open_workspace, clock=FixedClock())
+    again = await replay_bundle(bundle, stage.services.open_workspace, clock=FixedClock())
     assert again.verdict == "CONFIRMED", again
     assert again.reason == "green as claimed, with the improvement and without it"
 

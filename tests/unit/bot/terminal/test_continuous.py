@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Bench:
-    """A line whose missions have one iteration each, so that two bugs take two missions."""
+    """Services whose missions have one iteration each, so that two bugs take two missions."""
 
     def __init__(self, source: str = BROKEN, fixer: Answer = one_step_at_a_time) -> None:
         self.world = a_world(source, base=None)

@@ -1,4 +1,4 @@
-"""What commands share: a line that is closed whatever happens."""
+"""What commands share: services that are closed whatever happens."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bot.domain.request import MissionRequest
 from bot.pipeline import MissionServices, OpenProgress
 from bot.publish.progress import SilentProgress, TerminalProgress
 from bot.settings import Settings
-from bot.wiring.line import open_line
+from bot.wiring.mission_services import open_mission_services
 from tests.builders import a_request
 from tests.fakes.fake_workspace import FakeSandboxes, FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
@@ -14,7 +14,7 @@ from tests.fakes.memory_lessons import MemoryLessons
 
 
 class Closing:
-    """Builds a line that counts how often it is closed."""
+    """Builds services that count how often they are closed."""
 
     def __init__(self) -> None:
         self.closed = 0
@@ -39,7 +39,7 @@ class Closing:
 async def test_a_line_is_closed_also_when_something_breaks() -> None:
     closing = Closing()
     with pytest.raises(RuntimeError):
-        async with open_line(Settings(), closing.build):
+        async with open_mission_services(Settings(), closing.build):
             raise RuntimeError
     assert closing.closed == 1
 
@@ -49,7 +49,13 @@ async def test_who_listens_is_who_was_named_and_otherwise_nobody() -> None:
     closing, request = Closing(), a_request()
     assert isinstance(request, MissionRequest)
     terminal = TerminalProgress()
-    async with open_line(Settings(), closing.build, terminal), closing.opened[0](request) as heard:
+    async with (
+        open_mission_services(Settings(), closing.build, terminal),
+        closing.opened[0](request) as heard,
+    ):
         assert heard is terminal
-    async with open_line(Settings(), closing.build), closing.opened[1](request) as heard:
+    async with (
+        open_mission_services(Settings(), closing.build),
+        closing.opened[1](request) as heard,
+    ):
         assert isinstance(heard, SilentProgress)

@@ -8,7 +8,7 @@ from bot.clock import SystemClock
 from bot.errors import SettingsError
 from bot.lessons.stored import StoredLessons
 from bot.settings import Settings
-from bot.wiring.line import build_fixers
+from bot.wiring.mission_services import build_fixers
 from bot.wiring.models import build_doors, build_minds
 from tests.databases import a_database
 

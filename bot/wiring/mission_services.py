@@ -27,7 +27,7 @@ from sandbox.importer import version_on_host
 from sandbox.isolation import find_excess_privileges
 from sandbox.workspace import Sandboxes
 
-BuildLine = Callable[[Settings, OpenProgress], MissionServices]
+BuildMissionServices = Callable[[Settings, OpenProgress], MissionServices]
 """Builds the external dependencies of missions from settings."""
 
 
@@ -102,7 +102,7 @@ def build_fixers(
     return tuple(fixers)
 
 
-def build_line(
+def build_mission_services(
     settings: Settings, open_progress: OpenProgress, database: Database | None = None
 ) -> MissionServices:
     """Build the external dependencies of missions, for the command line and the service.
@@ -140,8 +140,8 @@ def build_line(
 
 
 @asynccontextmanager
-async def open_line(
-    settings: Settings, build: BuildLine, progress: Progress | None = None
+async def open_mission_services(
+    settings: Settings, build: BuildMissionServices, progress: Progress | None = None
 ) -> AsyncIterator[MissionServices]:
     """Yield the dependencies of missions, and close them at the end.
 
@@ -155,8 +155,8 @@ async def open_line(
     async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
         yield progress or SilentProgress()
 
-    line = build(settings, listening)
+    services = build(settings, listening)
     try:
-        yield line
+        yield services
     finally:
-        await line.close()
+        await services.close()

@@ -16,7 +16,12 @@ from bot.lessons.stored import StoredLessons
 from bot.ports import Progress
 from bot.publish.progress import SilentProgress
 from bot.settings import Settings
-from bot.wiring.line import build_backend, build_fixers, build_line, prepare_image
+from bot.wiring.mission_services import (
+    build_backend,
+    build_fixers,
+    build_mission_services,
+    prepare_image,
+)
 from bot.wiring.models import build_chats, derive_limits, select_models
 from tests.databases import a_database
 
@@ -46,9 +51,13 @@ def test_mutated_code_runs_on_the_host_only_when_it_is_declared_disposable(setti
 
 def test_the_line_carries_the_settings(settings: Make) -> None:
     given = settings(webhook_secret="hunter-two", limits__iterations="2", app_slug="mender")
-    line = build_line(given, silence)
-    assert (line.limits.iterations, line.app_slug, line.secrets) == (2, "mender", ("hunter-two",))
-    assert line.open_progress is silence
+    services = build_mission_services(given, silence)
+    assert (services.limits.iterations, services.app_slug, services.secrets) == (
+        2,
+        "mender",
+        ("hunter-two",),
+    )
+    assert services.open_progress is silence
 
 
 @pytest.mark.parametrize(
@@ -71,7 +80,7 @@ def test_a_climb_has_time_for_a_whole_answer_of_whoever_mends(
 
 def test_building_writes_nothing(settings: Make) -> None:
     given = settings()
-    build_line(given, silence)
+    build_mission_services(given, silence)
     assert not given.data_dir.exists()
 
 
@@ -92,8 +101,8 @@ KEYS = {"model_key": "sk-test", "sandbox__backend": "docker"}
 
 def test_without_a_model_nothing_of_it_is_loaded_and_with_one_nothing_heavy() -> None:
     code = (
-        "import sys; from bot.wiring.line import build_line; from bot.settings import load;"
-        "build = lambda **given: build_line(load({'sandbox.backend': 'docker', **given}, environment={}), None);"
+        "import sys; from bot.wiring.mission_services import build_mission_services; from bot.settings import load;"
+        "build = lambda **given: build_mission_services(load({'sandbox.backend': 'docker', **given}, environment={}), None);"
         "assert build().minds is None;"
         "ours = ('bot.llm.providers', 'bot.llm.mind', 'bot.llm.prices', 'bot.ledger', 'bot.fixers.rung2_model');"
         "print([name for name in sys.modules if name.startswith(ours)]);"
@@ -119,18 +128,20 @@ def test_two_roles_with_one_model_share_it(settings: Make) -> None:
 
 
 def test_a_model_for_fixing_is_a_rung(settings: Make) -> None:
-    line = build_line(settings(model="openai-chat:small", **KEYS), silence)
-    assert [fixer.rung for fixer in line.fixers] == [Rung.TOOLS, Rung.SEARCH, Rung.MODEL]
-    assert line.minds is not None
-    judging = build_line(settings(model_judge="openai-chat:small", **KEYS), silence)
+    services = build_mission_services(settings(model="openai-chat:small", **KEYS), silence)
+    assert [fixer.rung for fixer in services.fixers] == [Rung.TOOLS, Rung.SEARCH, Rung.MODEL]
+    assert services.minds is not None
+    judging = build_mission_services(settings(model_judge="openai-chat:small", **KEYS), silence)
     assert [fixer.rung for fixer in judging.fixers] == [Rung.TOOLS, Rung.SEARCH]
 
 
 def test_a_models_code_runs_on_the_host_only_when_it_is_declared_disposable(settings: Make) -> None:
-    assert [fixer.rung for fixer in build_line(settings(model="mock"), silence).fixers] == [
-        Rung.TOOLS
-    ]
-    disposable = build_line(settings(model="mock", sandbox__disposable_host="true"), silence)
+    assert [
+        fixer.rung for fixer in build_mission_services(settings(model="mock"), silence).fixers
+    ] == [Rung.TOOLS]
+    disposable = build_mission_services(
+        settings(model="mock", sandbox__disposable_host="true"), silence
+    )
     assert Rung.MODEL in {fixer.rung for fixer in disposable.fixers}
 
 
@@ -142,13 +153,13 @@ def test_a_model_that_is_wrongly_configured_stops_us_at_once(
     settings: Make, given: dict[str, str]
 ) -> None:
     with pytest.raises(SettingsError):
-        build_line(settings(**given), silence)
+        build_mission_services(settings(**given), silence)
 
 
 @pytest.mark.anyio
 async def test_building_and_closing_a_line_with_a_model_writes_nothing(settings: Make) -> None:
     given = settings(model="mock")
-    await build_line(given, silence).close()
+    await build_mission_services(given, silence).close()
     assert not given.data_dir.exists()
 
 
