@@ -38,7 +38,8 @@ def gone(before: TestReport, after: TestReport) -> frozenset[str]:
 def fails_otherwise(before: TestReport, alone: TestReport) -> bool:
     """Return True if every test that still fails raises another class of error than before.
 
-    Either the change made them fail in another way, or they need tests that ran before them.
+    Either the change made them fail in another way, or they need tests that ran before them. A
+    report has the errors of the first failures only; an unknown one counts as another.
 
     Args:
         before: The red run of the whole command.
@@ -46,7 +47,7 @@ def fails_otherwise(before: TestReport, alone: TestReport) -> bool:
     """
     was = {failure.name: failure.error for failure in before.failures}
     now = {failure.name: failure.error for failure in alone.failures}
-    return bool(now) and all(name in was and was[name] != error for name, error in now.items())
+    return bool(now) and all(was.get(name) != error for name, error in now.items())
 
 
 def newly_failing(before: TestReport, runs: Sequence[VerifiedRun]) -> tuple[str, ...]:
