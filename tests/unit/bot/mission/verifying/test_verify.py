@@ -125,6 +125,18 @@ async def test_a_whole_run_is_confirmed_where_no_test_can_be_asked_for() -> None
     assert world.confirmed == [()]
 
 
+async def test_a_command_that_ran_before_is_no_row_of_the_table() -> None:
+    def run(asked: Asked) -> TestReport:
+        found = outcomes(asked.files[PATH])
+        if asked.files[PATH] != BROKEN and not asked.targets:
+            found["ruff check ."] = ""
+        return a_run(found, targets=asked.targets)
+
+    found = await verified(a_world(run=run))
+    assert found.green
+    assert [row.name for row in found.table] == [ADD, EVEN]
+
+
 def needs_others(asked: Asked) -> TestReport:
     """A run in which `add` needs a test that runs before it."""
     found = outcomes(asked.files[PATH])
