@@ -1,14 +1,19 @@
 """Suggest what a person should look at first if no fix was found. Pure."""
 
+import builtins
 import re
 
 from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from sandbox.changes.protected import PathClass, protected_class
-from sandbox.types import SourceDiff, TestReport
+from sandbox.types import SourceDiff, TestReport, TestResult
 
 _NO_NAME = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
 _NO_ATTRIBUTE = re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'")
+_NO_MEMBER = re.compile(
+    r"(?:'(?P<instance>\w+)' object|type object '(?P<type>\w+)') has no attribute '(?P<name>\w+)'"
+)
+_BUILT_IN = frozenset({*dir(builtins), "NoneType", "function", "method", "generator", "coroutine"})
 _ENOUGH = 3
 """Number of other passing tests needed to doubt a lone failing test without a history."""
 _PLACES = 3
@@ -46,7 +51,21 @@ def _missing_name(report: TestReport) -> str:
         found = _NO_NAME.search(text) or _NO_ATTRIBUTE.search(text)
         if found:
             return f"`{found['module']}` has no `{found['name']}`, which the tests use: {_FEATURE}"
+        if member := _missing_member(failure):
+            return f"{member}, which the tests use: {_FEATURE}"
     return ""
+
+
+def _missing_member(failure: TestResult) -> str:
+    """Return the member of a class that a test itself asks for, and the class does not have.
+
+    Where product code asks for it, or a value of a built-in type is asked, it is a bug.
+    """
+    found = _NO_MEMBER.search(failure.error_message or "")
+    if not found or protected_class(failure.file or "") is not PathClass.TESTS:
+        return ""
+    owner = found["instance"] or found["type"]
+    return "" if owner in _BUILT_IN else f"`{owner}` has no `{found['name']}`"
 
 
 def _doubtful_test(report: TestReport, diff: SourceDiff) -> str:

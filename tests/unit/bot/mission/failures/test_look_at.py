@@ -41,6 +41,24 @@ def test_a_name_that_only_the_tests_know_is_a_feature(error: str) -> None:
     assert "feature" in told
 
 
+@pytest.mark.parametrize("owner", ["'Till' object", "type object 'Till'"])
+def test_a_member_that_a_test_asks_a_class_for_is_a_feature(owner: str) -> None:
+    error = f"AttributeError: {owner} has no attribute 'refund'"
+    told = look_at(a_mission(a_run({"tests/test_till.py::test_refund": error})))
+    assert told.startswith("`Till` has no `refund`, which the tests use")
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("tests/test_till.py::test_x", "AttributeError: 'NoneType' object has no attribute 'x'"),
+        ("shop/till.py::test_x", "AttributeError: 'Till' object has no attribute 'x'"),
+    ],
+)
+def test_a_member_that_code_asks_for_or_a_value_lacks_is_a_bug(name: str, error: str) -> None:
+    assert "feature" not in look_at(a_mission(a_run({name: error})))
+
+
 def test_a_changed_test_that_disagrees_with_confirmed_code_may_be_wrong() -> None:
     red = a_run({ODD: "AssertionError: assert 1 == 2", "tests/test_other.py::test_it": ""})
     told = look_at(a_mission(red, changed=("tests/test_m.py",)))
