@@ -4,19 +4,15 @@ Each rule keeps out one thing that stopped readers: sentences that have to be tr
 functions that cannot be read in one go.
 """
 
-import ast
-import io
 import re
 import subprocess
-import tokenize
-from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(p for folder in ("bot", "sandbox") for p in (ROOT / folder).rglob("*.py"))
+from tests.architecture.sources import SOURCES, read
+from tests.architecture.tracked import ROOT
+
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MAX_FUNCTION_NODES = 420
 """Syntax nodes of one function: short lines can still hold too much."""
@@ -30,37 +26,7 @@ WORDS = re.compile(
     r"|set aside|put in line|taken up again|gone on with)\b",
     re.IGNORECASE,
 )
-LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception"})
-Texts = Callable[[Path], Iterator[tuple[int, str]]]
 CODE = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
-
-
-@cache
-def nodes_of(path: Path) -> list[ast.AST]:
-    return list(ast.walk(ast.parse(path.read_text())))
-
-
-def docstrings(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield every text that stands alone as a statement: docstrings, and those of attributes."""
-    for node in nodes_of(path):
-        text = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(text, ast.Constant) and isinstance(text.value, str):
-            yield text.lineno, text.value.strip()
-
-
-def comments(path: Path) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
-
-
-def log_lines(path: Path) -> Iterator[tuple[int, str]]:
-    for node in nodes_of(path):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            owner, text = node.func.value, node.args[0]
-            is_log = isinstance(owner, ast.Name) and owner.id.strip("_") in {"log", "logger"}
-            if is_log and node.func.attr in LOG_METHODS and isinstance(text, ast.Constant):
-                yield node.lineno, str(text.value)
 
 
 def place(path: Path, line: int, text: str) -> str:
@@ -68,13 +34,19 @@ def place(path: Path, line: int, text: str) -> str:
 
 
 def test_no_docstring_opens_with_a_relative_clause() -> None:
-    found = [place(p, n, t) for p in SOURCES for n, t in docstrings(p) if OPENING.match(t)]
+    found = [place(p, n, t) for p in SOURCES for n, t in read(p).docstrings if OPENING.match(t)]
     assert found == []
 
 
-@pytest.mark.parametrize("texts", [docstrings, comments, log_lines], ids=lambda one: one.__name__)
-def test_code_is_written_in_the_words_of_the_field(texts: Texts) -> None:
-    found = [place(p, n, t) for p in SOURCES for n, t in texts(p) if WORDS.search(t)]
+def test_code_is_written_in_the_words_of_the_field() -> None:
+    texts = {p: (read(p).docstrings, read(p).comments, read(p).log_lines) for p in SOURCES}
+    found = [
+        place(path, number, text)
+        for path, kinds in texts.items()
+        for kind in kinds
+        for number, text in kind
+        if WORDS.search(text)
+    ]
     assert found == []
 
 
@@ -95,17 +67,12 @@ def _blank(match: re.Match[str]) -> str:
 
 def test_a_function_can_be_read_in_one_go() -> None:
     large = [
-        place(path, node.lineno, node.name)
+        place(path, function.line, function.name)
         for path in SOURCES
-        for node in nodes_of(path)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and count_nodes(node) > MAX_FUNCTION_NODES
+        for function in read(path).functions
+        if function.nodes > MAX_FUNCTION_NODES
     ]
     assert large == []
-
-
-def count_nodes(function: ast.AST) -> int:
-    return sum(not isinstance(node, ast.expr_context) for node in ast.walk(function))
 
 
 @pytest.mark.parametrize(
