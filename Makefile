@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test chaos demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser postgres model clean
+.PHONY: dev check fix test chaos demo serve image service-image release bench-sandbox bench-repair soak docs lock docker browser postgres model clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -48,6 +48,9 @@ image: dev docker
 
 service-image: dev docker  ## the service's image, also without a registry
 	./scripts/build-service-image $(VENV)
+
+release: dev  ## wheel, source archive, list of parts and checksums of a release, in build/release
+	./scripts/build-release $(VENV)
 
 bench-sandbox: dev docker  ## the sandbox's figures, each beside what is demanded of it, as one line of JSON
 	@$(PY) -m benchmarks.sandbox

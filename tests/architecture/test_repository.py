@@ -1,6 +1,9 @@
 """What stands in no file, what the lock files hold, and how workflows name what they use."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,3 +119,16 @@ def test_a_workflow_runs_what_a_person_can_run(path: Path) -> None:
         for step in job.get("steps", []):
             if "run" in step and "RESULTS" not in step.get("env", {}):
                 assert step["run"].startswith(("make ", "./")), step["run"]
+
+
+def test_a_release_of_another_version_than_its_tag_is_refused() -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "build-release", Path(sys.executable).parent.parent],
+        cwd=ROOT,
+        env={**os.environ, "GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "v0.0.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "the tag v0.0.1 is not version" in done.stderr
