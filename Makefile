@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test chaos demo serve image service-image release bench-sandbox bench-repair soak docs lock docker browser postgres model clean
+.PHONY: dev check fix test chaos demo serve image service-image release bench-sandbox bench-repair soak docs site lock docker browser postgres model clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -66,6 +66,9 @@ soak: dev docker  ## a hundred missions and a kill -9: what is left behind, as o
 
 docs: dev  ## rewrite what is generated
 	$(PY) -m tests.architecture.generated --write
+
+site: dev  ## the documents as a site in build/docs/site; a broken link is an error
+	./scripts/build-site $(VENV)
 
 lock:  ## versions and hashes, no addresses
 	$(VENV)/bin/uv pip compile pyproject.toml --group dev $(LOCK_FLAGS) -o requirements-dev.lock
