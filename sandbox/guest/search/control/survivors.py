@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates.doubts import doubts_about
@@ -24,6 +25,8 @@ DOUBTED = 4
 LONGEST_GRACE_S = 12.0
 SETTLING_S, SETTLING = 4.0, 0.1
 """Maximum seconds, and share of the time left, for deciding whether one survivor is ahead."""
+UNHURRIED = 0.18
+"""Share of its time in which a comparison ends if nothing was cut short: recording gets 0.19."""
 CHEAPER = 0.6
 """Difference in cost by which a behaviour is ahead of the next one."""
 Sign = Tuple[bool, float, str]
@@ -48,6 +51,8 @@ class Survivors:
         self._texts: List[Any] = []
         self._undone: List[Any] = []
         self._near_misses = 0
+        self._compared: Tuple[int, Optional[Dict[str, Any]]] = (0, None)
+        """The last whole comparison, and the number of its survivors."""
         self._sound = False
         """True once a survivor without doubts was found."""
 
@@ -123,11 +128,14 @@ class Survivors:
         if self._context.facts is None:
             return True
         seconds = min(SETTLING_S, SETTLING * self._budget.total_left())
+        started = time.monotonic()
         try:
             event = compare(self._context.facts, self._found, seconds)
         except OSError:
             # Running trials hold all process slots.
             return True
+        if time.monotonic() - started < UNHURRIED * seconds:
+            self._compared = (len(self._found), event)
         # Without inputs nothing was observed, and more survivors would not be told apart either.
         return not event or not event["inputs"] or is_ahead(event["clusters"], self._signs)
 
@@ -135,9 +143,9 @@ class Survivors:
         """Compare all survivors, once, at the end."""
         if not self._found or self._context.facts is None:
             return
-        event: Optional[Dict[str, Any]] = compare(
-            self._context.facts, self._found, self._budget.total_left()
-        )
+        number, event = self._compared
+        if event is None or number != len(self._found):
+            event = compare(self._context.facts, self._found, self._budget.total_left())
         if event:
             event.update(
                 passed_screen=self._budget.passed_screen, passed_held_out=self._budget.confirmed
