@@ -66,6 +66,7 @@ def environment() -> Environment:
         "percent": percent,
         "diff": diff_lines,
         "words": words,
+        "kinds": kinds,
         "ticks": ticks,
     }
     found.globals |= {
@@ -137,6 +138,11 @@ def percent(value: float | None) -> str:
 def words(text: object) -> str:
     """Return an identifier of ours as words."""
     return str(text).replace("_", " ").replace("-", " ")
+
+
+def kinds(templates: str) -> str:
+    """Return the templates of a fix as words, each once: `undo_part+undo_part` is one."""
+    return ", ".join(dict.fromkeys(words(one) for one in templates.split("+")))
 
 
 def ticks(text: str) -> Markup:

@@ -1,6 +1,6 @@
 """`make demo`: the main job on a local GitHub, no key and no account; prints one report and how long things took.
 
-With `DEMO_STAY=1` it stays open until Ctrl-C.
+With `DEMO_STAY=1` it stays open until Ctrl-C; with `DEMO_PICTURES=FOLDER` it takes pictures of the dashboard.
 """
 
 import os
@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.demo import stay
+from tests.demo import pictures, stay
 from tests.demo.bot_process import BotProcess
 from tests.demo.repositories import BrokenRepository, broken_repositories
 from tests.demo.story import Told, problems_of, push_green, push_red, wait_for_ci, watch
@@ -45,6 +45,9 @@ def main() -> int:
         say(f"done in {time.monotonic() - start:.1f} s")
         if failed:
             say(f"NOT as it must be: {', '.join(failed)}")
+        if (place := pictures.wanted_folder(os.environ)) is not None:
+            for taken in pictures.take_pictures(bot, place):
+                say(f"picture {taken}")
         if stay.is_wanted(os.environ):
             for address in stay.list_addresses(bot, [told for _, told, _ in results]):
                 say(address)

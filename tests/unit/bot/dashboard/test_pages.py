@@ -120,6 +120,12 @@ async def test_pages_lead_through_all_missions(house: House) -> None:
     assert seen == [f"m-{number:03}" for number in reversed(range(120))]
 
 
+async def test_a_mission_says_in_words_what_found_its_fix(house: House) -> None:
+    await house.missions.finish(an_end("m-two", rung=1, template="undo_part+undo_part"))
+    shown = await text_of(house, "missions/m-two")
+    assert "<dt>Found by</dt><dd>the search: undo part</dd>" in shown
+
+
 async def test_the_scoreboard_tells_the_figures_and_draws_them(house: House) -> None:
     today = house.clock.now().isoformat()
     for number in range(4):
