@@ -1,12 +1,16 @@
 """Pages and actions of missions: the list, one mission, its evidence, retry and cancel."""
 
+import asyncio
+import hashlib
 import secrets
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
 from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
+from fastapi.sse import EventSourceResponse, format_sse_event
 from pydantic import ValidationError
 
 from bot.dashboard.access import NOT_FOUND, Refused, page
@@ -30,6 +34,10 @@ LONGEST_ID = 300
 """Longest mission id in an address, in characters."""
 DIGITS = 15
 """Most digits of a number in a query."""
+LOOK_S = 2.0
+"""Time between two looks of an event stream, in seconds."""
+MOST_STREAMS = 50
+"""Event streams at a time in one process; a page without one looks by itself."""
 _STATES = tuple(one.value for one in RecordState)
 
 
@@ -53,6 +61,8 @@ class MissionPages:
     """
 
     parts: DashboardParts
+    _streams: set[object] = field(default_factory=set)
+    """The open event streams."""
 
     async def list(self, request: Request, session: Session) -> Response:
         """Show a page of missions, newest first."""
@@ -102,8 +112,40 @@ class MissionPages:
             may_cancel=may_act and record.state is not RecordState.ENDED,
             may_retry=may_act and record.state is RecordState.ENDED and _can_retry(record, detail),
             is_active=record.state is not RecordState.ENDED,
+            seen=_mark(record, stages),
             said=request.query_params.get("said", ""),
         )
+
+    async def events(self, request: Request, session: Session) -> Response:
+        """Send an event when a mission is no longer as the page has it."""
+        record = await self._readable(request, session)
+        if len(self._streams) >= MOST_STREAMS:
+            raise Refused(503, "Not now", "Too many pages listen. This one looks by itself.")
+        seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+        # A proxy that collects the answer would hold back its events.
+        return EventSourceResponse(
+            self._changes(record.mission_id, session, seen), headers={"x-accel-buffering": "no"}
+        )
+
+    async def _changes(self, mission_id: str, session: Session, seen: str) -> AsyncIterator[bytes]:
+        stream = object()
+        self._streams.add(stream)
+        until = self.parts.clock.monotonic() + self.parts.stream_s
+        try:
+            while True:
+                record = await self.parts.records.find(mission_id, session.viewer.sees)
+                if record is None:
+                    return
+                mark = _mark(record, await self.parts.records.stages(mission_id))
+                if mark != seen:
+                    seen = mark
+                    yield format_sse_event(data_str="changed", id=mark)
+                left = until - self.parts.clock.monotonic()
+                if left <= 0 or record.state is RecordState.ENDED:
+                    return
+                await asyncio.sleep(min(LOOK_S, left))
+        finally:
+            self._streams.discard(stream)
 
     async def evidence(self, request: Request, session: Session) -> Response:
         """Send the evidence bundle of a mission as a file."""
@@ -198,6 +240,12 @@ def timeline(stages: tuple[StageMark, ...], end: str) -> tuple[Step, ...]:
         )
         for one, passed in zip(stages, took, strict=True)
     )
+
+
+def _mark(record: MissionRecord, stages: tuple[StageMark, ...]) -> str:
+    """Return a short text that changes with what the page shows."""
+    shown = repr((record.state, record.verdict, record.reason, len(stages), stages[-1:]))
+    return hashlib.sha256(shown.encode()).hexdigest()[:16]
 
 
 def _number(text: str) -> int | None:

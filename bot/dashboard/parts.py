@@ -46,4 +46,7 @@ class DashboardParts:
     sign_in: GitHubSignIn | None = None
     """Signing in with GitHub; None without the App's client id and secret."""
     public_url: str | None = None
+    stream_s: float = 10.0
+    """Length of an event stream, in seconds. Browsers open the next one by themselves; a service
+    that stops waits for the open ones."""
     workers: Callable[[], Awaitable[tuple[Worker, ...]]] = _no_workers

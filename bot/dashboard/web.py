@@ -70,6 +70,7 @@ def dashboard_router(parts: DashboardParts) -> APIRouter:
     signed_in("GET", "", missions.list)
     signed_in("GET", "/missions", missions.list)
     signed_in("GET", "/missions/{mission_id}", missions.show)
+    signed_in("GET", "/missions/{mission_id}/events", missions.events)
     signed_in("GET", "/missions/{mission_id}/evidence", missions.evidence)
     signed_in("POST", "/missions/{mission_id}/cancel", missions.cancel)
     signed_in("POST", "/missions/{mission_id}/retry", missions.retry)

@@ -1,8 +1,12 @@
-// Renews the part of a page that shows running work. Without this script, a reload does the same.
+// Renews the part of a page that shows running work, when the service says so or from time to time. Without this
+// script, a reload does the same.
 "use strict";
 
 const live = document.querySelector("[data-live]");
+const SELDOM_MS = 30000; // while the service tells of changes
 let failures = 0;
+let events = null;
+let timer = 0;
 
 async function renew() {
   const old = document.getElementById("live");
@@ -28,7 +32,10 @@ async function renew() {
 }
 
 function again() {
-  setTimeout(async () => {
+  const listening = events !== null && events.readyState !== EventSource.CLOSED;
+  const pause = listening ? SELDOM_MS : Number(live.dataset.live);
+  clearTimeout(timer);
+  timer = setTimeout(async () => {
     try {
       failures = (await renew()) ? 0 : Infinity;
     } catch {
@@ -37,9 +44,23 @@ function again() {
     if (failures < 5) {
       again();
     }
-  }, Number(live.dataset.live) * (failures + 1));
+  }, pause * (failures + 1));
+}
+
+function listen(address) {
+  events = new EventSource(address);
+  events.addEventListener("message", () => renew().catch(() => {}));
+  // A refused stream is closed for good; one that ended is opened again by the browser.
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) {
+      again();
+    }
+  });
 }
 
 if (live !== null) {
+  if ("events" in live.dataset) {
+    listen(live.dataset.events);
+  }
   again();
 }

@@ -82,6 +82,7 @@ class House:
             clock=self.clock,
             token=SecretStr(TOKEN),
             sign_in=self.sign_in,
+            stream_s=0.0,
         )
         self.app = FastAPI()
         self.app.include_router(dashboard_router(self.parts))

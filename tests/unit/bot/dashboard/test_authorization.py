@@ -63,7 +63,8 @@ async def test_a_mission_that_a_person_cannot_read_does_not_exist(
     house: House, person: str
 ) -> None:
     http = await house.browser_of(person)
-    for mission, rest in product((ENDED, SECRET_ONE, "local:1", "unknown"), ("", "/evidence")):
+    missions = (ENDED, SECRET_ONE, "local:1", "unknown")
+    for mission, rest in product(missions, ("", "/events", "/evidence")):
         reply = await http.get(of(mission, rest))
         readers = {
             ENDED: {"reader", "writer", "operator"},
@@ -73,7 +74,7 @@ async def test_a_mission_that_a_person_cannot_read_does_not_exist(
         }[mission]
         if person == "nobody":
             assert reply.status_code == 303
-        elif person not in readers or (rest and mission == "local:1"):
+        elif person not in readers or (rest == "/evidence" and mission == "local:1"):
             assert reply.status_code == 404
             assert HIDDEN not in reply.text
             unknown = await http.get(of("unknown", rest))
@@ -81,7 +82,9 @@ async def test_a_mission_that_a_person_cannot_read_does_not_exist(
                 assert reply.text == unknown.text, "it cannot be told from one that does not exist"
         else:
             assert reply.status_code == 200
-            if rest:
+            if rest == "/events":
+                assert reply.headers["content-type"].startswith("text/event-stream")
+            elif rest:
                 assert reply.content == f"evidence of {mission}".encode()
                 assert reply.headers["content-disposition"].startswith("attachment;")
 

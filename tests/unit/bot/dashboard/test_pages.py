@@ -153,6 +153,21 @@ async def test_what_is_off_and_why_is_told(house: House) -> None:
     assert "rival-plan" in await text_of(house, "queue", "operator")
 
 
+async def test_a_change_of_a_mission_is_one_event(house: House) -> None:
+    await house.furnish()
+    http = await house.browser_of("reader")
+    page = f"/dashboard/missions/{quote(RUNS, safe='')}"
+    address = re.search(r'data-events="([^"]+)"', (await http.get(page)).text)
+    assert address is not None
+    assert (await http.get(address[1])).text == "", "the page has the newest state"
+    mark = StageMark(name="fix", at=house.clock.now().isoformat())
+    await house.missions.stage(RUNS, mark)
+    changed = (await http.get(address[1])).text
+    assert changed.startswith("data: changed\nid: ")
+    seen = changed.split("id: ")[1].split()[0]
+    assert (await http.get(address[1], headers={"last-event-id": seen})).text == ""
+
+
 async def test_a_running_mission_is_renewed_and_an_ended_one_is_not(house: House) -> None:
     await house.furnish()
     runs = await text_of(house, f"missions/{quote(RUNS, safe='')}")
