@@ -91,7 +91,7 @@ def test_apply_writes_the_verified_fix_and_nothing_else(tmp_path: Path, docker_r
 @pytest.mark.docker
 @pytest.mark.slow
 def test_the_same_seed_finds_the_same_fix(tmp_path: Path, docker_ready: None) -> None:
-    tree = broken_repository("invoices").write(tmp_path / "tree")
+    tree = broken_repository("broken_math").write(tmp_path / "tree")
     first, second = (
         fix(str(tree), "--seed", "7", folder=tmp_path / name)[1] for name in ("one", "two")
     )

@@ -26,6 +26,8 @@ from tests.github_server.server import LocalGitHub
 pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
 
 
+# `make demo` is the same on SQLite, and a test runs it.
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("name", [broken.name for broken in broken_repositories()])
 def test_a_red_push_ends_as_it_must(github: LocalGitHub, bot: BotProcess, name: str) -> None:
     broken = broken_repository(name)
@@ -34,6 +36,7 @@ def test_a_red_push_ends_as_it_must(github: LocalGitHub, bot: BotProcess, name: 
     assert problems_of(broken, told) == [], told.own_check.summary
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotProcess) -> None:
     broken = broken_repository("broken_math")
     push_green(github, broken)
@@ -66,6 +69,7 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
     assert (status, found["verdict"], found["head_sha"]) == (0, "CONFIRMED", told.sha), found
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_the_same_delivery_again_makes_no_second_mission(
     github: LocalGitHub, bot: BotProcess
 ) -> None:
@@ -124,6 +128,7 @@ def test_killing_it_again_and_again_still_makes_one_pull_request(
     assert len(github.own_check_runs(sha)) == 1
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_the_next_like_failure_recalls_the_lesson(github: LocalGitHub, bot: BotProcess) -> None:
     broken = broken_repository("broken_math")
     push_green(github, broken)
@@ -162,6 +167,7 @@ def red_pull_request(github: LocalGitHub) -> tuple[str, int]:
     return sha, pull.number
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_command_in_a_comment_repairs_the_pull_request(
     github: LocalGitHub, bot: BotProcess
 ) -> None:
@@ -187,6 +193,7 @@ def test_a_command_in_a_comment_repairs_the_pull_request(
     wait(answered, 20, "the reply")
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_command_by_a_stranger_is_not_heard(github: LocalGitHub, bot: BotProcess) -> None:
     _, number = red_pull_request(github)
     github.set_permission("acme/broken_math", "mallory", "read")
@@ -206,6 +213,7 @@ def test_a_command_by_a_stranger_is_not_heard(github: LocalGitHub, bot: BotProce
     assert len(github.pull_requests("acme/broken_math")) == 1
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_repository_without_tests_is_told_so(github: LocalGitHub, bot: BotProcess) -> None:
     github.create_repository("acme", "empty", {"README.md": "# nothing here\n"}, ci="true")
     sha = github.push("acme/empty", "main", {"notes.txt": "still nothing\n"})
@@ -221,6 +229,7 @@ def test_a_repository_without_tests_is_told_so(github: LocalGitHub, bot: BotProc
     assert "test" in (own.summary or "").lower()
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotProcess) -> None:
     files = {"app.py": "x = 1\n", ".github/metaagent.yml": "test_command: no-such-tool --all\n"}
     github.create_repository("acme", "odd", files, ci="true")
@@ -283,6 +292,7 @@ def test_no_secret_is_written_anywhere(github: LocalGitHub, bot: BotProcess) -> 
     assert "ghs_" not in (told.pull_request.body or "" if told.pull_request else "")
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_the_bot_asks_only_what_it_needs(github: LocalGitHub, bot: BotProcess) -> None:
     broken = broken_repository("broken_math")
     push_green(github, broken)

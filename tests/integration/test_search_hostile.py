@@ -102,7 +102,7 @@ async def searched(
         "protected": ("test_*.py",),
         "time_limit_s": 420.0,
         "max_survivors": 50,
-        "max_candidates": 160,
+        "max_candidates": 60,
         # The conditions are turned first, and what mends it is found behind them.
         "template_shifts": {"negate_condition": -3.3},
     }
