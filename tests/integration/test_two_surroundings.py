@@ -13,7 +13,7 @@ from bot.mission.judging.plan import plan_fix
 from bot.mission.verifying.verify import verify_fix
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource, JobHints
+from sandbox.types import CHANGED, USUAL, ChangeAction, Checkout, FileChange, FolderSource, JobHints
 from sandbox.workspace import Sandboxes
 from tests.builders import a_candidate, a_diagnosis, a_running_mission
 from tests.hostile.edits import FIX, LOCAL, OLD
@@ -99,7 +99,41 @@ async def test_the_fix_holds_in_both(shop: Shop) -> None:
     assert found.green, found.reason
 
 
+@pytest.fixture(scope="module")
+async def places(sandboxes: Sandboxes, shop: Shop) -> dict[str, tuple[bool, bool]]:
+    """Whether each local fix passes in the usual surroundings, and in the changed ones."""
+    modules = {name: f"local_{number}" for number, name in enumerate(LOCAL)}
+    test = (
+        "import importlib\n\nimport pytest\n\n\n"
+        f"@pytest.mark.parametrize('name', {sorted(modules.values())!r})\n"
+        "def test_price(name):\n    assert importlib.import_module(name).price(4) == 8\n"
+    )
+    texts = {f"{module}.py": LOCAL[name] for name, module in modules.items()}
+    changes = tuple(
+        FileChange(action=ChangeAction.CREATE, path=path, content=text)
+        for path, text in {**texts, "test_local.py": test}.items()
+    )
+    passing = []
+    for surroundings in (USUAL, CHANGED):
+        checkout = shop.checkout.with_(surroundings=surroundings)
+        async with sandboxes.open_workspace(checkout) as workspace:
+            await workspace.apply_changes(changes)
+            passing.append((await workspace.run_tests(targets=("test_local.py",))).passing)
+    return {
+        name: (f"test_local.py::test_price[{module}]" in passing[0],
+               f"test_local.py::test_price[{module}]" in passing[1])
+        for name, module in modules.items()
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [name for name in LOCAL if "order of a folder" not in name])
+async def test_what_works_in_one_place_fails_in_the_other(
+    places: dict[str, tuple[bool, bool]], name: str
+) -> None:
+    assert places[name] == (True, False)
+
+
+@pytest.mark.parametrize("name", ["the checkout's path", "a variable's presence", "the locale"])
 async def test_what_works_in_one_place_is_refused_with_that_reason(shop: Shop, name: str) -> None:
     found = await shop.verify(LOCAL[name])
     assert not found.green
