@@ -17,6 +17,7 @@ from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import PythonPart, Recipe, RunVerdict, TestReport, TrustTier
 from tests.hostile.honest import HONEST
+from tests.patience import stretched
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
@@ -27,25 +28,31 @@ def _stop(number, frame): raise TooLong
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     signal.signal(signal.SIGPROF, _stop)
-    signal.setitimer(signal.ITIMER_PROF, 1.5)
+    signal.setitimer(signal.ITIMER_PROF, 0.8)
     yield
     signal.setitimer(signal.ITIMER_PROF, 0)
 """
 """Programs of the bug set that never end: this much processor time for each test, the same on both sides."""
 PLUGIN = """
 import json, os, time
+import pytest
 outcomes, spent = {}, {}
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    began = time.process_time()
+    yield
+    spent[item.nodeid] = time.process_time() - began
 def pytest_runtest_logreport(report):
     present = outcomes.get(report.nodeid, "")
     now = {"passed": "PASS", "failed": "FAIL" if report.when == "call" else "ERROR", "skipped": "SKIP"}[report.outcome]
     if report.when == "call" or now != "PASS":
         outcomes[report.nodeid] = "FAIL" if present == "FAIL" else now
-    spent[report.nodeid] = max(spent.get(report.nodeid, 0), report.duration)
 def pytest_unconfigure():
     with open(os.environ["OUTCOMES"], "w") as file:
         json.dump([outcomes, spent], file)
 """
-WALL_S = 240.0
+WALL_S = stretched(600.0)
+"""Programs without an end take minutes together, and several times as long on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def outside(folder: Path) -> tuple[dict[str, str], dict[str, float], int]:
-    """What plain pytest of this host says: outcomes, durations, exit status."""
+    """What plain pytest of this host says: outcomes, processor time of each test, exit status."""
     plugins = folder.parent / f"plugins-{folder.name}"
     write(plugins, {"outcome_plugin.py": PLUGIN})
     environment = {
@@ -129,7 +136,7 @@ def differences(
     close = {
         name
         for name, seconds in spent.items()
-        if 0.8 < seconds < 1.45 and folder in {"buggy", "correct"}
+        if 0.4 < seconds < 0.78 and folder in {"buggy", "correct"}
     }
     found = [
         f"{folder} {name}: {outcomes.get(name)} outside, {here.get(name)} inside"
