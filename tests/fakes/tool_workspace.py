@@ -36,7 +36,7 @@ class ToolWorkspace(FakeWorkspace):
         result = await super().run(command, timeout_s=timeout_s)
         if command.endswith("--version"):
             return result.with_(stdout="ruff 0.9.9\n")
-        if "--check" in command:
+        if "--check" in command or "command -v" in command:
             return result
         self._tree.update(self._rewrites)
         return result.with_(exit_code=self._status, stderr="\x1b[31mno such option\x1b[0m")

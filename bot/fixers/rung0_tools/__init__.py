@@ -1,14 +1,15 @@
 """Rung 0: established autofixers, chosen by the failing command."""
 
-from bot.fixers.rung0_tools import python_ruff
-from bot.fixers.rung0_tools.tool import Tool, ToolFixer
+from bot.fixers.rung0_tools.fixer import ToolFixer
+from bot.fixers.rung0_tools.others import OTHER_TOOLS
+from bot.fixers.rung0_tools.python import PYTHON_TOOLS
+from bot.fixers.rung0_tools.tool import Tool
+from bot.fixers.rung0_tools.web import WEB_TOOLS
 
-TOOLS: tuple[Tool, ...] = (
-    Tool(name="ruff", suffixes=python_ruff.SUFFIXES, fixes=python_ruff.fixes),
-)
-"""All tools, in the order they run."""
+TOOLS: tuple[Tool, ...] = (*PYTHON_TOOLS, *WEB_TOOLS, *OTHER_TOOLS)
+"""All tools. Companions run in this order after another tool's fix."""
 
 
 def tool_fixers() -> tuple[ToolFixer, ...]:
-    """Return one fixer for each tool."""
-    return tuple(ToolFixer(tool) for tool in TOOLS)
+    """Return the fixer that knows all tools."""
+    return (ToolFixer(TOOLS),)

@@ -1,213 +1,131 @@
-"""ToolFixer: run an autofixer inside the sandbox and return what it changed."""
+"""The description of one autofix tool: a row of the tables in this folder."""
 
-import posixpath
 import shlex
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Sequence
 
-from bot.domain.diagnosis import Diagnosis
-from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.ports import Workspace
-from sandbox.changes.paths import is_safe_path
-from sandbox.changes.protected import PathClass, protected_class
-from sandbox.gate import clean
-from sandbox.types import ChangeAction, FileChange, FileEdit, Frozen, Recipe, TestReport
+from sandbox.types import Frozen
 
-COMMAND_S = 60.0
-CANDIDATE_SCORE = 0.9
-
-
-class ToolFix(Frozen):
-    """One run of a tool that fixes files."""
-
-    template: str
-    """Name shown to people, such as `ruff check`."""
-    command: str
-    """A shell command line; file names are appended."""
-    version_command: str
-    format_only: bool = False
-    """True if the tool changes only formatting, not behaviour. Only then may it edit test files."""
-    tidy_check: str = ""
-    """Command that checks whether the files are already formatted. It runs before the fix."""
-    tidy: str = ""
-    """Command that restores formatting after the fix, so that a format step does not turn red."""
+_ONE, _MANY = "=", "..."
 
 
 class Tool(Frozen):
-    """An autofix tool that can be registered."""
+    """An autofix tool: how a failing command runs it, and how it fixes the files that it named."""
 
     name: str
-    suffixes: tuple[str, ...]
-    """Suffixes of the files it fixes."""
-    fixes: Callable[[str], tuple[ToolFix, ...]]
-    """Maps the failing command to fixes; empty if the command does not run this tool."""
+    """Name shown to people, such as `ruff check`."""
+    runs: str
+    """Words with which the failing command starts: the program, and its subcommand if any."""
+    suffixes: tuple[str, ...] = ()
+    """Suffixes of the files it fixes; empty for any file."""
+    fix: str = ""
+    """Words after the program that make it fix."""
+    checks: str = ""
+    """Options of which a command needs one to be a check; empty if it is one without them."""
+    options: str = ""
+    """Options of the failing command that the fix keeps: those that choose rules and style.
 
-
-class ToolRun(Frozen):
-    """A tool run that succeeded."""
-
-    fix: ToolFix
-    version: str
-    paths: tuple[str, ...]
-
-
-class ToolFixer:
-    """A fixer on rung 0.
-
-    Tools run repository code and configuration, so they run in the sandbox.
-
-    Args:
-        tool: The tool to run.
+    `NAME=` takes a value, `NAME...` takes all words up to the next option.
     """
+    whole_project: bool = False
+    """True if it takes no files. All arguments but `drops` are kept; edits of other files are
+    not."""
+    drops: str = ""
+    """Arguments that a whole-project tool does not keep."""
+    statuses: frozenset[int] = frozenset({0, 1})
+    """Exit statuses of a fix that ran. A status other than 0 says that findings remain."""
+    layout_only: bool = False
+    """True if it keeps the syntax tree. Only then may it edit tests."""
+    check: str = ""
+    """Words after the program that check the format without a change.
 
-    def __init__(self, tool: Tool) -> None:
-        self._tool = tool
+    A tool that has them is a companion: files that pass before another tool's fix pass afterwards.
+    """
+    version: str = "--version"
+    """Words after the program that print its version."""
 
     @property
-    def name(self) -> str:
-        """Return the tool's name."""
-        return self._tool.name
+    def program(self) -> str:
+        """Return the name of the program."""
+        return self.runs.split()[0]
+
+    def is_check(self, arguments: Sequence[str]) -> bool:
+        """Return True if these arguments make the tool fail for findings."""
+        if not self.checks:
+            return True
+        given = {word.partition("=")[0] for word in arguments}
+        return not given.isdisjoint(self.checks.split())
+
+    def kept(self, arguments: Sequence[str]) -> list[str]:
+        """Return the arguments of a failing command that its fix keeps."""
+        if self.whole_project:
+            dropped = self.drops.split()
+            return [word for word in arguments if word.partition("=")[0] not in dropped]
+        return select_options(arguments, self.options)
+
+    def fits(self, path: str) -> bool:
+        """Return True if the tool fixes files with such a name."""
+        return not self.suffixes or path.endswith(self.suffixes)
+
+
+class ToolCall(Frozen):
+    """One run of a tool in a failing command line."""
+
+    tool: Tool
+    start: tuple[str, ...]
+    """Variables, launcher and program."""
+    arguments: tuple[str, ...] = ()
+    """The words after `Tool.runs`."""
+    folder: str = "."
+    """Relative to the working directory."""
+    line: str = ""
+    """The command as it was written."""
 
     @property
-    def rung(self) -> Rung:
-        """Return the cheapest rung."""
-        return Rung.TOOLS
+    def fix_command(self) -> str:
+        """Return the command line that fixes; file names are appended."""
+        return self._join(self.tool.fix, with_files=not self.tool.whole_project)
 
-    def applies(self, report: TestReport) -> bool:
-        """Return True if the report has findings of a command that runs this tool."""
-        return (
-            not report.success
-            and report.traits.is_findings
-            and bool(self._tool.fixes(report.target))
-        )
+    @property
+    def check_command(self) -> str:
+        """Return the command line that checks the format; file names are appended."""
+        return self._join(self.tool.check, with_files=not self.tool.whole_project)
 
-    async def propose(
-        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
-    ) -> AsyncIterator[Candidate | RungNote]:
-        """Yield at most one candidate: the tool's changes to the files the failing step named."""
-        recipe = (await workspace.facts()).recipe
-        report = context.test_results
-        fixes = self._tool.fixes(recipe.command)
-        if report is None or not self.applies(report) or not fixes:
-            yield RungNote(reason=f"the failing step does not run {self.name}")
-            return
-        named = named_files(diagnosis, report, suffixes=self._tool.suffixes)
-        started = time.monotonic()
-        try:
-            done = [
-                await _run(fix, named, workspace, budget)
-                for fix in fixes
-                if allowed_files(fix, named)
-            ]
-            edits = await workspace.changes()
-        except _ToolFailedError as error:
-            edits, done = (), []
-            problem = str(error)
-        else:
-            problem = _refusal(edits, done, recipe)
-        finally:
-            await workspace.revert()
-        if problem:
-            yield RungNote(reason=problem, candidates_tried=len(done))
-            return
-        yield _candidate(self.name, done, edits, seconds=time.monotonic() - started)
+    @property
+    def version_command(self) -> str:
+        """Return the command line that prints the version."""
+        return shlex.join([*self.start, *self.tool.version.split()])
+
+    def in_folder(self, command: str) -> str:
+        """Return a command line that runs in the call's folder."""
+        return command if self.folder == "." else f"cd {shlex.quote(self.folder)} && {command}"
+
+    def _join(self, words: str, *, with_files: bool) -> str:
+        kept = self.tool.kept(self.arguments)
+        # No name of a file may be read as an option.
+        end = ["--"] if with_files else []
+        return shlex.join([*self.start, *words.split(), *kept, *end])
 
 
-class _ToolFailedError(Exception):
-    """The tool could not run. The message gives the reason."""
-
-
-def named_files(
-    diagnosis: Diagnosis, report: TestReport | None, *, suffixes: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return every file with a finding.
-
-    Detailed failures give the file; all other findings have names like `path:line:rule`.
-    """
-    files = {failure.file for failure in diagnosis.failures if failure.file}
-    if report is not None:
-        files |= {failure.file for failure in report.failures if failure.file}
-        files |= {name.split(":", 1)[0] for name in report.failing if ":" in name}
-    return tuple(sorted(path for path in files if path.endswith(suffixes) and is_safe_path(path)))
-
-
-def allowed_files(fix: ToolFix, named: Iterable[str]) -> tuple[str, ...]:
-    """Return the named files that this run may edit. Formatting may edit test files."""
-    open_to_it = {None, PathClass.TESTS} if fix.format_only else {None}
-    return tuple(path for path in named if protected_class(path) in open_to_it)
-
-
-async def _run(
-    fix: ToolFix, named: Iterable[str], workspace: Workspace, budget: FixBudget
-) -> ToolRun:
-    paths = allowed_files(fix, named)
-    limit = min(COMMAND_S, budget.time_limit_s)
-    names = shlex.join(paths)
-    # Format afterwards only if the files were formatted before.
-    tidy = fix.tidy != "" and (await workspace.run(f"{fix.tidy_check} {names}", timeout_s=limit)).ok
-    result = await workspace.run(f"{fix.command} {names}", timeout_s=limit)
-    # Exit status 1 means that findings remain that the tool cannot fix.
-    if result.exit_code not in {0, 1} or result.timed_out:
-        output = " ".join(clean(result.stderr or result.stdout, cap=200).split())
-        raise _ToolFailedError(f"{fix.template} could not run: {output or 'no answer'}")
-    if tidy:
-        await workspace.run(f"{fix.tidy} {names}", timeout_s=limit)
-    version = await workspace.run(fix.version_command, timeout_s=limit)
-    return ToolRun(fix=fix, version=" ".join(clean(version.stdout, cap=60).split()), paths=paths)
-
-
-def _refusal(edits: Sequence[FileEdit], done: Sequence[ToolRun], recipe: Recipe) -> str:
-    """Return the reason why the edits may not be proposed; empty if they may."""
-    if not done:
-        return "the failing step named no file that this tool may edit"
-    if not edits:
-        return "the tool changed nothing: the remaining findings need a person or another rung"
-    named = {path for one in done for path in one.paths}
-    # Named paths are relative to the step's directory; edits are relative to the checkout.
-    expected = named | {
-        posixpath.normpath(posixpath.join(recipe.working_directory, path)) for path in named
+def select_options(arguments: Sequence[str], options: str) -> list[str]:
+    """Return the known options among arguments, with their values."""
+    values = {
+        one.removesuffix(_MANY).removesuffix(_ONE): one[len(one.rstrip("=.")) :]
+        for one in options.split()
     }
-    for edit in edits:
-        # Configuration of the repository could make a tool edit any file.
-        if edit.mode == "deleted" or edit.path not in expected:
-            return (
-                f"the tool touched {clean(edit.path, cap=200)}, which the failing step did not name"
-            )
-        if not _is_text(edit.content):
-            return f"{clean(edit.path, cap=200)} is not UTF-8 text"
-    return ""
-
-
-def _candidate(
-    name: str, done: Sequence[ToolRun], edits: Sequence[FileEdit], *, seconds: float
-) -> Candidate:
-    templates = " and ".join(dict.fromkeys(one.fix.template for one in done))
-    versions = (
-        ", ".join(dict.fromkeys(one.version for one in done if one.version))
-        or f"{name}, version unknown"
-    )
-    count = f"{len(edits)} file{'s' if len(edits) != 1 else ''}"
-    return Candidate(
-        id=f"{name}-1",
-        rung=Rung.TOOLS,
-        fixer=name,
-        template=templates,
-        title=f"apply {templates} to {edits[0].path if len(edits) == 1 else count}",
-        explanation=f"{versions} changed {count}; safe fixes only.",
-        changes=tuple(
-            FileChange(action=ChangeAction.REPLACE, path=edit.path, content=edit.content.decode())
-            for edit in edits
-        ),
-        candidates_tried=len(done),
-        score=CANDIDATE_SCORE,
-        seconds=round(seconds, 3),
-    )
-
-
-def _is_text(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    kept: list[str] = []
+    waiting = ""
+    for word in arguments:
+        name, equals, _ = word.partition("=")
+        short = word[:2] if word[:1] == "-" and word[:2] != "--" else ""
+        if waiting and not (waiting == _MANY and word.startswith("-")):
+            kept.append(word)
+            waiting = waiting if waiting == _MANY else ""
+        elif name in values:
+            kept.append(word)
+            waiting = "" if equals else values[name]
+        elif len(word) > len(short) and values.get(short) == _ONE:
+            kept.append(word)  # a value without a space, as in `-l100`
+            waiting = ""
+        else:
+            waiting = ""
+    return kept

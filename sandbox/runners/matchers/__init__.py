@@ -2,17 +2,23 @@
 
 from sandbox.guest.pytest_command import split_words
 from sandbox.runners.findings import PrintedFinding
-from sandbox.runners.matchers import compilers, javascript, python
+from sandbox.runners.matchers import compilers, javascript, python, texts
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
 
 __all__ = ["EVERY", "Matcher", "is_build", "matchers_for", "plain_lines", "read_findings"]
 
-EVERY: tuple[Matcher, ...] = (*python.ALL, *javascript.ALL, *compilers.ALL)
+EVERY: tuple[Matcher, ...] = (
+    *texts.ALL, *python.ALL, *javascript.ALL, *compilers.ALL,
+)  # fmt: skip
 """Every matcher, the most specific first, for scripts and logs of unknown tools."""
 
-_FORMAT = (python.UNFORMATTED, python.BLACK, python.RUFF_FULL, python.UNPARSED)
+_LISTED = texts.FOR_KNOWN_TOOLS
+_FORMAT = (python.UNFORMATTED, python.BLACK, python.RUFF_FULL, python.UNPARSED, texts.DIFF)
+_REWRITES = (compilers.PRE_COMMIT,)
 _RUST = (compilers.RUST, compilers.RUST_SHORT, compilers.RUSTFMT)
+_RUSTFMT = (compilers.RUSTFMT, texts.LISTED)
+_GO = (compilers.GO, texts.DIFF)
 _ESLINT = (javascript.ESLINT_STYLISH, javascript.ESLINT_UNIX, javascript.ESLINT_COMPACT)
 _TSC = (javascript.TSC, javascript.TSC_PRETTY)
 _C = (compilers.GCC, compilers.LINKER, compilers.MAKE)
@@ -26,37 +32,62 @@ TOOLS: tuple[tuple[tuple[str, ...], tuple[Matcher, ...]], ...] = (
     (("pydocstyle",), python.LINTERS),
     (("pylint",), (python.PYLINT,)),
     (("black",), _FORMAT),
-    (("isort",), (python.ISORT,)),
+    (("isort",), (python.ISORT, texts.DIFF)),
+    (("autoflake",), (texts.AUTOFLAKE, texts.DIFF)),
+    (("autopep8",), _LISTED),
+    (("yapf",), _LISTED),
+    (("docformatter",), _LISTED),
+    (("pyupgrade",), _REWRITES),
+    (("add-trailing-comma",), _REWRITES),
     (("mypy",), python.TYPES),
     (("dmypy",), python.TYPES),
     (("pyright",), (python.PYRIGHT,)),
     (("basedpyright",), (python.PYRIGHT,)),
     (("ty",), (python.TY, python.TY_FULL)),
     (("codespell",), (python.CODESPELL,)),
+    (("typos",), (texts.TYPOS,)),
     (("compileall",), (compilers.PYTHON_SYNTAX,)),
     (("py_compile",), (compilers.PYTHON_SYNTAX,)),
     (("tsc",), _TSC),
     (("vue-tsc",), _TSC),
     (("eslint",), _ESLINT),
     (("stylelint",), _ESLINT),
-    (("yamllint",), _ESLINT),
-    (("prettier",), (javascript.PRETTIER, javascript.PRETTIER_SYNTAX)),
-    (("go", "vet"), (compilers.GO,)),
+    (("standard",), (javascript.STANDARD,)),
+    (("oxlint",), (javascript.OXLINT, javascript.ESLINT_UNIX)),
+    (("biome",), (javascript.BIOME,)),
+    (("yamllint",), (*_ESLINT, texts.YAMLLINT)),
+    (("prettier",), (javascript.PRETTIER, javascript.PRETTIER_SYNTAX, texts.LISTED)),
+    (("oxfmt",), _LISTED),
+    (("dprint", "check"), (texts.DPRINT, texts.LISTED)),
+    (("markdownlint",), (texts.MARKDOWNLINT,)),
+    (("markdownlint-cli2",), (texts.MARKDOWNLINT,)),
+    (("mdformat",), (texts.MDFORMAT,)),
+    (("rumdl",), (texts.RUMDL,)),
+    (("taplo", "fmt"), (texts.TAPLO, texts.DIFF)),
+    (("terraform", "fmt"), (texts.LISTED,)),
+    (("shfmt",), _LISTED),
+    (("hadolint",), (texts.HADOLINT,)),
+    (("gofmt",), _LISTED),
+    (("goimports",), _LISTED),
+    (("gofumpt",), _LISTED),
+    (("go", "vet"), _GO),
+    (("go", "fix"), _GO),
     (("go", "build"), (compilers.GO,)),
     (("golangci-lint",), (compilers.GO,)),
     (("staticcheck",), (compilers.GO,)),
     (("cargo", "build"), _RUST),
     (("cargo", "check"), _RUST),
     (("cargo", "clippy"), _RUST),
-    (("cargo", "fmt"), _RUST),
+    (("cargo", "fmt"), _RUSTFMT),
     (("rustc",), _RUST),
-    (("rustfmt",), _RUST),
+    (("rustfmt",), _RUSTFMT),
     (("gcc",), _C),
     (("g++",), _C),
     (("cc",), _C),
     (("clang",), _C),
     (("clang++",), _C),
     (("clang-tidy",), _C),
+    (("clang-format",), _C),
     (("cl",), (compilers.MSVC,)),
     (("msbuild",), (compilers.MSVC,)),
     (("dotnet", "build"), (compilers.MSVC,)),
@@ -125,6 +156,8 @@ def _program(command: str) -> list[str]:
             while words and words[0].startswith("-"):
                 words = words[1:]
             break
+    if words[1:2] and words[1].startswith("+"):
+        words = [words[0], *words[2:]]  # `cargo +nightly fmt`
     if words[1:2] == ["-m"] and words[0].rsplit("/", 1)[-1].startswith("python"):
         words = words[2:]
     return [words[0].rsplit("/", 1)[-1].removesuffix(".exe"), *words[1:]] if words else []

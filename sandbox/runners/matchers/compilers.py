@@ -137,7 +137,8 @@ ACTIONLINT = Matcher(
     patterns=(
         re.compile(
             r"^(?P<file>[^\s:][^:\n]{0,400}\.ya?ml):(?P<line>\d{1,7}):(?P<column>\d{1,7}): "
-            r"(?P<message>.{1,1000}) "
+            # it lists every known label or property
+            r"(?P<message>.{1,1900}) "
             r"\[(?P<rule>[a-z][a-z-]{2,40})\]$"
         ),
     ),

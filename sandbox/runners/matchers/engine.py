@@ -8,9 +8,13 @@ from sandbox.runners.findings import MAX_FINDINGS, MESSAGE_CHARACTERS, PrintedFi
 
 LINE_CHARACTERS = 2000
 """Longer lines are truncated before matching."""
-_ERRORS = frozenset({"error", "fatal error", "fatal"})
-_NOTES = frozenset({"note", "help", "info", "information", "message"})
-_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>])")
+_ERRORS = frozenset({"error", "fatal error", "fatal", "\u00d7", "✖", "x"})
+_NOTES = frozenset({"note", "help", "info", "information", "message", "\u2139", "i"})
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>]"
+    r"|\]8;[^\x1b\x07\n]{0,400}(?:\x1b\\|\x07))"
+)
+"""Colours, and the marks around links."""
 
 
 class Matcher(NamedTuple):
@@ -40,7 +44,8 @@ def plain_lines(text: str) -> list[str]:
 
 _MAY_BEGIN = re.compile(
     r".*?:|[A-Z]{1,4}\d{2,5} |[a-z]+(?:-[a-z]+)+ | {0,40}File \"|[Ww]ould reformat|\[warn\]"
-    r"|Fix|Rewriting|reformatted|\S+\.\w{1,10}$"
+    r"|Fix|Rewriting|reformatted|\S+\.\w{1,12}(?: \(\d{1,9}ms\))?$|--- \S|[^━]{0,600}━{3}"
+    r"| {2}[\u00d7✖⚠!x] "
 )
 """Common start of every first line of a finding."""
 

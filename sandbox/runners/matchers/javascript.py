@@ -31,14 +31,14 @@ TSC_PRETTY = Matcher(
 ESLINT_STYLISH = Matcher(
     tool="eslint",
     source=(
-        "printed by eslint 8, stylish; the shape of VS Code's $eslint-stylish; stylelint, "
-        "yamllint print the same"
+        "printed by eslint 8, stylish; the shape of VS Code's $eslint-stylish; yamllint prints "
+        "the same, stylelint 18 with signs for severities"
     ),
     patterns=(
         re.compile(r"^(?P<file>(?:[A-Za-z]:\\|/|\./)?[^\s:][^:\n]{0,400}\.\w{1,10})$"),
         re.compile(
             r"^ {1,8}(?P<line>\d{1,7}):(?P<column>\d{1,7}) {1,12}(?P<severity>error|warning"
-            r"|info) {1,12}"
+            r"|info|[✖\u00d7⚠‼\u2139]) {1,12}"
             r"(?P<message>\S.{0,1000}?)(?: {2,400}(?P<rule>[\w@/().:-]{1,100}))?$"
         ),
     ),
@@ -46,11 +46,11 @@ ESLINT_STYLISH = Matcher(
 )
 ESLINT_UNIX = Matcher(
     tool="eslint",
-    source="printed by eslint 8, unix",
+    source="printed by eslint 8, unix, and by oxlint 1.94",
     patterns=(
         re.compile(
             rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}): (?P<message>.{{1,1000}}) "
-            r"\[(?P<severity>Error|Warning)/?(?P<rule>[\w@/-]{0,100})\]$"
+            r"\[(?P<severity>Error|Warning)/?(?:[\w@-]{1,60}\()?(?P<rule>[\w@/-]{0,100})\)?\]$"
         ),
     ),
 )
@@ -83,5 +83,44 @@ PRETTIER_SYNTAX = Matcher(
     ),
     rule="syntax",
 )
+STANDARD = Matcher(
+    tool="standard",
+    source="printed by standard 17",
+    patterns=(
+        re.compile(
+            r"^ {2}(?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):(?P<column>\d{1,7}): "
+            r"(?P<message>.{1,1000}?)(?: \((?P<rule>[\w@/-]{1,100})\))?"
+            r"(?: \((?P<severity>warning)\))?$"
+        ),
+    ),
+)
+BIOME = Matcher(
+    tool="biome",
+    source="printed by biome 2.6",
+    patterns=(
+        re.compile(
+            r"^(?P<file>[^\s:][^:\n]{0,400}?)(?::(?P<line>\d{1,7}):(?P<column>\d{1,7}))? "
+            r"(?P<rule>[a-z]\w{0,60}(?:/\w{1,100}){0,3})(?: {1,2}[A-Z]{4,20}){0,3} {1,3}━{3,200}$"
+        ),
+        re.compile(r"^ {0,4}$"),
+        re.compile(r"^ {2}(?P<severity>[\u00d7✖⚠\u2139!i]) (?P<message>\S.{0,1000})$"),
+    ),
+)
+OXLINT = Matcher(
+    tool="oxlint",
+    source="printed by oxlint 1.94, default format",
+    patterns=(
+        re.compile(
+            r"^ {2}(?P<severity>[\u00d7✖⚠!x]) (?:[\w@-]{1,60}\((?P<rule>[\w@/-]{1,100})\): )?"
+            r"(?P<message>\S.{0,1000})$"
+        ),
+        re.compile(
+            r"^ {2,12}(?:,-|╭─)\[(?P<file>[^\]:\n]{1,400}):(?P<line>\d{1,7}):(?P<column>\d{1,7})\]$"
+        ),
+    ),
+)
 
-ALL = (TSC, TSC_PRETTY, ESLINT_STYLISH, ESLINT_UNIX, ESLINT_COMPACT, PRETTIER, PRETTIER_SYNTAX)
+ALL = (
+    TSC, TSC_PRETTY, ESLINT_STYLISH, ESLINT_UNIX, ESLINT_COMPACT, PRETTIER, PRETTIER_SYNTAX,
+    STANDARD, BIOME, OXLINT,
+)  # fmt: skip

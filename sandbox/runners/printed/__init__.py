@@ -5,6 +5,7 @@ from itertools import islice
 
 from sandbox.runners.findings import CheckoutPaths
 from sandbox.runners.printed.blocks import FULL_RESULTS, MAX_RESULTS
+from sandbox.runners.printed.node_text import mocha_failures, spec_failures, tap_failures
 from sandbox.runners.printed.other_text import (
     cargo_failures,
     go_failures,
@@ -23,6 +24,9 @@ READERS = (
     go_failures,
     cargo_failures,
     jest_failures,
+    mocha_failures,
+    spec_failures,
+    tap_failures,
     surefire_failures,
 )
 """In this order. All of them read the text, because a script may run several."""

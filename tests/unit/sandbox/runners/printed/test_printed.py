@@ -240,3 +240,37 @@ def test_hostile_output_is_read_in_time_and_within_bounds(text: str) -> None:
 def test_nothing_breaks_the_readers(text: str) -> None:
     read_tests(text, PLACE)
     best_error(text.split("\n"))
+
+
+NODE_TESTS = {
+    "mocha": {
+        "math \u203a adds": ("mocha/a.spec.js", 4, "AssertionError"),
+        "math \u203a deep \u203a throws": ("mocha/a.spec.js", 5, "TypeError"),
+    },
+    "mocha_tap": {
+        "math adds": ("mocha/a.spec.js", 4, None),
+        "math deep throws": ("mocha/a.spec.js", 5, None),
+    },
+    "node_spec": {
+        "test/a.test.mjs::adds": ("test/a.test.mjs", 4, "AssertionError"),
+        "test/a.test.mjs::nested fails": ("test/a.test.mjs", 5, "AssertionError"),
+        "test/a.test.mjs::throws": ("test/a.test.mjs", 6, "TypeError"),
+    },
+    "node_tap": {
+        "test/a.test.mjs::adds": ("test/a.test.mjs", 4, None),
+        "test/a.test.mjs::group \u203a nested fails": ("test/a.test.mjs", 5, None),
+        "test/a.test.mjs::throws": ("test/a.test.mjs", 6, None),
+    },
+    "tap": {"outer \u203a adds": ("test/t.js", 2, None)},
+}
+
+
+@pytest.mark.parametrize("name", NODE_TESTS)
+def test_tests_of_node_are_named_with_their_suites(name: str) -> None:
+    found = {key: (one.file, one.line, one.error) for key, one in sample(name).items()}
+    assert found == NODE_TESTS[name]
+
+
+def test_what_tap_expects_to_fail_is_no_failure() -> None:
+    text = "TAP version 13\nnot ok 1 - later # TODO not yet\nnot ok 2 - other # SKIP slow\nok 3\n"
+    assert read_tests(text) == ()

@@ -15,10 +15,11 @@ from tests.builders import (
     a_recipe,
     a_running_mission,
 )
-from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.fake_workspace import FakeWorkspace, green
 from tests.fakes.tool_workspace import ToolWorkspace
 
 pytestmark = pytest.mark.anyio
+CHECK = "ruff check --fix --no-unsafe-fixes"
 
 
 async def proposed(
@@ -26,7 +27,13 @@ async def proposed(
 ) -> list[Candidate | RungNote]:
     (fixer,) = tool_fixers()
     found = failures or (a_lint_failure(),)
-    context: MissionContext = a_running_mission(test_results=a_lint_report(*found))
+    recipe = (await workspace.facts()).recipe
+    report = a_lint_report(*found, target=recipe.command)
+    if "&&" in recipe.command and not recipe.command.startswith("cd "):
+        report = report.with_(ended_at=recipe.command.partition(" && ")[0])
+    if kind is not FailureKind.LINT:
+        report = report.with_(runner="pytest")
+    context: MissionContext = a_running_mission(test_results=report)
     diagnosis: Diagnosis = a_diagnosis(kind=kind, failures=found)
     return [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget())]
 
@@ -55,7 +62,8 @@ async def test_what_the_tool_changed_becomes_one_candidate_and_the_workspace_is_
     assert candidate.title == "apply ruff check to calculator.py"
     assert "ruff 0.9.9" in candidate.explanation
     assert await workspace.changes() == ()
-    assert workspace.commands == [
+    assert workspace.commands[0].startswith("for name in black isort; do command -v")
+    assert workspace.commands[1:] == [
         "ruff format --no-cache --check -- calculator.py",
         "ruff check --fix --no-unsafe-fixes --no-cache -- calculator.py",
         "ruff format --no-cache -- calculator.py",
@@ -79,7 +87,7 @@ async def test_every_named_file_is_repaired_even_beyond_those_in_full() -> None:
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=tuple(failures[:10]))
     found = [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget())]
     assert isinstance(found[0], Candidate)
-    assert "m11.py" in workspace.commands[0]
+    assert "m11.py" in workspace.commands[1]
 
 
 async def test_a_test_file_is_formatted_but_never_linted() -> None:
@@ -105,7 +113,7 @@ async def test_a_protected_or_foreign_file_is_never_given_to_the_tool(path: str)
 async def test_a_hostile_name_of_a_file_stays_a_name() -> None:
     workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"})
     await proposed(workspace, a_lint_failure(path="a b.py"), a_lint_failure(path="--config=x.py"))
-    assert workspace.commands[0].endswith(" -- 'a b.py'")
+    assert workspace.commands[1].endswith(" -- 'a b.py'")
 
 
 async def test_a_tool_that_touches_another_file_is_refused() -> None:
@@ -133,20 +141,70 @@ async def test_a_test_step_is_not_its_business() -> None:
     workspace = ToolWorkspace(a_recipe(), {})
     (note,) = await proposed(workspace, kind=FailureKind.BUG)
     assert isinstance(note, RungNote)
-    assert "does not run ruff" in note.reason
+    assert "runs no tool" in note.reason
     assert workspace.commands == []
 
 
 async def test_another_linter_is_not_its_business() -> None:
-    assert "does not run ruff" in await only_note(ToolWorkspace(a_lint_recipe("flake8 ."), {}))
+    assert "runs no tool" in await only_note(ToolWorkspace(a_lint_recipe("flake8 ."), {}))
 
 
-async def test_files_are_named_from_the_steps_directory() -> None:
-    recipe = a_lint_recipe().with_(working_directory="backend")
+@pytest.mark.parametrize(
+    ("folder", "command"), [("backend", "ruff check ."), (".", "cd backend && ruff check .")]
+)
+async def test_files_are_given_as_the_folder_of_the_command_sees_them(
+    folder: str, command: str
+) -> None:
+    recipe = a_lint_recipe(command).with_(working_directory=folder)
     workspace = ToolWorkspace(recipe, {"backend/calculator.py": b"x = 1\n"})
-    (candidate,) = await proposed(workspace)
+    (candidate,) = await proposed(workspace, a_lint_failure(path="backend/calculator.py"))
     assert isinstance(candidate, Candidate)
     assert candidate.changes[0].path == "backend/calculator.py"
+    assert workspace.commands[2].endswith(f"{CHECK} --no-cache -- calculator.py")
+
+
+async def test_a_formatter_that_found_nothing_before_runs_after_the_fix() -> None:
+    workspace = ToolWorkspace(
+        a_lint_recipe("isort --check . && black -l 99 --check ."), {"calculator.py": b"x = 1\n"}
+    )
+    await proposed(workspace)
+    assert workspace.commands[1:4] == [
+        "black --check --quiet -l 99 -- calculator.py",
+        "isort -- calculator.py",
+        "black -l 99 -- calculator.py",
+    ]
+
+
+async def test_checks_behind_the_failing_one_run_on_the_fixed_files() -> None:
+    command = "isort --check . && black --check ."
+    red = a_lint_report(a_lint_failure(path="other.py"))
+    workspace = ToolWorkspace(
+        a_lint_recipe(command),
+        {"calculator.py": b"x = 1\n"},
+        judge=lambda _, asked: red if asked == "black --check ." else green({}, asked),
+    )
+    (candidate,) = await proposed(workspace)
+    assert isinstance(candidate, Candidate)
+    assert candidate.template == "isort and black"
+    assert "black -- other.py" in workspace.commands
+
+
+async def test_only_named_files_of_a_whole_project_are_proposed() -> None:
+    workspace = ToolWorkspace(
+        a_lint_recipe("cargo clippy -- -D warnings"),
+        {"src/a.rs": b"fn a() {}\n", "src/b.rs": b"fn b() {}\n", "Cargo.lock": b"x\n"},
+        status=101,
+    )
+    (candidate,) = await proposed(workspace, a_lint_failure(path="src/a.rs"))
+    assert isinstance(candidate, Candidate)
+    assert [change.path for change in candidate.changes] == ["src/a.rs"]
+
+
+@pytest.mark.parametrize("path", ["__snapshots__/a.js", "web/a.test.js", "package.json"])
+async def test_snapshots_tests_and_settings_of_the_web_are_never_formatted(path: str) -> None:
+    workspace = ToolWorkspace(a_lint_recipe("npx prettier --check ."), {})
+    assert "no file" in await only_note(workspace, a_lint_failure(path=path))
+    assert workspace.commands == []
 
 
 async def test_a_step_of_another_kind_counts_when_the_diagnosis_says_lint() -> None:
