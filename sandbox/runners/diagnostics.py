@@ -16,7 +16,13 @@ from sandbox.runners.base import (
     shell_invocation,
 )
 from sandbox.runners.findings import CheckoutPaths, as_results
-from sandbox.runners.matchers import EVERY, is_build, matchers_for, read_findings
+from sandbox.runners.matchers import (
+    EVERY,
+    is_build,
+    listing_command,
+    matchers_for,
+    read_findings,
+)
 from sandbox.runners.matchers.python import TYPES
 from sandbox.types import CommandResult, TestResult, TestStatus
 
@@ -38,8 +44,14 @@ class Diagnostics:
         return matchers_for(command) is not None
 
     def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
-        """Return what to start. Mypy is asked for columns and codes, which it prints on request."""
+        """Return what to start.
+
+        Mypy is asked for columns and codes, which it prints on request. A list of files that the
+        command only counts is printed.
+        """
         command = request.command
+        if listing := listing_command(command):
+            command = f'found=$({listing}) && [ -z "$found" ] || {{ echo "$found"; exit 1; }}'
         if matchers_for(command) == TYPES:
             command = _MYPY.sub(lambda found: found[0] + _MYPY_ASKED, command, count=1)
         return shell_invocation(request.with_(command=command), places)

@@ -58,7 +58,7 @@ def split_steps(command: str) -> tuple[CommandStep, ...] | None:
         if _SAYS.match(whole) and not _COMMANDS_IN.search(whole):
             continue
         part = _strip_output_handling(whole, parts[index + 1 :])
-        words = split_words(part)
+        words = split_words(part) or ([part] if matchers_for(part) else None)
         if not words:
             return None
         match words:

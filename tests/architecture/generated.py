@@ -22,7 +22,7 @@ from bot.settings import leaves
 from tests.architecture.action_pages import action_page
 from tests.architecture.chat_pages import chat_page
 from tests.architecture.gallery_pages import gallery_page
-from tests.architecture.ladder_table import ladder_table
+from tests.architecture.ladder_table import autofix_page, ladder_table
 from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -234,6 +234,7 @@ PAGES = {
     "command-line.md": command_page,
     "templates.md": templates_page,
     "template-wins.md": template_wins_page,
+    "autofix.md": autofix_page,
     "policy.md": policy_page,
     "commands.md": chat_page,
     "action.md": action_page,

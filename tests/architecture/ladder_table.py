@@ -1,7 +1,11 @@
-"""The table of runners and rungs: which fixers apply to the red runs of each runner."""
+"""What rung 0 knows and which fixers apply: the tables of tools, and of runners and rungs."""
+
+import shlex
 
 from bot.domain.account import ModelLimits
 from bot.fixers.rung0_tools import TOOLS, tool_fixers
+from bot.fixers.rung0_tools.calls import read_calls
+from bot.fixers.rung0_tools.tool import Tool
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
@@ -39,9 +43,46 @@ def _answer(fixers: tuple[Fixer, ...], runner: str) -> str:
 
     if any(fixer.applies(red("some command")) for fixer in fixers):
         return "yes"
-    tools = [
-        tool.name
-        for tool in TOOLS
-        if any(fixer.applies(red(f"{tool.name} check .")) for fixer in fixers)
+    by_tool = any(fixer.applies(red(failing_command(tool))) for fixer in fixers for tool in TOOLS)
+    return "with [its tools](../reference/autofix.md)" if by_tool else "no"
+
+
+def failing_command(tool: Tool) -> str:
+    """The shortest command of a tool that can fail for findings."""
+    return f"{tool.runs} {tool.checks.split()[0] if tool.checks else ''}".strip()
+
+
+def autofix_page() -> str:
+    """A row for each tool of rung 0."""
+    lines = [
+        "# Autofix tools",
+        "",
+        "The tools of [rung 0](../explanation/ladder.md). If one of these checks fails, its tool fixes what it found, in the sandbox,",
+        "with the version of the environment and with those options of the command that choose rules and style.",
+        "",
+        "- Only files that the check named are changed, and of these no protected ones such as snapshots, settings and lock files. A tool",
+        "  without a list of files fixes the whole project; its edits of other files are dropped.",
+        "- Tests are changed by tools marked *layout* only, and only in Python, where it can be proved that the program stays the same.",
+        "- A formatter marked *companion* that finds nothing to change in these files before the fix runs again after it.",
+        "- Checks behind the failing one in the same command line run on the fixed files, and are fixed too.",
+        "- The result is a proposal like any other: it counts only if the command is green in fresh sandboxes.",
+        "",
+        "Pre-commit hooks run as the tools' own commands, in the version that `.pre-commit-config.yaml` pins. `metaagent recipe` shows",
+        "them. `python -m benchmarks.autofix` measures how often a seeded finding is gone.",
+        "",
+        "| failing command | fix | takes | marks |",
+        "| --- | --- | --- | --- |",
     ]
-    return f"with {', '.join(f'`{name}`' for name in tools)}" if tools else "no"
+    for tool in TOOLS:
+        (call,) = read_calls(failing_command(tool), TOOLS)
+        fix = shlex.join([tool.program, *tool.fix.split()])
+        takes = "the project" if tool.whole_project else "named files"
+        marks = [
+            *(["layout"] if tool.layout_only else []),
+            *(["companion"] if tool.check else []),
+            *([f"status {max(tool.statuses)}"] if max(tool.statuses) > 1 else []),
+        ]
+        assert call.tool == tool
+        lines.append(f"| `{failing_command(tool)}` | `{fix}` | {takes} | {', '.join(marks)} |")
+    lines += ["", "*Status*: the highest exit status of a fix that ran; findings may remain."]
+    return "\n".join(lines) + "\n"

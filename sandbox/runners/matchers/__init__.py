@@ -1,12 +1,22 @@
 """Problem matchers: one table for each tool, and the selection for a command."""
 
+import re
+
 from sandbox.guest.pytest_command import split_words
 from sandbox.runners.findings import PrintedFinding
 from sandbox.runners.matchers import compilers, javascript, python, texts
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
 
-__all__ = ["EVERY", "Matcher", "is_build", "matchers_for", "plain_lines", "read_findings"]
+__all__ = [
+    "EVERY",
+    "Matcher",
+    "is_build",
+    "listing_command",
+    "matchers_for",
+    "plain_lines",
+    "read_findings",
+]
 
 EVERY: tuple[Matcher, ...] = (
     *texts.ALL, *python.ALL, *javascript.ALL, *compilers.ALL,
@@ -39,6 +49,9 @@ TOOLS: tuple[tuple[tuple[str, ...], tuple[Matcher, ...]], ...] = (
     (("docformatter",), _LISTED),
     (("pyupgrade",), _REWRITES),
     (("add-trailing-comma",), _REWRITES),
+    (("trailing-whitespace-fixer",), _REWRITES),
+    (("end-of-file-fixer",), _REWRITES),
+    (("double-quote-string-fixer",), _REWRITES),
     (("mypy",), python.TYPES),
     (("dmypy",), python.TYPES),
     (("pyright",), (python.PYRIGHT,)),
@@ -121,9 +134,18 @@ _LAUNCHERS = (
 )  # fmt: skip
 
 
+_LISTING = re.compile(r"""(?:test|\[)\s+-z\s+"?\$\((?P<command>[^()$`"]{1,400})\)"?(?:\s+\])?""")
+
+
+def listing_command(command: str) -> str:
+    """Return the command in `test -z "$(gofmt -l .)"`, which is red if it lists a file."""
+    found = _LISTING.fullmatch(command.strip())
+    return found["command"].strip() if found is not None else ""
+
+
 def matchers_for(command: str) -> tuple[Matcher, ...] | None:
     """Return the matchers of a plain command; None if the tool is unknown or it needs a shell."""
-    words = _program(command)
+    words = _program(listing_command(command) or command)
     if not words:
         return None
     return next(

@@ -148,7 +148,8 @@ PRE_COMMIT = Matcher(
     source="the fixers of pre-commit-hooks",
     patterns=(
         re.compile(
-            r"^(?:Fixing|Fixed|Rewriting|reformatted) (?P<file>[\w./@+-]{1,400}\.\w{1,12})$"
+            r"^(?:Fixing(?: strings in)?|Fixed|Rewriting|reformatted) "
+            r"(?P<file>[\w./@+-]{1,400}\.\w{1,12})$"
         ),
     ),
     rule="fixed",

@@ -103,3 +103,13 @@ def test_mypy_is_asked_for_columns_and_codes(command: str, run: str) -> None:
     invocation = detect_runner(command).prepare(RunRequest(command=command), places)
     asked = "--show-column-numbers --show-error-codes"
     assert invocation.argv[-1] == run.replace("ASKED", asked)
+
+
+@pytest.mark.parametrize("command", ['test -z "$(gofmt -l .)"', "[ -z $(gofmt -l .) ]"])
+def test_a_list_of_files_that_is_only_counted_is_printed(command: str) -> None:
+    places = GuestPlaces(python="python", guest_dir="/g", checkout="/r", cwd="/r")
+    started = detect_runner(command).prepare(RunRequest(command=command), places).argv[-1]
+    assert started == 'found=$(gofmt -l .) && [ -z "$found" ] || { echo "$found"; exit 1; }'
+    assert [(one.file, one.error) for one in read(command, "a/b.go\n").results] == [
+        ("a/b.go", "format")
+    ]

@@ -64,6 +64,8 @@ def fixes(command: str) -> list[str]:
         ),
         ("shfmt -d -i 2 -ci scripts", ["shfmt --write -i 2 -ci --"]),
         ("gofmt -s -l .", ["gofmt -w -s --"]),
+        ('test -z "$(gofmt -s -l .)"', ["gofmt -w -s --"]),
+        ('[ -z "$(gofmt -l .)" ]', ["gofmt -w --"]),
         ("GOFLAGS=-mod=mod go vet ./...", ["GOFLAGS=-mod=mod go vet -fix ./..."]),
         ("cargo +nightly fmt --all -- --check", ["cargo +nightly fmt --all --"]),
         (

@@ -153,7 +153,7 @@ repos:
     rev: abcdef
     hooks:
       - id: black
-      - id: trailing-whitespace
+      - id: no-commit-to-branch
       - id: flake8
         stages: [manual]
   - repo: local
@@ -191,5 +191,35 @@ def test_the_hooks_whose_tools_can_be_had_run(script: str) -> None:
 def test_what_hooks_install_and_what_is_told() -> None:
     read = Read("pre-commit run -a", {".pre-commit-config.yaml": HOOKS})
     assert read.lines == ["ruff==0.5.0", "mypy==1.10.0", "types-six", "black"]
-    assert any("trailing-whitespace" in note.step for note in read.notes)
+    assert any("no-commit-to-branch" in note.step for note in read.notes)
     assert Read("pre-commit run -a", {}).commands == ["pre-commit run -a"]
+
+
+FIXERS = """
+repos:
+  - repo: https://github.com/pre-commit/pre-commit-hooks
+    rev: v6.0.0
+    hooks: [{id: end-of-file-fixer}]
+  - repo: https://github.com/asottile/pyupgrade
+    rev: v3.20.0
+    hooks: [{id: pyupgrade, args: [--py310-plus]}]
+  - repo: https://github.com/koalaman/shellcheck-precommit
+    rev: v0.11.0
+    hooks: [{id: shellcheck}]
+"""
+
+
+def test_hooks_that_take_files_get_those_of_their_kind() -> None:
+    files = {".pre-commit-config.yaml": FIXERS, "a b.py": "x = 1\n", "sub/c.py": "", "n.bin": ""}
+    read = Read("pre-commit run -a", files)
+    assert read.commands == [
+        "end-of-file-fixer .pre-commit-config.yaml 'a b.py' sub/c.py",
+        "pyupgrade --py310-plus 'a b.py' sub/c.py",
+    ]
+    assert read.lines == ["pre-commit-hooks==6.0.0", "pyupgrade==3.20.0"]
+
+
+def test_hooks_with_patterns_of_files_are_left_out() -> None:
+    config = FIXERS.replace("id: pyupgrade,", "id: pyupgrade, exclude: ^b/,")
+    read = Read("pre-commit run pyupgrade", {".pre-commit-config.yaml": config, "a.py": ""})
+    assert read.commands == []

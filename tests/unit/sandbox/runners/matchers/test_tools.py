@@ -145,6 +145,7 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "autopep8": ("autopep8 --diff --exit-code -r py", {"py/m.py:1:format"}),
     "docformatter": ("docformatter --check -r py", {"py/m.py:format"}),
     "pyupgrade": ("pyupgrade --py39-plus py/m.py", {"py/m.py:fixed"}),
+    "quote_fixer": ("double-quote-string-fixer py/m.py", {"py/m.py:fixed"}),
     "typos": ("typos py docs", {"docs/a.md:5:spelling", "py/m.py:5:spelling"}),
     "shfmt_diff": ("shfmt -d sh", {"sh/a.sh:1:format"}),
     "shfmt_list": ("shfmt -l sh", {"sh/a.sh:format"}),

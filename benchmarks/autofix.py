@@ -1,0 +1,163 @@
+"""How often rung 0 removes seeded findings of formatters and linters, in real sandboxes.
+
+    python -m benchmarks.autofix [--tool NAME ...] [--missed]
+
+Each seeded check is a checkout of its own, with the same text outside of what the command checks.
+Demanded: the finding is gone in 95 % of the checks, no other file changes, and five seconds at most
+from the red report to the candidate, in an environment that is already set up.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import as_users_have_it, report, run, summary
+from benchmarks.sets.autofix import NODE_SETS, PACKAGES, PYTHON_SETS, REQUIREMENTS, Seeds
+from bot.domain.diagnosis import FailureKind
+from bot.domain.patch import Candidate, FixBudget
+from bot.fixers.rung0_tools import tool_fixers
+from bot.mission.triage.rates import interval
+from bot.settings import load
+from sandbox.backends import open_backend
+from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
+from sandbox.workspace import Sandboxes, SandboxWorkspace
+from tests.builders import a_diagnosis, a_running_mission
+
+LIMIT_S = 5.0
+LEAST_GONE = 0.95
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", action="append", help="only this tool; may be repeated")
+    parser.add_argument("--missed", action="store_true", help="also print each check that missed")
+    arguments = parser.parse_args()
+    was_off = as_users_have_it()
+    chosen = [
+        seeds
+        for seeds in (*PYTHON_SETS, *NODE_SETS)
+        if not arguments.tool or seeds.tool in arguments.tool
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        rows = asyncio.run(_measure(chosen, Path(name)))
+    if arguments.missed:
+        for row in rows:
+            if not row["gone"]:
+                sys.stderr.write(json.dumps(row) + "\n")
+    report("autofix", _figures(rows), bytecode_was_off=was_off)
+
+
+async def _measure(chosen: Sequence[Seeds], folder: Path) -> list[dict[str, Any]]:
+    spec = load(environment=None).sandbox
+    sandboxes = Sandboxes(spec, open_backend(spec), folder / "data")
+    locked = _lock_packages(folder / "npm") if any(map(_needs_node, chosen)) else {}
+    rows = []
+    try:
+        for seeds in chosen:
+            own = locked if _needs_node(seeds) else {"requirements.txt": "\n".join(REQUIREMENTS)}
+            for number, text in enumerate(seeds.texts):
+                project = folder / f"{seeds.tool.replace(' ', '_')}-{number}"
+                outside = {f"elsewhere/seeded{seeds.suffix}": text}
+                files = {**own, **seeds.files, **outside, f"src/seeded{seeds.suffix}": text}
+                _write(project, files)
+                checkout = Checkout(
+                    source=FolderSource(path=str(project), repository_id=f"local:{project.name}"),
+                    tier=TrustTier.LOCAL,
+                    hints=JobHints(command=seeds.command),
+                )
+                async with sandboxes.open_workspace(checkout) as workspace:
+                    row = await _check(workspace, seeds)
+                rows.append({"tool": seeds.tool, "number": number, **row})
+    finally:
+        await sandboxes.close()
+    return rows
+
+
+async def _check(workspace: SandboxWorkspace, seeds: Seeds) -> dict[str, Any]:
+    """Return what became of one seeded check."""
+    path = f"src/seeded{seeds.suffix}"
+    red = await workspace.run_tests()
+    await workspace.revert()
+    if red.success or not red.failures:
+        return {"gone": False, "why": f"not red: {red.summary[:300]}", "others": 0, "s": 0.0}
+    (fixer,) = tool_fixers()
+    diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=red.failures)
+    begun = time.perf_counter()
+    context = a_running_mission(test_results=red)
+    proposed = [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget())]
+    seconds = round(time.perf_counter() - begun, 3)
+    (found,) = proposed
+    if not isinstance(found, Candidate):
+        return {"gone": False, "why": found.reason, "others": 0, "s": seconds}
+    await workspace.apply_changes(found.changes)
+    others = sum(edit.path != path for edit in await workspace.changes())
+    after = await workspace.run_tests()
+    why = "" if after.success else f"still red: {after.summary[:100]} {after.raw_output[-300:]}"
+    return {"gone": after.success, "why": why, "others": others, "s": seconds}
+
+
+def _figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    gone = sum(row["gone"] for row in rows)
+    low, high = interval(gone, len(rows))
+    tools = sorted({row["tool"] for row in rows})
+    slowest = max((row["s"] for row in rows), default=0.0)
+    others = sum(row["others"] for row in rows)
+    missed = {
+        "gone": gone < LEAST_GONE * len(rows),
+        "others": others > 0,
+        "seconds": slowest > LIMIT_S,
+    }
+    return {
+        "tools": len(tools),
+        "checks": len(rows),
+        "gone": gone,
+        "share": round(gone / len(rows), 4),
+        "interval": [round(low, 4), round(high, 4)],
+        "files_beyond_the_named": others,
+        "seconds": summary([row["s"] for row in rows]),
+        "by_tool": {
+            tool: f"{sum(r['gone'] for r in rows if r['tool'] == tool)} of "
+            f"{sum(r['tool'] == tool for r in rows)}"
+            for tool in tools
+        },
+        "missed": [name for name, is_missed in missed.items() if is_missed],
+    }
+
+
+def _needs_node(seeds: Seeds) -> bool:
+    return seeds in NODE_SETS
+
+
+def _lock_packages(folder: Path) -> dict[str, str]:
+    """Return the files of a Node.js project with all tools, locked by the host's npm."""
+    folder.mkdir()
+    (folder / "package.json").write_text('{ "name": "checked", "private": true }\n')
+    run(
+        *("npm", "install", "--save-dev", "--package-lock-only", "--ignore-scripts"),
+        *PACKAGES,
+        cwd=folder,
+        timeout=300,
+    )
+    return {name: (folder / name).read_text() for name in ("package.json", "package-lock.json")}
+
+
+def _write(project: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
+    for folder in (project, *(path for path in project.rglob("*") if path.is_dir())):
+        folder.chmod(0o755)
+
+
+if __name__ == "__main__":
+    main()
