@@ -247,6 +247,30 @@ def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotP
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_red_formatter_becomes_a_pull_request(github: LocalGitHub, bot: BotProcess) -> None:
+    files = {
+        "words.py": 'WORDS = {"a": 1}\n',
+        "requirements.txt": "black\n",
+        ".github/metaagent.yml": "test_command: black --check .\n",
+    }
+    github.create_repository("acme", "words", files, ci="true")
+    sha = github.push("acme/words", "main", {"words.py": "WORDS = {'a':1 }\n"})
+    wait_for_ci(github, sha)
+    github.third_party_check("acme/words", sha, "format", "failure")
+    wait(
+        lambda: any(r.status == "completed" for r in github.own_check_runs(sha)),
+        60,
+        "our check run",
+    )
+    own = github.own_check_runs(sha)[-1]
+    assert (own.title or "").startswith("FIXED"), own.summary
+    (fix,) = github.pull_requests("acme/words")
+    assert fix.pull is not None
+    assert github.files("acme/words", fix.pull.head_sha)["words.py"].decode() == files["words.py"]
+    assert "black" in fix.title
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(
     github: LocalGitHub, bot: BotProcess
 ) -> None:

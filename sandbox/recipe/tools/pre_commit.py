@@ -167,7 +167,8 @@ def _hook(
     known = _HOOKS.get(name)
     # Their patterns are foreign regular expressions, which could take forever on this host.
     if name in _FILE_HOOKS and not hook.keys() & _CHOICE:
-        *known, suffixes = _FILE_HOOKS[name]
+        distribution, command, suffixes = _FILE_HOOKS[name]
+        known = distribution, command
         places = _files(context, call.folder, suffixes)
         if not places:
             return ToolReading()
