@@ -47,15 +47,11 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
-        rows = asyncio.run(_measure(chosen, Path(name)))
-    if arguments.missed:
-        for row in rows:
-            if not row["gone"]:
-                sys.stderr.write(json.dumps(row) + "\n")
+        rows = asyncio.run(_measure(chosen, Path(name), is_loud=arguments.missed))
     report("autofix", _figures(rows), bytecode_was_off=was_off)
 
 
-async def _measure(chosen: Sequence[Seeds], folder: Path) -> list[dict[str, Any]]:
+async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> list[dict[str, Any]]:
     spec = load(environment=None).sandbox
     sandboxes = Sandboxes(spec, open_backend(spec), folder / "data")
     locked = _lock_packages(folder / "npm") if any(map(_needs_node, chosen)) else {}
@@ -76,6 +72,8 @@ async def _measure(chosen: Sequence[Seeds], folder: Path) -> list[dict[str, Any]
                 async with sandboxes.open_workspace(checkout) as workspace:
                     row = await _check(workspace, seeds)
                 rows.append({"tool": seeds.tool, "number": number, **row})
+                if is_loud and not row["gone"]:
+                    sys.stderr.write(json.dumps(rows[-1]) + "\n")
     finally:
         await sandboxes.close()
     return rows

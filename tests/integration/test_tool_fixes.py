@@ -1,5 +1,7 @@
-"""Rung 0 with the real ruff, on small files written for it: from the failing command to a green one."""
+"""Rung 0 with real tools, on small files written for it: from the failing command to a green one."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +17,15 @@ from sandbox.runners.diagnostics import Diagnostics
 from sandbox.types import CommandResult, StepKind, TestReport, TestResult
 from tests.builders import a_diagnosis, a_lint_recipe, a_lint_report, a_running_mission, facts
 from tests.fakes.fake_workspace import FakeWorkspace
+from tests.missing import missing
 
 pytestmark = pytest.mark.anyio
 UNUSED = "import os\n\n\ndef double(x: int) -> int:\n    return 2 * x\n"
 UGLY = "def double( x ):\n  return 2*x\n"
 
 
-class RuffWorkspace(FakeWorkspace):
-    """Files on this host; commands run there with the ruff of the development environment. Never for foreign code."""
+class HostWorkspace(FakeWorkspace):
+    """Files on this host; commands run there with this machine's tools. Never for foreign code."""
 
     def __init__(self, folder: Path, files: dict[str, str], command: str, kind: StepKind) -> None:
         super().__init__(files, facts=facts(recipe=a_lint_recipe(command, kind)))
@@ -41,7 +44,12 @@ class RuffWorkspace(FakeWorkspace):
             command,
             shell=True,
             cwd=self._folder,
-            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_COLOR": "1"},
+            env={
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "HOME": os.environ.get("HOME", "/"),
+                "NO_COLOR": "1",
+                "RUFF_NO_CACHE": "true",
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -49,7 +57,7 @@ class RuffWorkspace(FakeWorkspace):
         self._tree = {
             str(path.relative_to(self._folder)): path.read_bytes()
             for path in self._folder.rglob("*")
-            if path.is_file() and ".ruff_cache" not in path.parts
+            if path.is_file() and "target" not in path.parts
         }
         return CommandResult(
             argv=("/bin/sh", "-c", command),
@@ -60,7 +68,7 @@ class RuffWorkspace(FakeWorkspace):
 
     async def red(self) -> TestReport:
         """The failing command, read as a mission reads it."""
-        result = await self.run(f"{self.command} --no-cache")
+        result = await self.run(self.command)
         await self.revert()
         places = GuestPlaces(
             python="python", guest_dir="/", checkout=str(self._folder), cwd=str(self._folder)
@@ -69,10 +77,10 @@ class RuffWorkspace(FakeWorkspace):
         found: tuple[TestResult, ...] = reader.read(
             request, reader.prepare(request, places), result
         ).results
-        return a_lint_report(*found)
+        return a_lint_report(*found, target=self.command)
 
 
-async def repaired(workspace: RuffWorkspace) -> Candidate | RungNote:
+async def repaired(workspace: HostWorkspace) -> Candidate | RungNote:
     report = await workspace.red()
     context = a_running_mission(test_results=report)
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=report.failures)
@@ -94,7 +102,7 @@ async def repaired(workspace: RuffWorkspace) -> Candidate | RungNote:
 async def test_a_failing_step_is_green_after_the_candidate(
     tmp_path: Path, command: str, kind: StepKind, source: str, expected: str
 ) -> None:
-    workspace = RuffWorkspace(
+    workspace = HostWorkspace(
         tmp_path, {"src/double.py": source, "src/fine.py": "X = 1\n"}, command, kind
     )
     candidate = await repaired(workspace)
@@ -104,7 +112,7 @@ async def test_a_failing_step_is_green_after_the_candidate(
     ]
     assert candidate.explanation.startswith("ruff 0.")
     await workspace.apply_changes(candidate.changes)
-    assert (await workspace.run(f"{command} --no-cache")).ok
+    assert (await workspace.run(command)).ok
 
 
 async def test_an_unsafe_fix_is_not_applied_even_where_the_repository_asks_for_it(
@@ -112,27 +120,27 @@ async def test_an_unsafe_fix_is_not_applied_even_where_the_repository_asks_for_i
 ) -> None:
     source = "def same(a):\n    return a == None\n"
     files = {"a.py": source, "ruff.toml": 'unsafe-fixes = true\n[lint]\nselect = ["E711"]\n'}
-    note = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
+    note = await repaired(HostWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
     assert isinstance(note, RungNote)
     assert "changed nothing" in note.reason
 
 
 async def test_files_the_linter_did_not_name_keep_their_looks(tmp_path: Path) -> None:
     files = {"bad.py": UNUSED, "ugly.py": UGLY}
-    candidate = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
+    candidate = await repaired(HostWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
     assert isinstance(candidate, Candidate)
     assert [change.path for change in candidate.changes] == ["bad.py"]
 
 
 async def test_a_file_whose_looks_were_wrong_keeps_them(tmp_path: Path) -> None:
     files = {"a.py": f"import os\n{UGLY}"}
-    candidate = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
+    candidate = await repaired(HostWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
     assert isinstance(candidate, Candidate)
     assert candidate.changes[0].content == UGLY
 
 
 async def test_a_test_file_is_formatted_too(tmp_path: Path) -> None:
-    workspace = RuffWorkspace(
+    workspace = HostWorkspace(
         tmp_path, {"tests/test_a.py": UGLY}, "ruff format --check .", StepKind.FORMAT
     )
     candidate = await repaired(workspace)
@@ -140,7 +148,35 @@ async def test_a_test_file_is_formatted_too(tmp_path: Path) -> None:
 
 
 async def test_a_broken_file_is_no_business_of_a_formatter(tmp_path: Path) -> None:
-    workspace = RuffWorkspace(
+    workspace = HostWorkspace(
         tmp_path, {"a.py": "def (:\n"}, "ruff format --check .", StepKind.FORMAT
     )
     assert isinstance(await repaired(workspace), RungNote)
+
+
+CARGO = '[package]\nname = "m"\nversion = "0.1.0"\nedition = "2021"\n'
+
+
+@pytest.mark.parametrize(
+    ("command", "source", "expected"),
+    [
+        ("cargo fmt --all -- --check", "fn  f() {}\n", "fn f() {}\n"),
+        (
+            "cargo clippy -- -D warnings",
+            "pub fn f(x: &str) -> bool {\n    return x.len() == 0;\n}\n",
+            "pub fn f(x: &str) -> bool {\n    x.is_empty()\n}\n",
+        ),
+    ],
+)
+async def test_a_tool_for_whole_projects_changes_the_named_file(
+    tmp_path: Path, command: str, source: str, expected: str
+) -> None:
+    if not shutil.which("cargo"):
+        missing("cargo is not installed")
+    files = {"Cargo.toml": CARGO, "src/lib.rs": source}
+    workspace = HostWorkspace(tmp_path, files, command, StepKind.LINT)
+    candidate = await repaired(workspace)
+    assert isinstance(candidate, Candidate)
+    assert [(c.path, c.content) for c in candidate.changes] == [("src/lib.rs", expected)]
+    await workspace.apply_changes(candidate.changes)
+    assert (await workspace.run(command)).ok
