@@ -94,7 +94,7 @@ def _by_tool(context: MissionContext, ending: str) -> Iterator[str]:
         if "::" not in change.name and change.after is None
     ]
     rules = [rule for rule in dict.fromkeys(named) if _RULE.fullmatch(rule)]
-    tool = re.sub(r"\W", "", candidate.fixer)
+    tool = re.sub(r"[^\w -]", "", candidate.fixer)
     if 0 < len(rules) <= _MOST_NAMED:
         yield f"Fix {_join(rules)} with {tool}{ending}"
     if len(rules) > 1:

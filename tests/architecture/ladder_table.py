@@ -64,7 +64,7 @@ def autofix_page() -> str:
         "  without a list of files fixes the whole project; its edits of other files are dropped.",
         "- Tests are changed by tools marked *layout* only, and only in Python, where it can be proved that the program stays the same.",
         "- A formatter marked *companion* that finds nothing to change in these files before the fix runs again after it.",
-        "- Checks behind the failing one in the same command line run on the fixed files, and are fixed too.",
+        "- Checks behind the failing one in the same command line run after the fix; what they find in the same files is fixed too.",
         "- The result is a proposal like any other: it counts only if the command is green in fresh sandboxes.",
         "",
         "Pre-commit hooks run as the tools' own commands, in the version that `.pre-commit-config.yaml` pins. `metaagent recipe` shows",

@@ -142,11 +142,13 @@ class _Work:
             _ToolFailedError: A tool could not run.
         """
         done: list[ToolRun] = []
-        files = named_files(diagnosis.failures, report)
+        first = named_files(diagnosis.failures, report)
+        files: Iterable[str] = first
         for number, call in enumerate(later):
             if number:
                 rerun = await self._workspace.run_tests(call.in_folder(call.line))
-                files = named_files((), rerun) if not rerun.success else ()
+                # What it finds in other files may be older than the failure.
+                files = sorted({*named_files((), rerun)} & {*first}) if not rerun.success else ()
             files = tuple(path for path in files if call.tool.fits(path))
             if paths := allowed_files(call.tool, files):
                 done.append(await self._fix(call, paths, calls))

@@ -1,0 +1,23 @@
+"""The seeds of the benchmark are many, and belong to tools that rung 0 knows."""
+
+import pytest
+
+from benchmarks.sets.autofix import NODE_SETS, PYTHON_SETS, Seeds
+from bot.fixers.rung0_tools import TOOLS
+from bot.fixers.rung0_tools.calls import read_calls
+from sandbox.runners import detect_runner
+
+SETS = (*PYTHON_SETS, *NODE_SETS)
+
+
+def test_there_are_enough() -> None:
+    assert len({seeds.tool for seeds in SETS}) >= 20
+    assert sum(len(seeds.texts) for seeds in SETS) >= 100
+
+
+@pytest.mark.parametrize("seeds", SETS, ids=lambda seeds: seeds.tool)
+def test_a_command_is_read_and_fixed_by_its_tool(seeds: Seeds) -> None:
+    (call,) = read_calls(seeds.command, TOOLS)
+    assert call.tool.name == seeds.tool
+    assert detect_runner(seeds.command).name == "diagnostics"
+    assert len(set(seeds.texts)) == len(seeds.texts)
