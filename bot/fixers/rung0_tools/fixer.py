@@ -82,9 +82,11 @@ class ToolFixer:
             return
         started = time.monotonic()
         work = _Work(workspace, self._tools, recipe.working_directory, budget.time_limit_s)
+        # The tree may have the edits of an earlier iteration.
+        earlier = await workspace.changes()
         try:
             done = await work.fix_from(calls[calls.index(failing) :], calls, report, diagnosis)
-            edits = await workspace.changes()
+            edits = tuple(edit for edit in await workspace.changes() if edit not in earlier)
         except _ToolFailedError as error:
             edits, done = (), ()
             problem = str(error)

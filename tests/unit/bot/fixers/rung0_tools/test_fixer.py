@@ -6,7 +6,7 @@ from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung0_tools import tool_fixers
-from sandbox.types import StepKind, TestResult
+from sandbox.types import ChangeAction, FileChange, StepKind, TestResult
 from tests.builders import (
     a_diagnosis,
     a_lint_failure,
@@ -187,6 +187,15 @@ async def test_checks_behind_the_failing_one_run_on_the_fixed_files() -> None:
     assert isinstance(candidate, Candidate)
     assert candidate.template == "isort and black"
     assert workspace.commands[-3:-1] == ["black -- calculator.py", "isort -- calculator.py"]
+
+
+async def test_edits_of_an_earlier_iteration_are_not_proposed_again() -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"})
+    change = FileChange(action=ChangeAction.CREATE, path="new.py", content="y = 1\n")
+    await workspace.apply_changes([change])
+    (candidate,) = await proposed(workspace)
+    assert isinstance(candidate, Candidate)
+    assert [change.path for change in candidate.changes] == ["calculator.py"]
 
 
 async def test_only_named_files_of_a_whole_project_are_proposed() -> None:
