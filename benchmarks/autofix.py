@@ -65,7 +65,7 @@ async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> l
                 files = {**own, **seeds.files, **outside, f"src/seeded{seeds.suffix}": text}
                 _write(project, files)
                 checkout = Checkout(
-                    source=FolderSource(path=str(project), repository_id=f"local:{project.name}"),
+                    source=FolderSource(path=str(project), repository_id="local:autofix"),
                     tier=TrustTier.LOCAL,
                     hints=JobHints(command=seeds.command),
                 )
@@ -121,6 +121,7 @@ def _figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "interval": [round(low, 4), round(high, 4)],
         "files_beyond_the_named": others,
         "seconds": summary([row["s"] for row in rows]),
+        "within_limit": sum(row["s"] <= LIMIT_S for row in rows),
         "by_tool": {
             tool: f"{sum(r['gone'] for r in rows if r['tool'] == tool)} of "
             f"{sum(r['tool'] == tool for r in rows)}"
