@@ -88,7 +88,7 @@ STANDARD = Matcher(
     source="printed by standard 17",
     patterns=(
         re.compile(
-            r"^ {2}(?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d{1,7}):(?P<column>\d{1,7}): "
+            r"^ {2}(?P<file>[^\s:][^:\n]{0,400}\.\w{1,12}):(?P<line>\d{1,7}):(?P<column>\d{1,7}): "
             r"(?P<message>.{1,1000}?)(?: \((?P<rule>[\w@/-]{1,100})\))?"
             r"(?: \((?P<severity>warning)\))?$"
         ),

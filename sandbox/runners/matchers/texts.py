@@ -6,6 +6,10 @@ from sandbox.runners.matchers.engine import Matcher
 
 _PATH = r"(?P<file>[^\s:][^:\n]{0,400}?)"
 _PLACE = rf"{_PATH}:(?P<line>\d{{1,7}})(?::(?P<column>\d{{1,7}}))?"
+# A time of day looks like a place, but has no extension.
+_NAMED_PLACE = (
+    r"(?P<file>[^\s:][^:\n]{0,400}?\.\w{1,12}):(?P<line>\d{1,7})(?::(?P<column>\d{1,7}))?"
+)
 _UNFORMATTED = "the file is not formatted"
 
 
@@ -49,7 +53,7 @@ TAPLO = _unformatted(
     "taplo 0.9 fmt --check",
     r'^ERROR taplo:format_files: the file is not properly formatted path="(?P<file>[^"]{1,400})"',
 )
-DPRINT = _unformatted("dprint", "dprint 0.64 check", r"^from (?P<file>\S.{0,400}):$")
+DPRINT = _unformatted("dprint", "dprint 0.64 check", r"^from (?P<file>\S.{0,400}\.\w{1,12}):$")
 AUTOFLAKE = _unformatted(
     "autoflake",
     "autoflake 2.4 --check",
@@ -70,7 +74,7 @@ MARKDOWNLINT = Matcher(
     source="printed by markdownlint-cli 0.50 and markdownlint-cli2 0.22; before, no severity",
     patterns=(
         re.compile(
-            rf"^{_PLACE}(?: (?P<severity>error|warning))? "
+            rf"^{_NAMED_PLACE}(?: (?P<severity>error|warning))? "
             r"(?P<rule>[A-Z]{2,6}\d{1,4})(?:/[\w/-]{1,100})? (?P<message>.{1,1000})$"
         ),
     ),
@@ -80,7 +84,7 @@ RUMDL = Matcher(
     source="printed by rumdl 0.3",
     patterns=(
         re.compile(
-            rf"^{_PLACE}: \[(?P<rule>[A-Z]{{2,6}}\d{{1,4}})\] (?P<message>.{{1,1000}}?)"
+            rf"^{_NAMED_PLACE}: \[(?P<rule>[A-Z]{{2,6}}\d{{1,4}})\] (?P<message>.{{1,1000}}?)"
             r"(?: \[\*\])?$"
         ),
     ),
@@ -101,7 +105,7 @@ YAMLLINT = Matcher(
     source="printed by yamllint 1.38, -f parsable",
     patterns=(
         re.compile(
-            rf"^{_PLACE}: \[(?P<severity>error|warning)\] (?P<message>.{{1,1000}}?)"
+            rf"^{_NAMED_PLACE}: \[(?P<severity>error|warning)\] (?P<message>.{{1,1000}}?)"
             r"(?: \((?P<rule>[\w-]{1,60})\))?$"
         ),
     ),

@@ -386,3 +386,19 @@ def test_nothing_breaks_the_readers(text: str) -> None:
     for finding in (*match_lines(EVERY, plain_lines(text)), *structured_findings(text)):
         assert isinstance(finding, PrintedFinding)
     as_results(read_findings(EVERY, text), CheckoutPaths("/r", "s"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "12:30:45 HTTP404 not found",
+        "  12:30:45: connection refused (retry)",
+        "12:30:45: [error] upstream timed out",
+        "from the following list:",
+        "-- done ━━━━━━━━━━━━ 12.3/12.3 MB",
+        "requirements.txt",
+        "--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@",
+    ],
+)
+def test_other_lines_of_a_log_are_no_findings(line: str) -> None:
+    assert read_findings(EVERY, line) == []
