@@ -90,6 +90,7 @@ def test_the_shell_stops_at_the_first_error() -> None:
         ("time ruff check . > ruff.txt 2>&1\npytest", [("ruff check .", "."), ("pytest", ".")]),
         ('echo "::group::tests"\npytest\necho "$x" >> $GITHUB_STEP_SUMMARY', [("pytest", ".")]),
         ("nice -n 10 mypy pkg || false", [("mypy pkg", ".")]),
+        ('cd a\ntest -z "$(gofmt -l .)"', [('test -z "$(gofmt -l .)"', "a")]),
     ],
 )
 def test_plain_commands_are_taken_apart(line: str, expected: list[tuple[str, str]]) -> None:
