@@ -158,7 +158,7 @@ STYLES = (
     "a {\n  color: #FFFFFF;\n}\n",
     "a {\n  top: 0px;\n}\n",
     "a {\n  margin: 1px 1px 1px 1px;\n}\n",
-    "a::BEFORE {\n  COLOR: red;\n}\n",
+    "a {\n  color: RED;\n}\n",
     "a {\n  color: rgba(0, 0, 0, 0.5);\n}\nb {\n  top: 1px;\n}\n",
 )
 RUFF_FILES = {"ruff.toml": '[lint]\nselect = ["E", "F", "I", "UP"]\n'}

@@ -63,7 +63,7 @@ def autofix_page() -> str:
         "- Only files that the check named are changed, and of these no protected ones such as snapshots, settings and lock files. A tool",
         "  without a list of files fixes the whole project; its edits of other files are dropped.",
         "- Tests are changed by tools marked *layout* only, and only in Python, where it can be proved that the program stays the same.",
-        "- A formatter marked *companion* that finds nothing to change in these files before the fix runs again after it.",
+        "- A formatter marked *companion* that finds nothing to change in these files before the fix runs after it.",
         "- Checks behind the failing one in the same command line run after the fix; what they find in the same files is fixed too.",
         "- The result is a proposal like any other: it counts only if the command is green in fresh sandboxes.",
         "",

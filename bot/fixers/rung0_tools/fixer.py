@@ -166,6 +166,9 @@ class _Work:
             raise _ToolFailedError(f"{call.tool.name} could not run: {output or 'no answer'}")
         for other in companions:
             await self._run(other, other.fix_command, paths)
+        if companions:
+            # A formatter that the project does not use may contradict the check.
+            await self._run(call, call.fix_command, paths)
         version = await self._workspace.run(
             call.in_folder(call.version_command), timeout_s=self._limit_s
         )
