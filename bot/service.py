@@ -15,6 +15,7 @@ from bot.conversation.policy_change import check_policy_change
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
 from bot.domain.request import (
+    DashboardDue,
     Feedback,
     GivenUp,
     Halted,
@@ -38,6 +39,7 @@ from bot.queue.workflows import Change, Handlers
 from bot.registry import under_way
 from bot.settings import Settings
 from bot.store.database import is_postgres
+from bot.upkeep.dashboard_issue import DashboardIssues
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.obsolete import end_halted, end_obsolete, report_given_up
 from bot.upkeep.paused import PauseWatch
@@ -84,6 +86,7 @@ class Service:
         # The handlers are called after the launch only.
         self._services = build_services(settings, self.parts, self.engine)
         self._after_merge = AfterMerge(self._services)
+        self._dashboards = DashboardIssues(self._services, settings.dashboard.issue_every_s)
         self.inbox = build_inbox(settings, self.parts, self.engine, takes_in=self._takes_in)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
@@ -111,6 +114,7 @@ class Service:
                 # One process sweeps for all: it holds an advisory lock of PostgreSQL.
                 is_ours=partial(self.parts.database.do, lambda tx: tx.keep("sweep")),
                 is_unanswered=self.engine.is_unanswered,
+                look_after=self._dashboards.look_after,
             )
             self._running.append(start_endless(sweeper.run(self._settings.sweep_s), "sweep"))
 
@@ -200,9 +204,11 @@ class Service:
             self.parts.storage.logs.of(request.mission_id),
             self._rights(request.repository),
         ):
-            return await handle_request(
+            context = await handle_request(
                 request, self.parts.mission_services, self.parts.github, checkpoint
             )
+        await self._dashboards.changed(request.repository)
+        return context
 
     async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
         if await under_way.is_stopped(red.repository, self.parts.registry):
@@ -218,10 +224,12 @@ class Service:
             return
         async with self._rights(command.repository):
             await handle_command(command, self._services, checkpoint)
+        await self._dashboards.changed(command.repository)
 
     async def _feedback(self, feedback: Feedback) -> None:
         async with self._rights(feedback.repository):
             await take_feedback(feedback, self._services)
+        await self._dashboards.changed(feedback.repository)
 
     async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
         if isinstance(change, GivenUp | Halted):
@@ -231,15 +239,29 @@ class Service:
                         await report_given_up(change, self._services, checkpoint)
                     else:
                         await end_halted(change, self._services, checkpoint)
+            await self._dashboards.changed(change.request.repository)
         elif isinstance(change, HeadMoved):
             async with self._rights(change.repository):
                 await self._follow(change, checkpoint)
+            is_policy = change.touches_policy and change.branch == change.repository.default_branch
+            await self._dashboards.changed(change.repository, policy=is_policy)
+        elif isinstance(change, DashboardDue):
+            if not await under_way.is_stopped(change.repository, self.parts.registry):
+                async with self._rights(change.repository):
+                    await self._refresh_dashboard(change, checkpoint)
         elif isinstance(change, PullRequestOpened):
             if not await under_way.is_stopped(change.repository, self.parts.registry):
                 async with self._rights(change.repository):
                     await self._check_policy(change, checkpoint)
         else:
             await end_obsolete(change, self._services, checkpoint)
+
+    async def _refresh_dashboard(self, due: DashboardDue, checkpoint: PatientCheckpoint) -> None:
+        async def refresh() -> Frozen:
+            await self._dashboards.refresh(due)
+            return Frozen()
+
+        await checkpoint.step("dashboard", Frozen, refresh)
 
     async def _follow(self, moved: HeadMoved, checkpoint: PatientCheckpoint) -> None:
         async def follow() -> Frozen:
@@ -291,6 +313,7 @@ class Service:
     async def _begun(self, request: MissionRequest) -> None:
         await under_way.begin(request, self.parts.registry, self.parts.clock)
         await self.parts.recorder.enqueue(request)
+        await self._dashboards.changed(request.repository)
 
     async def _ended(self, mission_id: str) -> None:
         await under_way.end(mission_id, self.parts.registry)

@@ -25,6 +25,7 @@ from bot.errors import GitHubError, MetaAgentError
 from bot.github.staged import Notebook, stage
 from bot.policy.rules import command_refusal
 from bot.ports import Checkpoint, PatientCheckpoint, Services
+from bot.publish.dashboard_issue import read_board
 from bot.publish.dry_run import stage_registry
 from bot.publish.markdown import Section, fit
 from bot.publish.story import identity
@@ -151,6 +152,8 @@ async def _act(command: Command, services: Services) -> CommandOutcome:
     asked_of = policy.with_(enabled=True) if entry.always else policy
     if (reason := command_refusal(asked_of, command.origin)) is not None:
         return refuse(f"Not allowed here: {pen(services).prose(reason, cap=300)}.")
+    if command.origin is Origin.BOX and not await _is_offered(command, policy, services):
+        return refuse("The dashboard changed meanwhile, so nothing was done. Look again, and tick.")
     if command.verb is None:
         return refuse(
             f"{pen(services).code(command.word, cap=60)} is not a known command.\n\n{how_to()}"
@@ -160,6 +163,17 @@ async def _act(command: Command, services: Services) -> CommandOutcome:
     if policy.mode == "staged":
         return await _stage(command, policy, services)
     return await ACTIONS[command.verb](await find_scene(command, policy, services), services)
+
+
+async def _is_offered(command: Command, policy: RepositoryPolicy, services: Services) -> bool:
+    """Return True if the dashboard has this box now, with the same words.
+
+    People who may edit the issue but not command us could give a box another meaning, for others
+    to tick.
+    """
+    if not policy.dashboard_issue:
+        return False
+    return command.box in (await read_board(command.repository, services)).rows
 
 
 async def _stage(command: Command, policy: RepositoryPolicy, services: Services) -> CommandOutcome:

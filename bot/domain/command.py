@@ -37,6 +37,8 @@ class Origin(StrEnum):
     COMMENT = "comment"
     BUTTON = "button"
     LABEL = "label"
+    BOX = "tick box"
+    """Of the dashboard issue."""
 
 
 class Command(Frozen):
@@ -70,6 +72,8 @@ class Command(Frozen):
     path: str | None = None
     """The file of a review thread."""
     line: int | None = None
+    box: str = Field(default="", max_length=7_000)
+    """The line of the ticked box, without its tick."""
     delivery_id: str | None = None
 
     @property

@@ -26,6 +26,8 @@ class DashboardOptions(Frozen):
     """Client secret of the GitHub App; set-up stores it."""
     session_hours: int = Field(default=8, ge=1, le=72)
     """Hours until a person has to sign in again. Rights at GitHub are read when they sign in."""
+    issue_every_s: float = Field(default=60.0, ge=0.1, le=86_400.0)
+    """Seconds between two updates of a repository's dashboard issue, if its policy wants one."""
     badges: tuple[Annotated[str, Field(pattern=FULL_NAME)], ...] = ()
     """Repositories (`owner/name`, several with commas) whose badge anyone may see, without signing
     in; none by default."""

@@ -80,6 +80,14 @@ class PullRequestState(Frozen):
     """Time of the last activity; ISO 8601."""
 
 
+class IssueState(Frozen):
+    """The current state of an issue of ours."""
+
+    number: int
+    is_open: bool = True
+    body: str = ""
+
+
 class CommitState(Frozen):
     """A commit and its parents."""
 

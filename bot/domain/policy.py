@@ -179,6 +179,9 @@ class RepositoryPolicy(Frozen):
     schedule: Literal["never", "daily", "weekly"] | None = None
     """Sweep for red branches without an event: `daily` covers the last day, `weekly` the last week,
     `never` disables it. Null covers events missed during downtime."""
+    dashboard_issue: bool = False
+    """Keep one issue up to date that lists open fixes, active missions, questions, and what is
+    snoozed or off, with tick boxes that act."""
     continuous: ContinuousImprovement = ContinuousImprovement()
     """Missions on the default branch without a red check."""
     improve: ScheduledImprovement = ScheduledImprovement()

@@ -204,6 +204,8 @@ class HeadMoved(Frozen):
     from_fork: bool = False
     """The branch belongs to a fork and must not be matched with branches here."""
     pusher: str = ""
+    touches_policy: bool = False
+    """A pushed commit changes a file that may hold the policy."""
     delivery_id: str | None = None
 
 
@@ -215,6 +217,21 @@ class PullRequestOpened(Frozen):
     pull_request: int
     head_sha: str = Field(pattern=SHA)
     delivery_id: str | None = None
+
+
+class DashboardDue(Frozen):
+    """The dashboard issue of a repository has to be brought up to date."""
+
+    kind: Literal["dashboard_due"] = "dashboard_due"
+    repository: RepositoryRef
+    turn: int
+    """Number of the interval since 1970. There is one value for a repository in each interval, and
+    so at most one write."""
+
+    @property
+    def key(self) -> str:
+        """Return the unique name of this work."""
+        return f"dashboard:{self.repository.id}:{self.turn}"
 
 
 class InstallationChange(Frozen):

@@ -265,6 +265,14 @@ class Pusher(Slim):
     name: str | None = None
 
 
+class PushedCommit(Slim):
+    """A commit of a push, with the paths that it changes."""
+
+    added: Listed[str] = ()
+    modified: Listed[str] = ()
+    removed: Listed[str] = ()
+
+
 class PushEvent(Payload):
     """`push`: a branch or a tag moved."""
 
@@ -273,6 +281,7 @@ class PushEvent(Payload):
     after: str | None = Field(default=None, pattern=SHA)
     created: bool | None = None
     deleted: bool | None = None
+    commits: Listed[PushedCommit] = ()
     pusher: Pusher | None = None
 
 

@@ -10,10 +10,10 @@ from bot.domain.request import RepositoryRef
 from bot.github.app_client import AppClient
 from bot.github.client import WRITE_PAUSE_S, OnWrite
 from bot.github.hooks import Hooks
+from bot.github.issues import GitHubIssues
 from bot.github.names import repository_path, web_url
 from bot.github.token_client import TokenClient
 from bot.github.tokens import CLONE
-from bot.github.upkeep import GitHubKeeping
 
 NEEDED = MappingProxyType(
     {
@@ -32,7 +32,7 @@ NEEDED = MappingProxyType(
 """
 
 
-class _Gateway(GitHubKeeping):
+class _Gateway(GitHubIssues):
     """GitHub for the steps of a mission: reads, writes and clone access."""
 
     async def clone_source(self, repository: RepositoryRef) -> CloneSource:

@@ -31,6 +31,12 @@ EVENTS = MappingProxyType(
 OPTIONAL = MappingProxyType({"actions": "write"})
 """Optional permissions: with them, jobs can be rerun."""
 
+DASHBOARD_PERMISSIONS = MappingProxyType({"issues": "write"})
+"""Optional permissions for dashboard issues, and for answers to commands in issues."""
+
+DASHBOARD_EVENTS = MappingProxyType({"issues": "issues"})
+"""Optional event subscriptions for the tick boxes of dashboard issues."""
+
 LONGEST_NAME = 34
 """GitHub's limit for the name of an App, in characters."""
 
@@ -51,7 +57,9 @@ class NewApp(Slim):
     pem: SecretStr
 
 
-def manifest(*, name: str, page: str, public: str, reruns: bool = True) -> dict[str, Any]:
+def manifest(
+    *, name: str, page: str, public: str, reruns: bool = True, dashboards: bool = False
+) -> dict[str, Any]:
     """Return the manifest of a private App with only the rights and events we use.
 
     Args:
@@ -59,7 +67,9 @@ def manifest(*, name: str, page: str, public: str, reruns: bool = True) -> dict[
         page: Address of the set-up page for the browser.
         public: Address of this service for GitHub.
         reruns: True to request the right to rerun jobs.
+        dashboards: True to request the right to write issues.
     """
+    optional = {**(OPTIONAL if reruns else {}), **(DASHBOARD_PERMISSIONS if dashboards else {})}
     return {
         "name": name[:LONGEST_NAME],
         "url": public,
@@ -69,8 +79,8 @@ def manifest(*, name: str, page: str, public: str, reruns: bool = True) -> dict[
         # People sign in to the dashboard with GitHub.
         "callback_urls": [f"{public}/dashboard/signed-in"],
         "public": False,
-        "default_permissions": {**NEEDED, **(OPTIONAL if reruns else {})},
-        "default_events": list(EVENTS),
+        "default_permissions": {**NEEDED, **optional},
+        "default_events": [*EVENTS, *(DASHBOARD_EVENTS if dashboards else ())],
     }
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 from bot.domain.github import (
     CheckRunState,
     CommitState,
+    IssueState,
     JobStep,
     PullRequestState,
     WorkflowRunState,
@@ -303,6 +304,20 @@ class CommentReply(Slim):
     body: str | None = None
     user: GitHubAccount | None = None
     performed_via_github_app: App | None = None
+
+
+class IssueReply(Slim):
+    """An issue, or a pull request in its issue form, which then has `pull_request`."""
+
+    number: Id
+    state: str = "open"
+    body: str | None = None
+    user: GitHubAccount | None = None
+    pull_request: dict[str, Any] | None = None
+
+    def issue(self) -> IssueState:
+        """Return the issue as a domain value."""
+        return IssueState(number=self.number, is_open=self.state == "open", body=self.body or "")
 
 
 class ReviewReply(Slim):

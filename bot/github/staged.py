@@ -264,6 +264,23 @@ class _Staged:
                 repository, f"ask for reviews of {_pull(number)}: {', '.join(reviewers)}"
             )
 
+    async def open_issue(self, repository: RepositoryRef, *, title: str, body: str) -> int:
+        """Record the issue; its number 0 is a placeholder."""
+        self._notebook.note(repository, f"open an issue: {title}", body)
+        return 0
+
+    async def update_issue(
+        self,
+        repository: RepositoryRef,
+        number: int,
+        *,
+        body: str | None = None,
+        is_open: bool | None = None,
+    ) -> None:
+        """Record the change."""
+        state = {None: "change", True: "open", False: "close"}[is_open]
+        self._notebook.note(repository, f"{state} the issue #{number}", body or "")
+
 
 def stage(inner: GitHub, notebook: Notebook, *, writes_check: bool = True) -> GitHub:
     """Return GitHub for staged mode.

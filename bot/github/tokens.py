@@ -38,6 +38,12 @@ RERUN: Permissions = (("actions", "write"),)
 STATUSES: Permissions = (("statuses", "read"),)
 """Commit statuses, used by older CI systems only; separate, because many do not grant it."""
 
+ISSUES_READ: Permissions = (("issues", "read"),)
+"""Our dashboard issue, and comments in issues."""
+
+ISSUES: Permissions = (("issues", "write"),)
+"""The same for writing; separate, because many do not grant it."""
+
 METADATA: Permissions = (("metadata", "read"),)
 """The list of repositories."""
 
@@ -47,8 +53,11 @@ _WRITING = MappingProxyType(
         "contents:write": COMMIT,
         "actions:write": RERUN,
         "pull_requests:write": TALK,
+        "issues:write": ISSUES,
     }
 )
+_READING = MappingProxyType({"statuses:read": STATUSES, "issues:read": ISSUES_READ})
+"""Reads that most steps do not need."""
 
 YOUNG_S = 60.0
 """Age in seconds below which GitHub's servers may not know a token yet."""
@@ -64,9 +73,9 @@ def token_key(repository: RepositoryRef) -> Key:
 
 def rights_for(needs: str) -> Permissions:
     """Return the narrowest permission set that includes a permission such as `checks:write`."""
-    if needs == "statuses:read":
-        return STATUSES
-    return READ if needs.endswith(":read") else _WRITING[needs]
+    if needs.endswith(":read"):
+        return _READING.get(needs, READ)
+    return _WRITING[needs]
 
 
 @dataclass(frozen=True)

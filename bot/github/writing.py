@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from bot.domain.github import CheckAnnotation, CheckUpdate, PullRequestState
 from bot.domain.request import RepositoryRef
-from bot.errors import GitHubError
+from bot.errors import GitHubError, NotPermitted
 from bot.github.client import Identity
 from bot.github.commits import GitHubCommits
 from bot.github.events import GitHubAccount
@@ -82,11 +82,24 @@ class GitHubWriting(GitHubCommits):
 
         Our existing comment with the same `marker` is updated instead.
         """
-        # GitHub has no idempotency key; the hidden marker finds the comment of an earlier try.
         text = with_marker(body, marker)
+        try:
+            return await self._comment(repository, number, text, marker, on="pull_requests")
+        except NotPermitted as error:
+            # The number may be that of an issue, which needs another permission.
+            try:
+                return await self._comment(repository, number, text, marker, on="issues")
+            except NotPermitted:
+                raise error from None
+
+    async def _comment(
+        self, repository: RepositoryRef, number: int, text: str, marker: str, *, on: str
+    ) -> int:
+        """Write a comment with the permission for pull requests or for issues."""
+        # GitHub has no idempotency key; the hidden marker finds the comment of an earlier try.
         me = await self._client.identity()
         pages = await self._client.pages(
-            repository, f"/issues/{number}/comments", needs="pull_requests:read", params={}
+            repository, f"/issues/{number}/comments", needs=f"{on}:read", params={}
         )
         many = TypeAdapter(tuple[CommentReply, ...])
         for page in pages:
@@ -98,13 +111,13 @@ class GitHubWriting(GitHubCommits):
                             repository,
                             "PATCH",
                             path,
-                            needs="pull_requests:write",
+                            needs=f"{on}:write",
                             json={"body": text},
                         )
                     return there.id
         path = f"/issues/{number}/comments"
         return read(
-            await self._post(repository, path, {"body": text}, needs="pull_requests:write"),
+            await self._post(repository, path, {"body": text}, needs=f"{on}:write"),
             CommentReply,
         ).id
 

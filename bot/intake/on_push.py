@@ -3,6 +3,7 @@
 from bot.domain.request import HeadMoved, Ignored
 from bot.github.events import Delivery, PushEvent, cut
 from bot.intake.identity import OwnApp
+from bot.policy.policy_file import POLICY_PATHS
 
 BRANCHES = "refs/heads/"
 NOTHING = "0" * 40
@@ -30,5 +31,10 @@ def on_push(delivery: Delivery, own: OwnApp) -> HeadMoved | Ignored:
         before=before,
         after=None if event.deleted else after,
         pusher=pusher,
+        touches_policy=any(
+            path in POLICY_PATHS
+            for commit in event.commits
+            for path in (*commit.added, *commit.modified, *commit.removed)
+        ),
         delivery_id=delivery.id,
     )

@@ -56,6 +56,7 @@ STRICTEST: Mapping[str, Any] = MappingProxyType(
         "regression_test": False,
         "expire_days": 0,
         "schedule": "never",
+        "dashboard_issue": False,
         "continuous.schedule": "never",
         "continuous.after_merge": False,
         "continuous.missions": 1,

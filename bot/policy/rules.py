@@ -75,11 +75,14 @@ def command_refusal(policy: RepositoryPolicy, origin: Origin) -> str | None:
         Origin.COMMENT: policy.triggers.comments,
         Origin.BUTTON: policy.triggers.buttons,
         Origin.LABEL: policy.triggers.labels,
+        # Both are controls that we made, in a text of ours.
+        Origin.BOX: policy.triggers.buttons,
     }
     if heard[origin]:
         return None
-    key = f"triggers.{origin.value}s"
-    return f"the policy switches {origin.value}s off ({describe_origin(policy, key)})"
+    kind = Origin.BUTTON if origin is Origin.BOX else origin
+    key = f"triggers.{kind.value}s"
+    return f"the policy switches {kind.value}s off ({describe_origin(policy, key)})"
 
 
 def is_off_on_purpose(policy: RepositoryPolicy) -> bool:

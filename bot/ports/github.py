@@ -14,6 +14,7 @@ from bot.domain.github import (
     FailedJob,
     HookDelivery,
     InstallationRef,
+    IssueState,
     PullRequestFile,
     PullRequestState,
     StatusState,
@@ -107,6 +108,10 @@ class GitHubReads(Protocol):
 
     async def labels(self, repository: RepositoryRef, number: int) -> tuple[str, ...]:
         """Return the labels of an issue or pull request."""
+        ...
+
+    async def own_issue(self, repository: RepositoryRef, marker: str) -> IssueState | None:
+        """Return our issue whose body contains the marker: an open one, else the newest closed."""
         ...
 
     async def branch_rules(self, repository: RepositoryRef, branch: str) -> BranchRules:
@@ -242,6 +247,29 @@ class GitHubWrites(Protocol):
         """Request reviews from users (logins) and teams (`org/team`).
 
         Skip those that GitHub refuses.
+        """
+        ...
+
+    async def open_issue(self, repository: RepositoryRef, *, title: str, body: str) -> int:
+        """Open an issue and return its number.
+
+        Raises:
+            NotPermitted: the App lacks `issues:write`.
+        """
+        ...
+
+    async def update_issue(
+        self,
+        repository: RepositoryRef,
+        number: int,
+        *,
+        body: str | None = None,
+        is_open: bool | None = None,
+    ) -> None:
+        """Change the text of an issue, close it, or open it again.
+
+        Raises:
+            NotPermitted: the App lacks `issues:write`.
         """
         ...
 

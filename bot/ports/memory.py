@@ -139,6 +139,10 @@ class RegistryReads(Protocol):
         """Return the switches that disable MetaAgent for whole repositories, by repository."""
         ...
 
+    async def turned_off(self, repository_id: int) -> tuple[Switch, ...]:
+        """Return the switches that disable MetaAgent here and in single pull requests."""
+        ...
+
     async def installation(self, installation_id: int) -> InstallationState | None:
         """Return the last known state of an installation."""
         ...

@@ -9,7 +9,7 @@ from bot.domain.request import RepositoryRef
 from bot.ports.github import GitHub
 from bot.ports.memory import LessonStore, Registry
 from bot.ports.records import AuditLog, MissionRecords
-from bot.ports.work import Clock, MissionQueue
+from bot.ports.work import Clock, MissionQueue, Switchboard
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Services:
     """The permanent records of missions; None where none are kept."""
     audit: AuditLog | None = None
     """The log of people's actions; None where none is kept."""
+    pauses: Switchboard | None = None
+    """The operator's pauses, to show them; None where there is no operator."""
     app_slug: str = "metaagent"
     """The slug of our App, whose checks are ignored."""
     secrets: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from bot.domain.model import Spend
 from bot.domain.pause import Pause
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import (
+    DashboardDue,
     Feedback,
     Halted,
     HeadMoved,
@@ -38,7 +39,7 @@ Work = (
 )
 """The values that a delivery can lead to."""
 
-Notice = HeadMoved | PullRequestOpened | InstallationChange | Halted
+Notice = HeadMoved | PullRequestOpened | InstallationChange | Halted | DashboardDue
 """Events that neither request a mission nor answer one."""
 
 
@@ -68,8 +69,11 @@ class MissionQueue(Protocol):
         """
         ...
 
-    async def notice(self, change: Notice) -> None:
-        """Enqueue an event that affects active missions or a pull request."""
+    async def notice(self, change: Notice, *, delay_s: float = 0.0) -> None:
+        """Enqueue an event that affects active missions, a pull request or the dashboard issue.
+
+        An equal one is enqueued once.
+        """
         ...
 
     async def cancel(self, mission_id: str) -> None:

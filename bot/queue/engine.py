@@ -16,7 +16,7 @@ from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from bot.domain.command import Command
-from bot.domain.request import Feedback, MissionRequest, RedHead
+from bot.domain.request import DashboardDue, Feedback, MissionRequest, RedHead
 from bot.errors import QueueError
 from bot.queue import executor
 from bot.queue.checkpoint import PAUSES_S, DurableCheckpoint
@@ -162,8 +162,11 @@ class DurableEngine:
         about = f"feedback:{feedback.repository.id}:{of}:{fate}:{feedback.delivery_id or ''}"
         await self._ask(Rows.enqueue, NOTICES, about, feedback)
 
-    async def notice(self, change: Change) -> None:
-        """Enqueue a change that affects active missions."""
+    async def notice(self, change: Change, *, delay_s: float = 0.0) -> None:
+        """Enqueue a change that affects active missions; an equal one is enqueued once."""
+        if isinstance(change, DashboardDue):
+            await self._ask(Rows.enqueue, NOTICES, change.key, change, delay_s=delay_s)
+            return
         content = hashlib.sha256(change.model_dump_json().encode()).hexdigest()[:32]
         await self._ask(Rows.enqueue, NOTICES, f"notice:{content}", change)
 

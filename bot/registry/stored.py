@@ -232,6 +232,12 @@ class StoredRegistry:
         found = await self._find(Switch, "switch", wanted, order="repository")
         return {one.repository_id: one for one in found if one.off}
 
+    async def turned_off(self, repository_id: int) -> tuple[Switch, ...]:
+        """Return the switches that turn us off here and in single pull requests."""
+        wanted: dict[str, Value] = {"repository": repository_id}
+        found = await self._find(Switch, "switch", wanted, order="pull_request")
+        return tuple(one for one in found if one.off)
+
     async def note_installation(self, state: InstallationState) -> None:
         """Record the state of an installation."""
         await self._database.do(

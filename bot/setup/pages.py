@@ -85,6 +85,8 @@ def app_page(*, name: str, organization: str, address: str, wrong: str = "") -> 
 <p class="hint">Webhooks go to <code>/webhook</code> below it.</p>
 <label class="choice"><input type="checkbox" name="reruns" value="yes" checked>
 It may run jobs again on request (permission: actions, write)</label>
+<label class="choice"><input type="checkbox" name="dashboards" value="yes">
+It may keep a dashboard issue in repositories that want one (permission: issues, write)</label>
 <button>Continue</button>
 </form>""",
     )

@@ -71,7 +71,8 @@ class SetUp:
             wrong = f"{error.message}: {error.advice}."
             page = pages.app_page(name=name, organization=organization, address=public, wrong=wrong)
             return HTMLResponse(page, 422)
-        content = manifest(name=name, page=origin, public=public, reruns="reruns" in form)
+        choices = {name: name in form for name in ("reruns", "dashboards")}
+        content = manifest(name=name, page=origin, public=public, **choices)
         action = creation_url(self.settings.github_api_url, organization, self.door.leave())
         return HTMLResponse(pages.manifest_page(content, action))
 

@@ -249,8 +249,8 @@ class _Queue:
     async def command(self, _: Command) -> bool:
         return True
 
-    async def notice(self, change: Notice) -> None:
-        log.debug("simulation: change dropped: %s", change.kind)
+    async def notice(self, change: Notice, *, delay_s: float = 0.0) -> None:
+        log.debug("simulation: change dropped: %s, in %.0f s", change.kind, delay_s)
 
     async def cancel(self, mission_id: str) -> None:
         log.debug("simulation: cancellation dropped: %s", mission_id)

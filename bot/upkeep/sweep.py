@@ -62,6 +62,10 @@ async def _alone() -> bool:
     return True
 
 
+async def _no_dashboard(_: RepositoryRef) -> None:
+    """Do nothing: no dashboard issues are kept."""
+
+
 async def _no_failures(_: str) -> bool:
     """Return False: no failed settling is known."""
     return False
@@ -83,6 +87,8 @@ class Sweeper:
     """Returns whether this process, of several, has to sweep."""
     is_unanswered: Callable[[str], Awaitable[bool]] = _no_failures
     """Returns whether a head's settling failed, so that its mission was never requested."""
+    look_after: Callable[[RepositoryRef], Awaitable[None]] = _no_dashboard
+    """Brings a repository's dashboard issue up to date."""
     retries: Counter[str] = field(default_factory=Counter)
     """Retries of such heads, by mission id."""
 
@@ -124,6 +130,7 @@ class Sweeper:
                     closed += await close_gone(repository, self.services) + await expire(
                         repository, self.services
                     )
+                    await self.look_after(repository)
             except GitHubError as error:
                 problems.append(f"{repository.full_name}: {error.message}")
                 failed += [error] if error.retryable else []

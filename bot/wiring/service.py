@@ -123,6 +123,7 @@ def build_services(settings: Settings, parts: ServiceParts, queue: MissionQueue)
         registry=parts.registry,
         records=parts.missions,
         audit=parts.audit,
+        pauses=parts.pauses,
         lessons=parts.mission_services.lessons,
         clock=parts.clock,
         read_policy=partial(load_policy, github=parts.github),

@@ -20,7 +20,7 @@ from bot.domain.request import RepositoryRef
 from bot.github.gateway import GitHubGateway
 from bot.ports.github import AppHooks, GitHub
 from tests.fakes.fake_github import FakeGitHub
-from tests.fakes.fake_github_state import FakeComment
+from tests.fakes.fake_github_state import FakeComment, FakeIssue
 from tests.fakes.fake_github_upkeep import sha_of
 from tests.github_server.server import LocalGitHub
 
@@ -44,6 +44,14 @@ class Stage(Protocol):
 
     def comments(self, number: int) -> list[tuple[str, str]]:
         """(author, body) of every comment."""
+        ...
+
+    def grant(self, **permissions: str) -> None:
+        """The owner grants the App more."""
+        ...
+
+    def issue_as(self, login: str, title: str, body: str) -> int:
+        """Somebody opens an issue."""
         ...
 
     def comment_as(self, login: str, body: str) -> int:
@@ -131,6 +139,13 @@ class FakeStage:
             head_repository_id=self.repository.id,
             author="octo",
         )
+
+    def grant(self, **permissions: str) -> None:
+        """The fake grants everything."""
+
+    def issue_as(self, login: str, title: str, body: str) -> int:
+        self.fake.issues.append(FakeIssue(4700 + len(self.fake.issues), login, title, body))
+        return self.fake.issues[-1].number
 
     def comments(self, number: int) -> list[tuple[str, str]]:
         return [(c.author, c.body) for c in self.fake.comments if c.number == number]
@@ -245,6 +260,13 @@ class ServerStage:
         )
         self.pull = server.open_pull_request("octo/calculator", "feature/one").number
         self.repository = RepositoryRef(id=made.id, owner="octo", name="calculator")
+
+    def grant(self, **permissions: str) -> None:
+        given = {**self.server.world.install("octo").permissions, **permissions}
+        self.server.set_app_permissions("octo", given)
+
+    def issue_as(self, login: str, title: str, body: str) -> int:
+        return self.server.open_issue(NAME, title, login, body).number
 
     def comments(self, number: int) -> list[tuple[str, str]]:
         found = self.server.comments("octo/calculator", number)

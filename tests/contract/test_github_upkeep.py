@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.domain.github import BranchCommit, PullRequestFile, Suggestion
-from bot.errors import Conflict, GitHubError, NotFound
+from bot.errors import Conflict, GitHubError, NotFound, NotPermitted
 from sandbox.types import FileEdit
-from tests.contract.github_stages import FakeStage, ServerStage, Stage
+from tests.contract.github_stages import NAME, FakeStage, ServerStage, Stage
 from tests.github_server.fixtures import app_key, local_github
+from tests.github_server.server import LocalGitHub
 
 __all__ = ["app_key", "local_github"]
 
@@ -191,6 +192,55 @@ async def test_a_branch_tells_what_it_demands(stage: Stage) -> None:
         False,
         ("pull_request",),
     )
+
+
+BOARD = "<!-- metaagent:dashboard -->"
+
+
+async def test_an_issue_of_ours_is_found_by_its_marker_and_changed(stage: Stage) -> None:
+    stage.grant(issues="write")
+    github, here = stage.github, stage.repository
+    stage.issue_as("octo", "Theirs", BOARD)
+    assert await github.own_issue(here, BOARD) is None
+    number = await github.open_issue(here, title="Ours", body=f"{BOARD}\nfirst")
+    other = await github.open_issue(here, title="Another", body="nothing")
+    found = await github.own_issue(here, BOARD)
+    assert found is not None
+    assert (found.number, found.is_open, found.body) == (number, True, f"{BOARD}\nfirst")
+    await github.update_issue(here, number, body=f"{BOARD}\nsecond")
+    for _ in range(2):
+        await github.update_issue(here, number, is_open=False)
+    closed = await github.own_issue(here, BOARD)
+    assert closed is not None
+    assert (closed.is_open, closed.body) == (False, f"{BOARD}\nsecond")
+    # An open one is the dashboard, even if a closed one is newer.
+    await github.update_issue(here, other, body=BOARD, is_open=True)
+    opened = await github.own_issue(here, BOARD)
+    assert opened is not None
+    assert opened.number == other
+    with pytest.raises(NotFound):
+        await github.update_issue(here, 4711, body="x")
+
+
+async def test_an_issue_needs_its_own_permission(local_github: LocalGitHub) -> None:
+    served = ServerStage(local_github)
+    with pytest.raises(NotPermitted, match="issues:write"):
+        await served.gateway.open_issue(served.repository, title="Ours", body="x")
+    number = local_github.open_issue(NAME, "Theirs", "octo").number
+    with pytest.raises(NotPermitted):
+        await served.gateway.comment(served.repository, number, "x", marker="<!-- m -->")
+    served.grant(issues="write")
+    await served.gateway.comment(served.repository, number, "x", marker="<!-- m -->")
+    assert len(served.comments(number)) == 1
+    local_github.repository(NAME).has_issues = False
+    with pytest.raises(NotFound, match="disabled"):
+        await served.gateway.open_issue(served.repository, title="Ours", body="x")
+    local_github.repository(NAME).has_issues = True
+    number = await served.gateway.open_issue(served.repository, title="Ours", body="x")
+    local_github.delete_issue(NAME, number)
+    with pytest.raises(NotFound):
+        await served.gateway.update_issue(served.repository, number, body="y")
+    await served.gateway.aclose()
 
 
 async def test_the_app_knows_its_deliveries_and_where_it_is_installed(stage: Stage) -> None:

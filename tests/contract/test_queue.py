@@ -13,6 +13,7 @@ from bot.domain.command import Command, Verb
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.domain.request import (
+    DashboardDue,
     Feedback,
     HeadMoved,
     InstallationChange,
@@ -485,6 +486,16 @@ async def test_commands_and_changes_reach_those_who_answer_them(
     await until(lambda: len(missions.notices) == 2 and len(missions.commands) == 1)
     assert missions.commands == [a_command()]
     assert {type(notice) for notice in missions.notices} == {HeadMoved, InstallationChange}
+
+
+async def test_a_dashboard_is_due_once_in_each_of_its_turns(
+    engine: DurableEngine, missions: Missions
+) -> None:
+    for turn, branch in ((1, "main"), (1, "trunk"), (2, "main")):
+        repository = a_repository(default_branch=branch)
+        await engine.notice(DashboardDue(repository=repository, turn=turn), delay_s=0.1)
+    await until(lambda: len(missions.notices) == 2)
+    assert {one.turn for one in missions.notices if isinstance(one, DashboardDue)} == {1, 2}
 
 
 async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(

@@ -296,3 +296,13 @@ async def test_repositories_that_are_off_are_listed_and_pull_requests_are_not(
     assert await registry.switched_off() == {HERE: here}
     await registry.switch(here.with_(off=False))
     assert await registry.switched_off() == {}
+
+
+async def test_what_is_off_in_a_repository_is_listed_with_its_pull_requests(
+    registry: Registry,
+) -> None:
+    for number, off in ((7, True), (None, True), (8, False)):
+        switch = Switch(repository_id=HERE, pull_request=number, off=off, by="ada")
+        await registry.switch(switch)
+    await registry.switch(Switch(repository_id=ELSEWHERE.id, off=True, by="ada"))
+    assert [one.pull_request for one in await registry.turned_off(HERE)] == [None, 7]

@@ -55,6 +55,17 @@ class FakeReview:
     suggestions: tuple[Suggestion, ...]
 
 
+@dataclass
+class FakeIssue:
+    """An issue, which is no pull request."""
+
+    number: int
+    author: str
+    title: str
+    body: str
+    is_open: bool = True
+
+
 class FakeState:
     """One repository in memory. Tests fill its public attributes and read them back.
 
@@ -93,6 +104,7 @@ class FakeState:
         self.reviewers: dict[int, list[str]] = {}
         self.strangers: set[str] = set()
         """Whom GitHub takes no request of review for."""
+        self.issues: list[FakeIssue] = []
         self.rules: dict[str, BranchRules] = {}
         self.hook_log: list[HookDelivery] = []
         """Newest first."""

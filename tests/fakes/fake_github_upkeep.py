@@ -10,6 +10,7 @@ from bot.domain.github import (
     CommitState,
     HookDelivery,
     InstallationRef,
+    IssueState,
     PullRequestFile,
     PullRequestState,
     StatusState,
@@ -19,7 +20,7 @@ from bot.domain.github import (
 from bot.domain.request import RepositoryRef
 from bot.errors import Conflict, GitHubError, NotFound, NotPermitted
 from sandbox.types import FileEdit
-from tests.fakes.fake_github_state import FakeComment, FakeReview, FakeState
+from tests.fakes.fake_github_state import FakeComment, FakeIssue, FakeReview, FakeState
 
 
 def sha_of(commit: BranchCommit, edits: Sequence[FileEdit]) -> str:
@@ -204,6 +205,42 @@ class FakeUpkeep(FakeState):
         held = self.reviewers.setdefault(number, [])
         held.extend(one for one in reviewers if one not in held and one not in self.strangers)
         self._end("request_reviewers")
+
+    async def own_issue(self, repository: RepositoryRef, marker: str) -> IssueState | None:
+        """An open one first, then the newest."""
+        self._begin("own_issue")
+        ours = [one for one in self.issues if one.author == self.bot and marker in one.body]
+        ours.sort(key=lambda one: (one.is_open, one.number))
+        return next(
+            (IssueState(number=i.number, is_open=i.is_open, body=i.body) for i in ours[::-1]), None
+        )
+
+    async def open_issue(self, repository: RepositoryRef, *, title: str, body: str) -> int:
+        """Two equal ones are two."""
+        self._begin("open_issue")
+        self._check_length(body)
+        self.issues.append(FakeIssue(self._next(), self.bot, title, body))
+        self._end("open_issue")
+        return self.issues[-1].number
+
+    async def update_issue(
+        self,
+        repository: RepositoryRef,
+        number: int,
+        *,
+        body: str | None = None,
+        is_open: bool | None = None,
+    ) -> None:
+        """What is not given stays."""
+        self._begin("update_issue")
+        issue = next((one for one in self.issues if one.number == number), None)
+        if issue is None:
+            raise NotFound(f"no issue {number}", status=404)
+        if body is not None:
+            self._check_length(body)
+            issue.body = body
+        issue.is_open = issue.is_open if is_open is None else is_open
+        self._end("update_issue")
 
     async def branch_rules(self, repository: RepositoryRef, branch: str) -> BranchRules:
         """As set in `rules`."""

@@ -2,6 +2,7 @@
 
 from bot.domain.command import Command
 from bot.domain.request import (
+    DashboardDue,
     Feedback,
     MissionRequest,
     RedHead,
@@ -57,10 +58,11 @@ class MemoryQueue:
         self.commands[command.command_id] = command
         return True
 
-    async def notice(self, change: Notice) -> None:
-        """Put something that changes what is under way in line."""
+    async def notice(self, change: Notice, *, delay_s: float = 0.0) -> None:
+        """Put something that changes what is under way in line; the board's turn once."""
         self._check()
-        self.notices.append(change)
+        if not (isinstance(change, DashboardDue) and change in self.notices):
+            self.notices.append(change)
 
     async def cancel(self, mission_id: str) -> None:
         """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""

@@ -142,6 +142,12 @@ class MemoryRegistry:
             if one.off and one.pull_request is None
         }
 
+    async def turned_off(self, repository_id: int) -> tuple[Switch, ...]:
+        """The repository's first, then by pull request."""
+        here = [one for one in self.switches.values() if one.repository_id == repository_id]
+        here.sort(key=lambda one: one.pull_request or 0)
+        return tuple(one for one in here if one.off)
+
     async def note_installation(self, state: InstallationState) -> None:
         """What it is like now."""
         self.installations[state.installation_id] = state

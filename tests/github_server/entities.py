@@ -33,6 +33,7 @@ APP_EVENTS = (
     "check_run",
     "check_suite",
     "issue_comment",
+    "issues",
     "pull_request",
     "pull_request_review_comment",
     "push",
@@ -180,6 +181,8 @@ class Repository:
     approves_forks: bool = False
     actions_open_pulls: bool = True
     rules: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    has_issues: bool = True
+    deleted_issues: set[int] = field(default_factory=set)
 
     @property
     def full_name(self) -> str:
@@ -251,6 +254,7 @@ class Issue:
     comments: list[int] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
     locked: bool = False
+    closed_by: str | None = None
 
 
 @dataclass(slots=True)

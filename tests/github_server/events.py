@@ -202,6 +202,17 @@ def pull_event(hub: Hub, issue: Issue, action: str, actor: str, more: Json | Non
     )
 
 
+def issue_event(
+    hub: Hub, issue: Issue, action: str, actor: str, changes: Json | None = None
+) -> None:
+    """An `issues` event; pull requests have their own."""
+    repo = hub.world.repositories[issue.repository]
+    payload: Json = {"action": action, "issue": issue_json(hub.world, issue)}
+    if changes is not None:
+        payload["changes"] = changes
+    emit(hub, "issues", repo, actor, payload)
+
+
 def comment_event(hub: Hub, comment: Comment, action: str, actor: str) -> None:
     """An `issue_comment` event."""
     repo = hub.world.repositories[comment.repository]

@@ -14,7 +14,7 @@ from tests.github_server.entities import Json
 
 # GitHub really answers these where its description lists none: moved, cached, not signed in, not allowed, absent,
 # refused by a limit of the operation, too fast, unavailable.
-UNLISTED = {301, 304, 307, 400, 401, 403, 404, 422, 429, 503}
+UNLISTED = {301, 304, 307, 400, 401, 403, 404, 410, 422, 429, 503}
 HOST = "https://api.github.com"
 # The description forgets that the fork of a pull request may be gone; recorded payloads show it.
 NO_FORK = "head/repo: None "
@@ -57,6 +57,11 @@ class Exchange:
     def title(self) -> str:
         """How a violation names the exchange."""
         return f"{self.method} {self.path} -> {self.status}"
+
+
+# Nor has it the `issues` events, and the list of issues.
+ISSUES = {"action", "issue", "repository", "sender", "installation"}
+ISSUE_LIST = ("GET", "/repos/{owner}/{repo}/issues")
 
 
 class Checker:
@@ -130,6 +135,9 @@ def check_exchange(rest: "RestDescription | None", exchange: Exchange) -> str | 
         return f"{exchange.title()}: the local GitHub has no such path"
     if rest is None or not exchange.template or exchange.injected:
         return None
+    if (exchange.method, exchange.template) == ISSUE_LIST:
+        problem = rest.issues_problem(exchange)
+        return f"{exchange.title()}: {problem}" if problem else None
     problem = rest.request_problem(exchange) or rest.response_problem(exchange)
     return f"{exchange.title()}: {problem}" if problem else None
 
@@ -194,6 +202,17 @@ class RestDescription:
             self._spec["paths"].get(exchange.template, {}).get(exchange.method.lower(), {})
         )
         return found
+
+    def issues_problem(self, exchange: Exchange) -> str | None:
+        """Whether each entry of a list of issues is what one issue is."""
+        from openapi_schema_validator import OAS30Validator
+
+        if exchange.status != 200:
+            return _unlisted(exchange) if exchange.status != 304 else None
+        schema = {"$ref": "#/components/schemas/issue", "components": self._spec["components"]}
+        check = OAS30Validator(schema)
+        found = [r for one in json.loads(exchange.response_body) for r in check.iter_errors(one)]
+        return "; ".join(_reasons(found)[:5]) or None
 
     def response_problem(self, exchange: Exchange) -> str | None:
         """Whether GitHub's description allows the answer."""
@@ -262,6 +281,9 @@ class HookDescription:
                 if STATUS ^ set(payload)
                 else None
             )
+        if event == "issues":
+            odd = set(payload) ^ (ISSUES | ({"changes"} if action == "edited" else set()))
+            return f"webhook issues: {sorted(odd)}" if odd else None
         name = "-".join([event.replace("_", "-"), *([action.replace("_", "-")] if action else [])])
         if name not in self._events.get(event, {}):
             return f"webhook {name} is not in GitHub's description"

@@ -3,7 +3,14 @@
 from tests.github_server import events
 from tests.github_server.entities import Comment, Issue
 from tests.github_server.entities_reviews import Review, ReviewComment
-from tests.github_server.routes_issues import add_comment, put_labels, take_label
+from tests.github_server.routes_issues import (
+    add_comment,
+    edit_issue,
+    open_issue,
+    put_labels,
+    set_issue_state,
+    take_label,
+)
 from tests.github_server.routes_pulls import open_pull, set_state
 from tests.github_server.routes_reviews import comment_on_lines, find_place, open_review, reply
 from tests.github_server.watching import Watching
@@ -44,11 +51,41 @@ class People(Watching):
     def open_issue(self, repo: str, title: str, user: str | None = None, body: str = "") -> Issue:
         """Open an issue, which is no pull request."""
         with self.world.lock:
-            found, now = self.world.named(repo), self.world.now()
-            number, user = self.world.next_number(found), user or found.owner
-            issue = Issue(self.world.next_large_id(), found.id, number, title, body, user, now, now)
-            found.issues[number] = issue
-        return issue
+            found = self.world.named(repo)
+            return open_issue(self.hub, found, title, body, user or found.owner)
+
+    def issues(self, repo: str) -> list[Issue]:
+        """The issues that are no pull requests, oldest first."""
+        with self.world.lock:
+            return [one for one in self.world.named(repo).issues.values() if one.pull is None]
+
+    def edit_issue(self, repo: str, number: int, user: str, body: str) -> None:
+        """Change the text of an issue as a person; a browser sends CRLF."""
+        with self.world.lock:
+            issue = self.world.named(repo).issues[number]
+            text = body.replace("\r\n", "\n").replace("\n", "\r\n")
+            edit_issue(self.hub, issue, {"body": text}, user)
+
+    def tick(self, repo: str, number: int, user: str, words: str) -> None:
+        """Tick the box of an issue whose line contains the words."""
+        body = self.world.named(repo).issues[number].body or ""
+        lines = body.splitlines()
+        (at,) = [n for n, line in enumerate(lines) if line.startswith("- [ ]") and words in line]
+        lines[at] = lines[at].replace("- [ ]", "- [x]", 1)
+        self.edit_issue(repo, number, user, "\n".join(lines))
+
+    def set_issue_state(self, repo: str, number: int, state: str, user: str) -> None:
+        """Close or reopen an issue as a person."""
+        with self.world.lock:
+            set_issue_state(self.hub, self.world.named(repo).issues[number], state, user)
+
+    def delete_issue(self, repo: str, number: int, user: str | None = None) -> None:
+        """Delete an issue as an administrator."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            events.issue_event(self.hub, found.issues[number], "deleted", user or found.owner)
+            del found.issues[number]
+            found.deleted_issues.add(number)
 
     def edit_comment(self, comment: Comment, user: str, body: str) -> None:
         """Change what a comment says."""

@@ -77,6 +77,9 @@ def _built_in(method: str, template: str) -> str:
     if template.startswith("/app/") or template == "/app" or template.endswith("/installation"):
         return "jwt"
     level = "read" if method == "GET" else "write"
+    if template.endswith("/issues"):
+        # Unlike the other routes about issues, these two are not about pull requests, too.
+        return f"issues:{level}"
     for part, expression in BY_PATH:
         if part in template:
             return expression.format(level=level)

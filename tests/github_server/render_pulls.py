@@ -107,8 +107,8 @@ def issue_json(world: World, issue: Issue) -> Json:
         "timeline_url": f"{url}/timeline",
         "html_url": f"{page}/{'pull' if issue.pull else 'issues'}/{issue.number}",
         "comments": len(issue.comments),
-        "closed_by": None,
-        "state_reason": None,
+        "closed_by": user_json(world, issue.closed_by) if issue.closed_by else None,
+        "state_reason": "completed" if issue.state == "closed" else None,
         "performed_via_github_app": None,
         "reactions": reactions_json(url, issue.reactions),
     }

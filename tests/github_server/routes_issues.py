@@ -1,7 +1,7 @@
 """Issues, comments, reactions and labels."""
 
 from tests.github_server import events
-from tests.github_server.entities import Comment, Issue, Label, Reaction, Repository
+from tests.github_server.entities import Comment, Issue, Json, Label, Reaction, Repository
 from tests.github_server.errors import ApiError, invalid, not_found, validation
 from tests.github_server.hub import Hub
 from tests.github_server.render import label_json
@@ -19,7 +19,10 @@ from tests.github_server.world import World
 
 def find_issue(call: Call) -> Issue:
     """The issue or pull request in the path; a token needs the permission for the kind it is."""
-    found = call.repo.issues.get(call.number("issue_number"))
+    number = call.number("issue_number")
+    if number in call.repo.deleted_issues:
+        raise ApiError(410, "This issue was deleted")
+    found = call.repo.issues.get(number)
     if found is None:
         raise not_found()
     _guard_kind(call, found)
@@ -51,37 +54,71 @@ def get_issue(call: Call) -> Reply:
     return Reply(issue_json(call.world, find_issue(call)))
 
 
+def list_issues(call: Call) -> Reply:
+    """GET /repos/{owner}/{repo}/issues: newest first, pull requests among them."""
+    query = call.query
+    found = [
+        one
+        for one in sorted(call.repo.issues.values(), key=lambda one: -one.number)
+        if query.get("state", "open") in {"all", one.state}
+        and query.get("creator", one.user).lower() == one.user.lower()
+    ]
+    if query.get("direction") == "asc":
+        found.reverse()
+    return page(call, [issue_json(call.world, one) for one in found])
+
+
+def open_issue(hub: Hub, repo: Repository, title: str, body: str | None, user: str) -> Issue:
+    """Open an issue and tell the world."""
+    world, now = hub.world, hub.world.now()
+    number = world.next_number(repo)
+    issue = Issue(world.next_large_id(), repo.id, number, title, body, user, now, now)
+    repo.issues[number] = issue
+    events.issue_event(hub, issue, "opened", user)
+    return issue
+
+
 def create_issue(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/issues."""
-    world, repo, now = call.world, call.repo, call.world.now()
-    check_body("Issue", call.body.get("body"))
-    title = call.field("title")
-    issue = Issue(
-        world.next_large_id(),
-        repo.id,
-        world.next_number(repo),
-        title,
-        call.body.get("body"),
-        call.actor.login,
-        now,
-        now,
-    )
-    repo.issues[issue.number] = issue
-    return Reply(issue_json(world, issue), 201)
+    if not call.repo.has_issues:
+        raise ApiError(410, "Issues are disabled for this repo")
+    title, body = call.field("title"), call.body.get("body")
+    check_body("Issue", body)
+    issue = open_issue(call.hub, call.repo, title, body, call.actor.login)
+    return Reply(issue_json(call.world, issue), 201)
+
+
+def edit_issue(hub: Hub, issue: Issue, new: Json, actor: str) -> None:
+    """Change title and body and tell the world what they were; what stays the same tells nobody."""
+    changes: Json = {}
+    for name in ("title", "body"):
+        old = getattr(issue, name)
+        if name in new and new[name] != old:
+            changes[name] = {"from": old or ""}
+            setattr(issue, name, new[name])
+    issue.updated_at = hub.world.now()
+    if changes and issue.pull is None:
+        events.issue_event(hub, issue, "edited", actor, changes)
+
+
+def set_issue_state(hub: Hub, issue: Issue, state: str, actor: str) -> None:
+    """Close or reopen an issue or a pull request and tell the world."""
+    if issue.pull:
+        set_state(hub, issue, state, actor)
+        return
+    issue.state = state
+    issue.closed_at = hub.world.now() if state == "closed" else None
+    issue.closed_by = actor if state == "closed" else None
+    events.issue_event(hub, issue, "closed" if state == "closed" else "reopened", actor)
 
 
 def update_issue(call: Call) -> Reply:
     """PATCH /repos/{owner}/{repo}/issues/{issue_number}."""
     issue, body = find_issue(call), call.body
     check_body("Issue", body.get("body"))
-    for name in ("title", "body"):
-        if name in body:
-            setattr(issue, name, body[name])
+    edit_issue(call.hub, issue, body, call.actor.login)
     if body.get("state") in {"open", "closed"} and body["state"] != issue.state:
-        if issue.pull:
-            set_state(call.hub, issue, body["state"], call.actor.login)
-        issue.state = body["state"]
-    issue.updated_at = call.world.now()
+        set_issue_state(call.hub, issue, body["state"], call.actor.login)
     return Reply(issue_json(call.world, issue))
 
 
@@ -262,6 +299,7 @@ REPO = "/repos/{owner}/{repo}"
 ISSUE = f"{REPO}/issues/{{issue_number}}"
 COMMENT = f"{REPO}/issues/comments/{{comment_id}}"
 ROUTES = (
+    Route("GET", f"{REPO}/issues", list_issues),
     Route("POST", f"{REPO}/issues", create_issue),
     Route("GET", ISSUE, get_issue),
     Route("PATCH", ISSUE, update_issue),

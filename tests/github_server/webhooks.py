@@ -25,6 +25,7 @@ NEEDS = {
     "workflow_run": "actions",
     "workflow_job": "actions",
     "issue_comment": "issues",
+    "issues": "issues",
     "pull_request": "pull_requests",
     "pull_request_review_comment": "pull_requests",
     "push": "contents",

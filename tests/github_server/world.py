@@ -204,7 +204,7 @@ class World:
 
     def next_number(self, repo: Repository) -> int:
         """The number of the next issue or pull request."""
-        return max(repo.issues, default=0) + 1
+        return max((*repo.issues, *repo.deleted_issues), default=0) + 1
 
     def pulls(self, repo: Repository) -> list[Issue]:
         """Pull requests into a repository, newest first."""

@@ -13,7 +13,15 @@ from bot.clock import SystemClock
 from bot.domain.admission import Admission
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.request import Feedback, GivenUp, Halted, MissionRequest, PullRequestOpened, RedHead
+from bot.domain.request import (
+    DashboardDue,
+    Feedback,
+    GivenUp,
+    Halted,
+    MissionRequest,
+    PullRequestOpened,
+    RedHead,
+)
 from bot.github.gateway import GitHubGateway
 from bot.intake.admission import admit
 from bot.intake.identity import OwnApp
@@ -111,7 +119,7 @@ class Intake:
         pass
 
     async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
-        assert not isinstance(change, GivenUp | Halted)
+        assert not isinstance(change, DashboardDue | GivenUp | Halted)
         if not isinstance(change, PullRequestOpened):
             await end_obsolete(change, self._services, checkpoint)
 

@@ -107,6 +107,12 @@ def a_command(words: str = "fix", **changes: Any) -> Command:
     ).with_(**changes)
 
 
+def a_tick(words: str = "fix", **changes: Any) -> Command:
+    """By a box of the dashboard issue."""
+    fields = {"origin": Origin.BOX, "command_id": "command:42:xd-1", "comment": None}
+    return a_command(words, **{**fields, **changes})
+
+
 def a_press(words: str = "fix", **changes: Any) -> Command:
     """By a button of our check run."""
     fields = {

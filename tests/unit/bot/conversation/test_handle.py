@@ -7,19 +7,24 @@ from typing import Any
 import pytest
 
 from bot.conversation.handle import ACTIONS, HELP_MARKER, handle_command
+from bot.conversation.result import Reply
 from bot.conversation.verbs import VERBS
+from bot.domain.boxes import read_box
 from bot.domain.command import Command, Verb
 from bot.domain.policy import Triggers
 from bot.errors import GitHubError, NotFound, NotPermitted, QueueError, StoreError
+from bot.publish.dashboard_issue import read_board
 from bot.queue.memory import MemoryCheckpoint
-from tests.builders import HEAD
+from tests.builders import HEAD, a_repository
 from tests.fakes.fake_github_state import FakeComment
 from tests.unit.bot.conversation.desks import (
+    FIX_PULL,
     PULL,
     Office,
     a_command,
     a_label,
     a_press,
+    a_tick,
     put_fix,
     put_proposal,
 )
@@ -326,3 +331,47 @@ async def test_a_check_called_like_a_mark_of_ours_does_not_draw_later_answers_to
     await office.say("fix nothing-like-it")
     await office.ask(a_command("dance", command_id="command:42:c2"))
     assert len(office.github.comments) == 2
+
+
+# --- the dashboard issue ---------------------------------------------------------------------------
+
+
+async def ticked(office: Office, row: str, **changes: Any) -> Reply:
+    box = read_box(row)
+    assert box is not None
+    words = f"{box.verb.value} {box.target}".strip()
+    return await office.ask(a_tick(words, box=row, number=box.number or 9, **changes))
+
+
+async def test_a_box_is_a_command_where_the_dashboard_offers_it() -> None:
+    office = Office(dashboard_issue=True)
+    put_fix(office)
+    board = await read_board(a_repository(), office.services)
+    (fix,) = board.sections["Open fixes"]
+    assert "write access" in (await ticked(office, fix.row, author="bob")).refused
+    assert (await ticked(office, fix.row)).ok
+    assert office.github.pulls[FIX_PULL].state == "closed"
+    again = await ticked(office, fix.row)
+    assert "changed meanwhile" in again.text
+    assert office.audit.kept[-1].actor == "alice"
+
+
+async def test_a_box_with_other_words_or_where_none_is_wanted_does_nothing() -> None:
+    office = Office(dashboard_issue=True)
+    (off,) = (await read_board(a_repository(), office.services)).rows
+    reply = await ticked(office, off.replace("Turn off", "Turn on"), is_pull_request=False)
+    assert "changed meanwhile" in reply.text
+    assert office.registry.switches == {}
+    elsewhere = Office()
+    reply = await ticked(elsewhere, off, is_pull_request=False)
+    assert "changed meanwhile" in reply.text
+    assert (await ticked(office, off, is_pull_request=False)).ok
+    assert office.github.comments[-1].number == 9
+    assert "asked by a tick box" in office.github.comments[-1].body
+
+
+async def test_boxes_are_off_with_the_buttons() -> None:
+    office = Office(dashboard_issue=True, triggers=Triggers(buttons=False))
+    (off,) = (await read_board(a_repository(), office.services)).rows
+    reply = await ticked(office, off, is_pull_request=False)
+    assert "the policy switches buttons off" in reply.text

@@ -26,6 +26,7 @@ READS = frozenset(
         "labels",
         "merge_base",
         "open_pull_requests",
+        "own_issue",
         "permission",
         "pull_request",
         "pull_request_files",
@@ -51,6 +52,7 @@ VALUES: dict[str, Any] = {
     "reviewers": ("lisa",),
     "draft": False,
     "expected": "a" * 40,
+    "is_open": None,
 }
 NUMBERS = {"number", "job_id", "run_id", "comment_id"}
 

@@ -141,6 +141,15 @@ def status(**changes: Any) -> dict[str, Any]:
     return event
 
 
+def issue_edited(body: str, before: str | None = "", **changes: Any) -> dict[str, Any]:
+    """Somebody edited our dashboard issue."""
+    user = {"login": changes.pop("author", "metaagent[bot]"), "type": "Bot"}
+    sender = {"login": changes.pop("login", "maintainer"), "type": changes.pop("type", "User")}
+    issue = {"number": 9, "state": "open", "body": body, "user": user} | changes
+    edit = {"title": {"from": "x"}} if before is None else {"body": {"from": before}}
+    return _event("edited", issue=issue, changes=edit, sender=sender)
+
+
 def push(**changes: Any) -> dict[str, Any]:
     """Somebody pushed to a branch."""
     body = {

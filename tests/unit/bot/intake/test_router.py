@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.domain.boxes import Box
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import (
     CheckRef,
@@ -19,7 +20,7 @@ from bot.domain.request import (
 )
 from bot.errors import DeliveryRejected
 from bot.github.events import read_delivery
-from bot.github.manifest import EVENTS
+from bot.github.manifest import DASHBOARD_EVENTS, EVENTS
 from bot.intake import guards
 from bot.intake.identity import OwnApp
 from bot.intake.router import HANDLERS, route
@@ -512,6 +513,78 @@ def test_an_unknown_action_of_a_known_event_is_no_error() -> None:
     )
 
 
+# --- a box of the dashboard was ticked -----------------------------------------------------------
+
+CANCEL = Box(verb=Verb.STOP, number=5).row("**Cancel** the mission")
+TURN_OFF = Box(verb=Verb.OFF, target="repository").row("**Turn off** MetaAgent here")
+AT_BRANCH = Box(verb=Verb.RETRY, head_sha=payloads.HEAD, head_branch="a--b").row("Try again")
+BOARD = f"<!-- metaagent:dashboard -->\n{CANCEL}\n{TURN_OFF}\n{AT_BRANCH}"
+
+
+def board(*rows: str) -> str:
+    """The dashboard with ticks, as a browser sends it."""
+    text = BOARD
+    for row in rows:
+        text = text.replace(row, row.replace("- [ ]", "- [x]", 1))
+    return text.replace("\n", "\r\n")
+
+
+def test_a_ticked_box_is_a_command_of_who_ticked_it() -> None:
+    command = routed(payloads.issue_edited(board(CANCEL), BOARD, login="alice"), "issues")
+    assert isinstance(command, Command)
+    assert (command.verb, command.author, command.origin) == (Verb.STOP, "alice", Origin.BOX)
+    assert (command.number, command.is_pull_request, command.box) == (5, True, CANCEL)
+    assert command.command_id == "command:42:xd-1"
+
+
+def test_only_a_new_tick_counts_and_only_one() -> None:
+    edited = payloads.issue_edited(board(CANCEL, TURN_OFF), board(CANCEL))
+    command = routed(edited, "issues")
+    assert isinstance(command, Command)
+    assert (command.verb, command.target) == (Verb.OFF, "repository")
+    assert (command.number, command.is_pull_request) == (9, False)
+    assert "no box" in why_not(payloads.issue_edited(board(CANCEL), board(CANCEL)), "issues")
+    assert "no box" in why_not(payloads.issue_edited(BOARD, board(CANCEL)), "issues")
+
+
+def test_a_box_about_a_branch_names_its_commit() -> None:
+    command = routed(payloads.issue_edited(board(AT_BRANCH), BOARD), "issues")
+    assert isinstance(command, Command)
+    assert (command.number, command.head_sha, command.head_branch) == (None, payloads.HEAD, "a--b")
+    assert "--" not in AT_BRANCH.removeprefix("- [ ] <!--").partition("-->")[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"author": "mallory"}, "not our dashboard"),
+        ({"login": "metaagent[bot]", "type": "Bot"}, "bots"),
+        ({"login": "other", "type": "Bot"}, "bots"),
+        ({"state": "closed"}, "no box"),
+        ({"before": None}, "no box"),
+        ({"body": board(CANCEL).replace("dashboard", "board")}, "not our dashboard"),
+        ({"body": board(CANCEL).replace("%7B", "%5B")}, "no box"),
+    ],
+)
+def test_no_other_edit_is_a_command(changes: dict[str, Any], reason: str) -> None:
+    given = {"body": board(CANCEL), "before": BOARD, **changes}
+    assert reason in why_not(payloads.issue_edited(**given), "issues")
+
+
+@pytest.mark.parametrize(
+    ("paths", "touched"),
+    [
+        ({"modified": [".github/metaagent.yml"]}, True),
+        ({"removed": ["pyproject.toml"]}, True),
+        ({"added": ["src/a.py"], "modified": None}, False),
+    ],
+)
+def test_a_push_tells_whether_it_may_change_the_policy(paths: Any, *, touched: bool) -> None:
+    moved = routed(payloads.push(commits=[{}, paths]), "push")
+    assert isinstance(moved, HeadMoved)
+    assert moved.touches_policy is touched
+
+
 def test_an_unknown_event_is_no_error() -> None:
     assert "star" in why_not({"starred_at": None}, "star")
 
@@ -523,4 +596,4 @@ def test_an_action_that_an_old_payload_names_does_not_matter(event: str) -> None
 
 def test_every_event_of_the_app_is_routed() -> None:
     automatic = {"installation", "installation_repositories", "ping"}
-    assert {event for event, _ in HANDLERS} == {*EVENTS, *automatic}
+    assert {event for event, _ in HANDLERS} == {*EVENTS, *DASHBOARD_EVENTS, *automatic}

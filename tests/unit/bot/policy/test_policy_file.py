@@ -71,6 +71,7 @@ labels: [bot]
 regression_test: true
 expire_days: 7
 schedule: daily
+dashboard_issue: true
 limits:
   attempts: 2
   open_pull_requests: 1
@@ -114,6 +115,7 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
         regression_test=True,
         expire_days=7,
         schedule="daily",
+        dashboard_issue=True,
         limits=PolicyLimits(
             attempts=2,
             open_pull_requests=1,
@@ -134,7 +136,7 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
     )
     assert set(policy.origins) == {key for key, _, _ in every_key()}
     assert policy.origins["setup"] == f"{POLICY_PATH}:8"
-    assert policy.origins["limits.attempts"] == f"{POLICY_PATH}:30"
+    assert policy.origins["limits.attempts"] == f"{POLICY_PATH}:31"
 
 
 PYPROJECT = b"""[project]

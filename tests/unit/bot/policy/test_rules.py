@@ -145,7 +145,8 @@ def test_people_are_heard_where_the_policy_lets_them(origin: Origin) -> None:
         command_refusal(RepositoryPolicy(enabled=False), origin) or ""
     )
     deaf = RepositoryPolicy(triggers=Triggers(comments=False, buttons=False, labels=False))
-    assert command_refusal(deaf, origin) == f"the policy switches {origin.value}s off (by default)"
+    kind = "button" if origin is Origin.BOX else origin.value
+    assert command_refusal(deaf, origin) == f"the policy switches {kind}s off (by default)"
 
 
 def test_what_is_wrong_in_the_file_is_the_reason() -> None:

@@ -104,9 +104,9 @@ async def test_what_people_ask_is_handed_over_before_what_machines_tell(inbox: I
             return await super().command(command)
 
         @override
-        async def notice(self, change: Notice) -> None:
+        async def notice(self, change: Notice, *, delay_s: float = 0.0) -> None:
             self.order.append("notice")
-            await super().notice(change)
+            await super().notice(change, delay_s=delay_s)
 
     works: tuple[Work, ...] = (MOVED, SUSPENDED, COMMAND)
     for number, work in enumerate(works):
