@@ -57,7 +57,6 @@ log = logging.getLogger(__name__)
 OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
 """Opens the progress listener of one mission."""
 
-
 KeepEvidence = Callable[[Story, Checkout, OpenWorkspace], Awaitable[KeptEvidence]]
 """Stores the evidence of a finished mission."""
 
@@ -332,6 +331,8 @@ async def _publish(
     context: MissionContext, services: MissionServices, github: GitHub, kept: KeptEvidence
 ) -> Publication:
     story = await _story(context, services, kept)
+    if services.recorder is not None:
+        story = story.with_(is_first=await services.recorder.is_first(context.request))
     publish = publish_staged if context.policy.mode == "staged" else publish_outcome
     return await publish(story, PublishServices(github, services.app_slug, services.registry))
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.mission_record import Detail, MissionRecord, StageMark
+from bot.domain.mission_record import Detail, MissionQuery, MissionRecord, StageMark
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.errors import StoreError
@@ -60,6 +60,21 @@ class Recorder:
         await self._write(mission_id, self._records.finish(self._sanitized(record), detail))
         if self._traces is not None:
             await self._write(mission_id, self._trace(mission_id, detail, self._traces))
+
+    async def is_first(self, request: MissionRequest) -> bool:
+        """Return True if nobody in the repository was shown a fix or an answer before."""
+        if request.repository is None:
+            return False
+        query = MissionQuery(repository=request.repository.id)
+        try:
+            page = await self._records.page(query)
+        except StoreError as error:
+            mission = {"mission": request.mission_id}
+            log.warning("reading earlier missions failed: %s", error.message, extra=mission)
+            return False
+        others = [one for one in page.missions if one.mission_id != request.mission_id]
+        # A mission without either was reported in a check run only.
+        return page.next is None and not any(one.way or one.requested_by for one in others)
 
     async def _trace(self, mission_id: str, detail: Detail, traces: Traces) -> None:
         record = await self._records.find(mission_id)

@@ -25,6 +25,13 @@ UNFOLDED_LINES = 40
 TESTS_IN_COMMAND = 3
 """Maximum number of tests named in the command; more would make the line too long."""
 
+INTRODUCTION = (
+    "This is MetaAgent's first answer in this repository: it rebuilds red checks in a sandbox, and "
+    "offers a fix only if the tests prove it. To stop it, comment `/metaagent off repository`, or "
+    "write `enabled: false` into `.github/metaagent.yml`."
+)
+"""What this is and how to stop it, for people who have not seen it before."""
+
 _SHORT_SHA = 12
 
 
@@ -39,6 +46,7 @@ def mission_report(story: Story, *, limit: int = REPORT_BYTES, offered: bool = F
     is_asked = offered and story.is_heard
     sections = [
         *_opening(story, offered=offered),
+        _introduction(story),
         *fix_sections(story, offered=offered),
         recalled_section(story),
         pinned_section(story) if offered else None,
@@ -71,7 +79,7 @@ def answer(story: Story, *, limit: int = BODY_LIMIT) -> str:
 
     It includes the patch if nothing was delivered.
     """
-    sections = [*_opening(story), _choices(story)]
+    sections = [*_opening(story), _introduction(story), _choices(story)]
     if story.fix is not None and not story.delivered:
         sections += change_sections(story)
     sections += [ci_section(story), _reproduce(story)]
@@ -108,6 +116,10 @@ def _opening(story: Story, *, offered: bool = False) -> list[Section | None]:
     if story.context.question:
         question = fenced("Question", story.pen.block(story.context.question, cap=8000))
     return [Section(lead="\n\n".join(line for line in lines if line)), question]
+
+
+def _introduction(story: Story) -> Section | None:
+    return Section(lead=INTRODUCTION) if story.is_first else None
 
 
 def _where(story: Story) -> str:

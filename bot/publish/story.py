@@ -36,6 +36,8 @@ class Story(Frozen):
     """Titles of the changes to choose from, as stored; untrusted."""
     bundle: KeptEvidence = KeptEvidence()
     """Evidence bundle for a replay."""
+    is_first: bool = False
+    """Nobody in the repository was shown a fix or an answer before."""
     secrets: Needles = Field(default=Needles(), repr=False)
 
     @property

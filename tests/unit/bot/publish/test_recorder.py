@@ -12,7 +12,14 @@ from bot.domain.publication import Publication
 from bot.errors import StoreError
 from bot.publish.recorder import Recorder
 from bot.publish.story import build_story
-from tests.builders import a_check, a_mission, a_repository, a_request, a_running_mission
+from tests.builders import (
+    a_check,
+    a_folder_request,
+    a_mission,
+    a_repository,
+    a_request,
+    a_running_mission,
+)
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_records import MemoryRecords
 from tests.reports import a_told_story
@@ -27,6 +34,21 @@ class Unwritable(MemoryRecords):
     @override
     async def enqueue(self, record: MissionRecord) -> None:
         raise StoreError("the disk is full")
+
+
+async def test_the_first_mission_that_people_see_is_the_first() -> None:
+    records = MemoryRecords()
+    recorder = Recorder(records, FixedClock())
+    request = a_request()
+    assert await recorder.is_first(request)
+    await recorder.enqueue(request)
+    # Reported in a check run only.
+    await recorder.enqueue(a_request(mission_id="m-2"))
+    await recorder.enqueue(a_request(mission_id="m-3", repository=a_repository(id=99)))
+    assert await recorder.is_first(request)
+    await recorder.enqueue(a_request(mission_id="m-4", requested_by="ada"))
+    assert not await recorder.is_first(request)
+    assert not await recorder.is_first(a_folder_request())
 
 
 async def test_a_mission_is_recorded_while_it_waits_and_runs() -> None:

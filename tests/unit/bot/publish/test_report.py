@@ -11,7 +11,7 @@ from bot.domain.diagnosis import Suspect
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Rival, TestChange
 from bot.domain.policy import RepositoryPolicy
-from bot.publish.report import REPORT_BYTES, answer, mission_report, reproduce_command
+from bot.publish.report import INTRODUCTION, REPORT_BYTES, answer, mission_report, reproduce_command
 from bot.publish.story import Story, build_story, headline
 from bot.publish.terminal import report_text
 from sandbox.types import TestStatus
@@ -327,3 +327,16 @@ def test_the_headline_of_an_error_names_its_reference() -> None:
         headline(build_story(a_mission(Outcome.ERROR, error_reference="E-12")))
         == "ERROR: MetaAgent could not finish this, reference E-12"
     )
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FIXED, Outcome.NO_FIX])
+def test_the_first_answer_in_a_repository_says_what_this_is_and_how_to_stop_it(
+    outcome: Outcome,
+) -> None:
+    story = build_story(a_mission(outcome))
+    for text in (mission_report(story, offered=True), answer(story)):
+        assert INTRODUCTION not in text
+    first = story.with_(is_first=True)
+    for text in (mission_report(first, offered=True), answer(first)):
+        assert text.count(INTRODUCTION) == 1
+    assert INTRODUCTION.count(". ") == 1, "two sentences"
