@@ -20,6 +20,7 @@ from bot.domain.request import (
     GivenUp,
     Halted,
     HeadMoved,
+    InstallationChange,
     MissionRequest,
     PullRequestOpened,
     RedHead,
@@ -42,6 +43,7 @@ from bot.store.database import is_postgres
 from bot.upkeep.dashboard_issue import DashboardIssues
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.obsolete import end_halted, end_obsolete, report_given_up
+from bot.upkeep.onboarding import onboard
 from bot.upkeep.paused import PauseWatch
 from bot.upkeep.scheduled import AfterMerge
 from bot.upkeep.stale_rows import end_stale_rows
@@ -255,6 +257,17 @@ class Service:
                     await self._check_policy(change, checkpoint)
         else:
             await end_obsolete(change, self._services, checkpoint)
+            await self._onboard(change, checkpoint)
+
+    async def _onboard(self, change: InstallationChange, checkpoint: PatientCheckpoint) -> None:
+        await onboard(
+            change,
+            self.parts.github,
+            self._services,
+            checkpoint,
+            most=self._settings.onboard_repositories,
+            rights=self._rights,
+        )
 
     async def _refresh_dashboard(self, due: DashboardDue, checkpoint: PatientCheckpoint) -> None:
         async def refresh() -> Frozen:

@@ -108,16 +108,14 @@ class Settings(BaseModel):
     public_url: str | None = Field(default=None, pattern=r"^https?://[^/\s?#@]+/?$")
     """Address of this service for GitHub and people, `https://bot.example.com`."""
     workers: int = Field(default=2, ge=1, json_schema_extra=ANY_FILE)
-    """Missions that run at the same time in a process; user-requested missions have a separate
-    limit."""
+    """Missions that run at the same time in a process; user-requested ones have their own limit."""
     workers_total: int | None = Field(default=None, ge=1)
     """Missions that run at the same time in all processes together; unlimited by default."""
     missions_per_minute: int | None = Field(default=None, ge=1)
     """Missions started per minute in all processes, except user-requested ones; unlimited by
     default."""
     missions_per_minute_each: int | None = Field(default=None, ge=1)
-    """Missions started per minute in one repository, except user-requested ones; unlimited by
-    default."""
+    """The same for one repository."""
     keep_days: int = Field(default=30, ge=4, le=3_650)
     """Retention of deliveries and finished work, in days; cleanup runs hourly."""
     keep_missions_days: int = Field(default=365, ge=4, le=3_650)
@@ -136,6 +134,8 @@ class Settings(BaseModel):
     """Longest wait for the other checks of a red commit, in seconds."""
     sweep_s: float = Field(default=900.0, ge=0)
     """Seconds between two sweeps for lost events; 0 disables them."""
+    onboard_repositories: int = Field(default=0, ge=0, le=100)
+    """Repositories that get an onboarding pull request when the App is installed; 0 opens none."""
     write_pause_s: float = Field(default=1.0, ge=0)
     """Seconds between two writes to one repository, as GitHub recommends."""
     webhook_max_bytes: int = 25 * 1024 * 1024

@@ -130,6 +130,8 @@ class MissionRequest(Frozen):
     rungs: tuple[int, ...] = (0, 1, 2)
     improve: str | None = None
     """The file or folder to improve, empty for the whole repository; None repairs a failure."""
+    staged: bool = False
+    """Writes nothing but our check run, whatever the policy's mode."""
     continuous: bool = False
     """Requested by the policy's `continuous`, which also says how many missions may follow each
     other."""

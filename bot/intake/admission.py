@@ -111,6 +111,8 @@ async def _load_facts(facts: Facts, github: GitHubReads) -> Facts:
         _head_now(request, repository, github),
         _commit(facts, github),
     )
+    if request.staged:
+        policy = policy.with_(mode="staged")
     facts = replace(facts, policy=policy, head_now=head_now, commit=commit)
     if not_stale(facts) is None or request.head_sha is None:
         return facts

@@ -73,8 +73,12 @@ class Recorder:
             log.warning("reading earlier missions failed: %s", error.message, extra=mission)
             return False
         others = [one for one in page.missions if one.mission_id != request.mission_id]
-        # A mission without either was reported in a check run only.
-        return page.next is None and not any(one.way or one.requested_by for one in others)
+        # A mission without either was reported in a check run only; some are requested by us.
+        seen = any(
+            one.way or (one.requested_by and not one.requested_by.endswith("[bot]"))
+            for one in others
+        )
+        return page.next is None and not seen
 
     async def _trace(self, mission_id: str, detail: Detail, traces: Traces) -> None:
         record = await self._records.find(mission_id)

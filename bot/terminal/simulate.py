@@ -4,16 +4,14 @@ import asyncio
 import logging
 import sys
 import tempfile
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bot.clock import SystemClock
 from bot.conversation.handle import handle_command
-from bot.domain.admission import Admission
 from bot.domain.command import Command
 from bot.domain.request import (
     Feedback,
@@ -27,10 +25,8 @@ from bot.domain.request import (
 from bot.errors import DeliveryRejected, MetaAgentError, UsageError
 from bot.github.events import read_delivery
 from bot.github.staged import Notebook, stage
-from bot.intake.admission import admit
 from bot.intake.identity import own_app
 from bot.intake.router import Decision, route
-from bot.intake.settle import settle
 from bot.lessons.stored import StoredLessons
 from bot.policy.policy_file import load_policy
 from bot.ports import Notice, Services
@@ -40,6 +36,7 @@ from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.scratch import scratch_copy
 from bot.terminal.prepare import set_up_quiet_logging
+from bot.upkeep.preview import Preview, as_data, preview_mission, preview_red
 from bot.wiring.github import build_github
 from sandbox.gate import clean
 
@@ -83,18 +80,6 @@ class SimulateResult:
     json_object: dict[str, Any]
 
 
-@dataclass
-class _Told:
-    """The findings, as lines and as data."""
-
-    lines: list[str] = field(default_factory=list)
-    data: dict[str, Any] = field(default_factory=dict)
-
-    def say(self, line: str, **data: Any) -> None:
-        self.lines.append(line)
-        self.data.update(data)
-
-
 def run_simulate(order: SimulateOrder, settings: Settings) -> SimulateResult:
     """Show what a webhook would start.
 
@@ -107,7 +92,7 @@ def run_simulate(order: SimulateOrder, settings: Settings) -> SimulateResult:
     """
     settings = set_up_quiet_logging(settings)
     content = _read(order.path, settings.webhook_max_bytes)
-    told = _Told()
+    told = Preview()
     try:
         event = order.event or detect_event(content)
         delivery = read_delivery(event, "simulated", content)
@@ -118,7 +103,7 @@ def run_simulate(order: SimulateOrder, settings: Settings) -> SimulateResult:
             f"{order.path}: {error.message}", "give the body of a webhook, and --event NAME"
         ) from error
     title = f"{delivery.event}.{delivery.action}" if delivery.action else delivery.event
-    told.say(f"{title}: {sentence(decision)}", event=title, decision=_data(decision))
+    told.say(f"{title}: {sentence(decision)}", event=title, decision=as_data(decision))
     if isinstance(decision, RedHead | MissionRequest | Command):
         if order.offline or settings.needs_setup:
             told.say(
@@ -195,7 +180,7 @@ def sentence(decision: Decision) -> str:
 
 
 async def _ask(
-    decision: RedHead | MissionRequest | Command, settings: Settings, told: _Told
+    decision: RedHead | MissionRequest | Command, settings: Settings, told: Preview
 ) -> None:
     """Continue as the service would, with a read-only GitHub and a copy of the registry."""
     notebook = Notebook()
@@ -265,63 +250,19 @@ class _Queue:
 
 
 async def _follow(
-    decision: RedHead | MissionRequest | Command, services: Services, told: _Told
+    decision: RedHead | MissionRequest | Command, services: Services, told: Preview
 ) -> None:
     if isinstance(decision, MissionRequest):
-        await _tell_admission(decision, services, told)
+        await preview_mission(decision, services, told)
         return
     if isinstance(decision, Command):
         reply = await handle_command(decision, services, MemoryCheckpoint())
         if reply.refused:
             told.say(f"refused: {reply.refused}", refused=reply.refused)
         for request in await services.queue.under_way():
-            await _tell_admission(request, services, told)
+            await preview_mission(request, services, told)
         return
-    # A simulation does not wait for other checks.
-    settled = await settle(decision, services, MemoryCheckpoint(), settle_s=0.0)
-    if settled is None:
-        told.say("no mission: its checks are green by now, or the head is a fork's", settled=None)
-        return
-    names = [
-        check.name for check in (*((settled.check,) if settled.check else ()), *settled.also_red)
-    ]
-    told.say(f"one mission for {len(names)} red checks: {', '.join(names)}", settled=_data(settled))
-    await _tell_admission(settled, services, told)
-
-
-async def _tell_admission(request: MissionRequest, services: Services, told: _Told) -> None:
-    admission = await admit(
-        request,
-        services.github,
-        registry=services.registry,
-        own_app_slug=services.app_slug,
-        secrets=services.secrets,
-    )
-    told.say(f"mission {request.mission_id}", admission=_data(admission))
-    policy = admission.policy
-    told.lines += [f"    {problem}" for problem in policy.problems]
-    if admission.checkout is None:
-        advice = f" ({admission.advice})" if admission.advice else ""
-        told.say(f"    not admitted: {admission.refusal}, {admission.reason}{advice}")
-        return
-    hints = admission.checkout.hints
-    told.say(
-        f"    admitted at {(admission.request.head_sha or '')[:12]}, trust "
-        f"{admission.checkout.tier.value}"
-    )
-    for name, value in (
-        ("job", hints.job_name),
-        ("step", hints.step_name),
-        ("workflow", hints.workflow_path),
-        ("command", hints.command),
-        (
-            "mode",
-            "staged: nothing but our check would be written" if policy.mode == "staged" else None,
-        ),
-        ("rungs", ", ".join(str(rung) for rung in policy.rungs)),
-    ):
-        if value:
-            told.lines.append(f"    {name}: {value}")
+    await preview_red(decision, services, told)
 
 
 def _read(path: str, most: int) -> bytes:
@@ -344,7 +285,3 @@ def _copy(
     return scratch_copy(
         settings.engine_url, decision.repository.id if decision.repository else None, Path(folder)
     )
-
-
-def _data(value: Decision | Admission) -> Mapping[str, Any]:
-    return {"type": type(value).__name__, **value.model_dump(mode="json")}

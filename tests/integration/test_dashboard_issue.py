@@ -22,7 +22,11 @@ TURN_OFF, TURN_ON = "**Turn off** MetaAgent here", "**Turn on** MetaAgent here"
 
 @pytest.fixture
 def service(local_github: LocalGitHub, tmp_path: Path) -> Iterator[BotProcess]:
-    more = {"METAAGENT_DASHBOARD__ISSUE_EVERY_S": "0.5", "METAAGENT_WRITE_PAUSE_S": "0"}
+    more = {
+        "METAAGENT_DASHBOARD__ISSUE_EVERY_S": "0.5",
+        "METAAGENT_ONBOARD_REPOSITORIES": "1",
+        "METAAGENT_WRITE_PAUSE_S": "0",
+    }
     with BotProcess(local_github, tmp_path / "data", more) as process:
         yield process
 
@@ -46,6 +50,12 @@ def test_a_dashboard_is_kept_and_its_boxes_act_for_people_who_may_write(
 ) -> None:
     local_github.create_repository("octo", "calculator", {"calculator.py": "x = 1\n"})
     local_github.set_permission(NAME, "writer", "write")
+    local_github.install("octo")
+    until(lambda: len(local_github.pull_requests(NAME)) == 1)
+    (onboarding,) = local_github.pull_requests(NAME)
+    assert onboarding.title == "Configure MetaAgent"
+    assert says(onboarding, "No check is red now")
+
     local_github.set_permission(NAME, "triager", "triage")
     granted = local_github.world.install("octo").permissions
     local_github.set_app_permissions("octo", {**granted, "issues": "write"})

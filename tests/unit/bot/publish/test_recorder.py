@@ -45,6 +45,7 @@ async def test_the_first_mission_that_people_see_is_the_first() -> None:
     # Reported in a check run only.
     await recorder.enqueue(a_request(mission_id="m-2"))
     await recorder.enqueue(a_request(mission_id="m-3", repository=a_repository(id=99)))
+    await recorder.enqueue(a_request(mission_id="m-5", requested_by="metaagent[bot]"))
     assert await recorder.is_first(request)
     await recorder.enqueue(a_request(mission_id="m-4", requested_by="ada"))
     assert not await recorder.is_first(request)
