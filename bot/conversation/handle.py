@@ -173,7 +173,7 @@ async def _is_offered(command: Command, policy: RepositoryPolicy, services: Serv
     """
     if not policy.dashboard_issue:
         return False
-    return command.box in (await read_board(command.repository, services)).rows
+    return command.box in (await read_board(command.repository, policy, services)).rows
 
 
 async def _stage(command: Command, policy: RepositoryPolicy, services: Services) -> CommandOutcome:

@@ -7,8 +7,10 @@ from bot.domain.boxes import DASHBOARD_MARKER, Box
 from bot.domain.command import Verb
 from bot.domain.mission import Outcome
 from bot.domain.mission_record import MissionQuery, MissionRecord, RecordState
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState, OfferedFix, Proposal, Switch
 from bot.domain.request import RepositoryRef
+from bot.policy.rules import describe_origin
 from bot.ports import Services
 from bot.publish.markdown import SafeWriter, Section, fit
 from sandbox.gate import prepare_needles
@@ -41,9 +43,9 @@ _RETRIED = frozenset(
 _ASKING = (Outcome.NEEDS_HUMAN, Outcome.PARTIAL)
 _INTRODUCTION = (
     "Tick a box to act. That is a command of yours: you need write access, and the answer is a "
-    "comment in the pull request that the box is about. MetaAgent rewrites this text, so what you "
-    "write into it is lost; a comment is not. Close this issue to snooze it, and open it again to "
-    "wake it up. `dashboard_issue: false` in the policy ends it."
+    "comment in the pull request, or a check run of the commit, that the box is about. MetaAgent "
+    "rewrites this text, so what you write into it is lost; a comment is not. Close this issue to "
+    "snooze it, and open it again to wake it up. `dashboard_issue: false` in the policy ends it."
 )
 
 
@@ -87,8 +89,15 @@ def render_off() -> str:
     return f"{OFF}\nThe policy of this repository turned the dashboard off (`dashboard_issue`)."
 
 
-async def read_board(repository: RepositoryRef, services: Services) -> Board:
+async def read_board(
+    repository: RepositoryRef, policy: RepositoryPolicy, services: Services
+) -> Board:
     """Return the dashboard of a repository as it is now.
+
+    Args:
+        repository: The repository.
+        policy: Its policy.
+        services: The services to use; GitHub is not asked.
 
     Raises:
         StoreError: registry or records cannot be read.
@@ -99,6 +108,7 @@ async def read_board(repository: RepositoryRef, services: Services) -> Board:
     switches = await services.registry.turned_off(repository.id)
     pause = await services.pauses.of(repository) if services.pauses else None
     paused = [Entry(row=f"- {writer.pen.words(pause.in_words)}")] if pause else []
+    paused += writer.policy(policy)
     refused = [fix for fix in fixes if fix.state.blocks]
     return Board(
         sections={
@@ -225,6 +235,12 @@ class _Writer:
         named = f"{_link(fix.pull_request)} " if fix.pull_request else ""
         detail = f"{named}{fix.state.value}: {self.pen.words(fix.note, cap=200)}"
         return Entry(row=_row(box, text), detail=detail)
+
+    def policy(self, policy: RepositoryPolicy) -> Iterator[Entry]:
+        for key in ("enabled", "automatic"):
+            if not getattr(policy, key):
+                origin = self.pen.code(describe_origin(policy, key), cap=200)
+                yield Entry(row=f"- `{key}: false` by the policy: {origin}")
 
     def off(self, switch: Switch) -> Entry:
         number = switch.pull_request or 0

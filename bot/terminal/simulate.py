@@ -123,6 +123,8 @@ def detect_event(content: bytes) -> str:
         DeliveryRejected: it is not JSON, or of no known event.
     """
     body = read_delivery("unknown", "simulated", content).body
+    if "issue" in body and "comment" not in body:
+        return "issues"
     named = next((event for key, event in _BY_KEY if key in body), None)
     # Every webhook of an App has this key, so it counts last.
     if named is None and "installation" in body:

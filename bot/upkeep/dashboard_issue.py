@@ -112,7 +112,7 @@ class DashboardIssues:
             return
         if issue is not None and not issue.is_open and not _is_off(issue):
             return  # a person closed it
-        body = (await read_board(repository, self._services)).render()
+        body = (await read_board(repository, policy, self._services)).render()
         if issue is None:
             number = await github.open_issue(repository, title=TITLE, body=body)
             log.info("%s: dashboard issue #%d opened", repository.full_name, number)

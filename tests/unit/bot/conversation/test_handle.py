@@ -346,7 +346,7 @@ async def ticked(office: Office, row: str, **changes: Any) -> Reply:
 async def test_a_box_is_a_command_where_the_dashboard_offers_it() -> None:
     office = Office(dashboard_issue=True)
     put_fix(office)
-    board = await read_board(a_repository(), office.services)
+    board = await read_board(a_repository(), office.policy, office.services)
     (fix,) = board.sections["Open fixes"]
     assert "write access" in (await ticked(office, fix.row, author="bob")).refused
     assert (await ticked(office, fix.row)).ok
@@ -358,7 +358,7 @@ async def test_a_box_is_a_command_where_the_dashboard_offers_it() -> None:
 
 async def test_a_box_with_other_words_or_where_none_is_wanted_does_nothing() -> None:
     office = Office(dashboard_issue=True)
-    (off,) = (await read_board(a_repository(), office.services)).rows
+    (off,) = (await read_board(a_repository(), office.policy, office.services)).rows
     reply = await ticked(office, off.replace("Turn off", "Turn on"), is_pull_request=False)
     assert "changed meanwhile" in reply.text
     assert office.registry.switches == {}
@@ -372,6 +372,6 @@ async def test_a_box_with_other_words_or_where_none_is_wanted_does_nothing() -> 
 
 async def test_boxes_are_off_with_the_buttons() -> None:
     office = Office(dashboard_issue=True, triggers=Triggers(buttons=False))
-    (off,) = (await read_board(a_repository(), office.services)).rows
+    (off,) = (await read_board(a_repository(), office.policy, office.services)).rows
     reply = await ticked(office, off, is_pull_request=False)
     assert "the policy switches buttons off" in reply.text

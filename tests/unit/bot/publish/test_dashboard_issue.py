@@ -9,8 +9,10 @@ from bot.domain.command import Verb
 from bot.domain.mission import Outcome
 from bot.domain.mission_record import MissionRecord, RecordState
 from bot.domain.pause import Pause
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState, Proposal, ProposedChange, Switch
 from bot.domain.request import RepositoryRef
+from bot.policy.policy_file import read_policy
 from bot.ports import Services
 from bot.publish.dashboard_issue import LIMIT, MOST, Board, read_board
 from tests.builders import HEAD
@@ -36,6 +38,7 @@ class Desk:
     def __init__(self) -> None:
         self.registry, self.records, self.clock = MemoryRegistry(), MemoryRecords(), FixedClock()
         self.paused: Pause | None = None
+        self.policy = RepositoryPolicy(dashboard_issue=True)
         self._number = 0
 
     async def of(self, _: RepositoryRef) -> Pause | None:
@@ -68,7 +71,7 @@ class Desk:
         return record
 
     async def board(self) -> Board:
-        return await read_board(REPOSITORY, self.services)
+        return await read_board(REPOSITORY, self.policy, self.services)
 
 
 @pytest.fixture
@@ -122,6 +125,10 @@ async def test_every_fact_has_a_section_and_a_command(desk: Desk) -> None:
     assert "octo is paused by the operator \\(an upgrade\\)" in text
     assert "the ladder is exhausted" in text
     assert "fixed" not in text
+    desk.policy = read_policy(b"enabled: false\nautomatic: false\n")
+    text = (await desk.board()).render()
+    assert "- `enabled: false` by the policy: `.github/metaagent.yml:1`" in text
+    assert "- `automatic: false` by the policy" in text
 
 
 async def test_a_question_has_a_box_for_each_answer(desk: Desk) -> None:

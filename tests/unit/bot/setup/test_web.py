@@ -275,6 +275,15 @@ async def test_rerunning_jobs_is_a_choice(person: Person) -> None:
     assert "&quot;actions&quot;: &quot;read&quot;" in answer.text
 
 
+async def test_dashboard_issues_are_a_choice_too(person: Person) -> None:
+    await person.enter()
+    answer = await person.post("/setup/manifest", FIELDS)
+    assert "&quot;issues&quot;: &quot;read&quot;" in answer.text
+    answer = await person.post("/setup/manifest", {**FIELDS, "dashboards": "yes"})
+    assert "&quot;issues&quot;: &quot;write&quot;" in answer.text
+    assert "push, issues." in answer.text
+
+
 @pytest.mark.parametrize("error", [GitHubError("no such code"), SettingsError("no key")])
 async def test_a_refusal_of_github_is_told_and_can_be_begun_again(
     settings: Make, error: Exception
