@@ -24,7 +24,7 @@ class _Before(Slim):
 
 
 class _Changes(Slim):
-    """What an edit changed."""
+    """The changes of an edit."""
 
     body: _Before | None = None
 

@@ -62,7 +62,7 @@ class Recorder:
             await self._write(mission_id, self._trace(mission_id, detail, self._traces))
 
     async def is_first(self, request: MissionRequest) -> bool:
-        """Return True if nobody in the repository was shown a fix or an answer before."""
+        """Return True if no fix or answer was shown in the repository before."""
         if request.repository is None:
             return False
         query = MissionQuery(repository=request.repository.id)

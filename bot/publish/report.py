@@ -30,7 +30,7 @@ INTRODUCTION = (
     "offers a fix only if the tests prove it. To stop it, comment `/metaagent off repository`, or "
     "write `enabled: false` into `.github/metaagent.yml`."
 )
-"""What this is and how to stop it, for people who have not seen it before."""
+"""Two sentences for people who see an answer of ours for the first time."""
 
 _SHORT_SHA = 12
 

@@ -37,7 +37,7 @@ class Story(Frozen):
     bundle: KeptEvidence = KeptEvidence()
     """Evidence bundle for a replay."""
     is_first: bool = False
-    """Nobody in the repository was shown a fix or an answer before."""
+    """No fix or answer was shown in the repository before."""
     secrets: Needles = Field(default=Needles(), repr=False)
 
     @property

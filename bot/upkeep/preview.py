@@ -1,4 +1,4 @@
-"""What a red head or a request would start, in lines and as data; nothing is written."""
+"""Previews: the work that a red head or a request would start; nothing is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
