@@ -11,7 +11,7 @@ from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError
 from bot.github.app_facts import AppEventsReply, Workflow
 from bot.github.gateway import NEEDED
-from bot.github.manifest import EVENTS, OPTIONAL
+from bot.github.manifest import DASHBOARD_EVENTS, DASHBOARD_PERMISSIONS, EVENTS, OPTIONAL
 from bot.ports import AppHooks, Clock, GitHub
 from bot.setup.ci_triggers import WorkflowTriggers, read_triggers
 from bot.setup.finding import SetupFinding
@@ -273,6 +273,10 @@ def _installation(one: InstallationRef) -> list[SetupFinding]:
         found = [
             SetupFinding(subject=subject, state="ok", message="all needed permissions and events")
         ]
+    may_keep_dashboards = not _lacking(one.permissions, DASHBOARD_PERMISSIONS)
+    if may_keep_dashboards and (unheard := set(DASHBOARD_EVENTS) - set(one.events)):
+        message = f"not subscribed to {', '.join(unheard)}: boxes of dashboard issues do nothing"
+        found.append(SetupFinding(subject=subject, state="note", message=message))
     if more := _lacking(one.permissions, OPTIONAL):
         message = f"without {', '.join(more)}, jobs cannot be run again (`/metaagent rerun`)"
         found.append(SetupFinding(subject=subject, state="note", message=message))

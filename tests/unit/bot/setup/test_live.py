@@ -126,6 +126,17 @@ async def test_jobs_that_cannot_be_run_again_are_a_note() -> None:
     assert "actions: write" in notes[0].message
 
 
+async def test_boxes_without_their_event_are_a_note() -> None:
+    world = World()
+    world.there = (installed(permissions={**GRANTED, "issues": "write"}),)
+    (note,) = [one for one in await world.findings() if one.state == "note"]
+    assert "not subscribed to issues" in note.message
+    world.there = (
+        installed(permissions={**GRANTED, "issues": "write"}, events=(*EVENTS, "issues")),
+    )
+    assert [one for one in await world.findings() if one.state == "note"] == []
+
+
 async def test_an_app_that_is_installed_nowhere_is_told_where_to() -> None:
     world = World()
     world.there = ()
