@@ -338,8 +338,7 @@ async def _publish(
 
 
 async def _story(context: MissionContext, services: MissionServices, kept: KeptEvidence) -> Story:
-    forecasts = await services.lessons.forecasts(repository_id=context.request.memory_key)
-    confidence = confidence_after(context, forecasts)
+    confidence = confidence_after(context, await services.lessons.correction())
     return build_story(context, confidence=confidence, secrets=services.secrets, bundle=kept)
 
 

@@ -1,5 +1,6 @@
 """Lessons from missions: Reflection, Insight, SuggestedImprovement, Lesson."""
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -139,6 +140,39 @@ class Forecast(Frozen):
 
     confidence: float = Field(ge=0.0, le=1.0)
     merged: bool
+
+
+class Correction(Frozen):
+    """A correction of confidences by the outcomes of an installation, as a line in log-odds."""
+
+    shift: float = 0.0
+    """Added to the log-odds."""
+    slope: float = 1.0
+    """Factor on the log-odds; never negative, so that the order stays."""
+    outcomes: int = 0
+    """Number of outcomes that it is learned from."""
+
+    def apply(self, value: float) -> float:
+        """Return the corrected probability."""
+        if not self.outcomes:
+            return value
+        return within(probability(self.shift + self.slope * log_odds(value)))
+
+
+def log_odds(value: float) -> float:
+    """Return the log-odds of a probability, as if it were never quite certain."""
+    value = within(value)
+    return math.log(value / (1.0 - value))
+
+
+def probability(odds: float) -> float:
+    """Return the probability of log-odds."""
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, odds))))
+
+
+def within(value: float) -> float:
+    """Return a probability between 0.01 and 0.99: no number of runs is certain."""
+    return min(0.99, max(0.01, value))
 
 
 class RecalledLesson(Frozen):

@@ -221,9 +221,12 @@ class MissionContext(Frozen):
 
 
 class Confidence(Frozen):
-    """The confidence shown after execution; heuristic until enough outcomes calibrate it."""
+    """The confidence shown after execution: the probability that the fix is right."""
 
     value: float | None = Field(default=None, ge=0.0, le=1.0)
     """None means that no value can be given."""
     calibrated: bool = False
+    """True if it begins with a rank that was calibrated on known changes."""
+    outcomes: int = 0
+    """Number of outcomes of this installation that corrected it."""
     factors: tuple[str, ...] = ()

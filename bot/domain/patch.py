@@ -84,6 +84,11 @@ class Candidate(Frozen):
     """Small changes that passed the search and behave like it."""
 
 
+def is_ranked(candidate: Candidate) -> bool:
+    """Return True if a score is a calibrated probability, from a comparison of behaviour."""
+    return candidate.rung is Rung.SEARCH or candidate.inputs > 0
+
+
 class Choice(Frozen):
     """One of the changes a person can choose from."""
 
@@ -238,6 +243,8 @@ class Verification(Frozen):
     refusals: tuple[str, ...] = ()
     """Refusals of the tamper guard."""
     doubts: tuple[str, ...] = ()
+    unsure: str = ""
+    """Why a person is asked although the fix is green; empty if nothing speaks against it."""
     criteria: tuple[AcceptanceCriterion, ...] = ()
     """The acceptance criteria after these runs."""
     diff: str = ""

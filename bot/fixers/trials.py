@@ -65,7 +65,8 @@ class Proposed(Frozen):
             changes=candidate.changes,
             rung=candidate.rung,
             fixer=candidate.fixer,
-            template=candidate.template or "given",
+            # A model's candidate names the model there.
+            template="given" if candidate.rung is Rung.MODEL else candidate.template or "given",
         )
 
 

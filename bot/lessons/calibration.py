@@ -1,25 +1,36 @@
-"""Confidence of a fix, and its calibration: Brier score, reliability curve, isotonic regression."""
+"""Confidence of a verified fix: its rank, what verification adds, and the outcomes of earlier ones.
+
+The ranking's probability is calibrated on the changes of `benchmarks/belief`. The outcomes of an
+installation correct it. Without outcomes it stays as it is.
+"""
 
 from collections.abc import Sequence
 
 from bot.domain.counted import counted
-from bot.domain.lesson import Forecast
+from bot.domain.lesson import Correction, Forecast, log_odds, probability, within
 from bot.domain.mission import Confidence, MissionContext
-from bot.domain.patch import Candidate, Rung, Verification
+from bot.domain.patch import Candidate, Rung, Verification, is_ranked
 from sandbox.types import Frozen
 
-MINIMUM_SAMPLE = 50
-"""Outcomes needed before a confidence counts as calibrated."""
-MINIMUM_PER_SIDE = 5
-"""Merged and rejected fixes needed, each: a curve through one kind only is a guess."""
 BINS = 10
 """Bins of the reliability curve."""
 
-_START = {Rung.TOOLS: 0.95, Rung.SEARCH: 0.8, Rung.MODEL: 0.7}
+TOOL_START = 0.95
+"""Probability that a fix of an autofix tool is right. The tool's own rule proves it, not a rank."""
 
-_OWN_WEIGHT = 0.4
-_ENOUGH_MUTANTS = 5
-_FEW_NOTICED, _MOST_NOTICED = 0.5, 0.9
+SHIFT_SPREAD, SLOPE_SPREAD = 0.5, 0.2
+"""Standard deviations, in log-odds, of what an installation's outcomes are expected to correct.
+
+About ten outcomes move the correction half of the way to what they say.
+"""
+_STEPS = 30
+_DOUBT, _MOST_DOUBTS = -0.5, 3
+_DISAGREE = -2.5
+_ALONE = -0.4
+_GUARDED, _MANY = 0.2, 20
+_ACCEPTED, _REFUSED = 0.4, -1.2
+_PRAISE, _PRAISED_FROM = 0.4, 0.8
+"""Log-odds of what verification and memory add. Set by hand: the corpus has neither."""
 
 
 class ReliabilityBin(Frozen):
@@ -61,36 +72,37 @@ def reliability_curve(
     )
 
 
-def is_enough(forecasts: Sequence[Forecast]) -> bool:
-    """Return True if there are enough outcomes of both kinds for a calibration."""
-    merged = sum(one.merged for one in forecasts)
-    return (
-        len(forecasts) >= MINIMUM_SAMPLE
-        and min(merged, len(forecasts) - merged) >= MINIMUM_PER_SIDE
-    )
+def learn_correction(forecasts: Sequence[Forecast]) -> Correction:
+    """Return the most likely correction, given the outcomes and the expectation of none.
 
+    Algorithm: Platt scaling with a normal prior around the identity, by Newton's method.
 
-def calibrate(value: float, forecasts: Sequence[Forecast]) -> float:
-    """Return the share of merged fixes among similar forecasts, by isotonic regression.
-
-    Algorithm: pool adjacent violators (Ayer et al., 1955).
+    Args:
+        forecasts: Confidences before correction, and what became of their fixes.
     """
-    pools: list[tuple[float, float, int]] = []  # highest forecast, merged, count
-    for one in sorted(forecasts, key=lambda f: f.confidence):
-        top, merged, count = one.confidence, float(one.merged), 1
-        while pools and (pools[-1][0] == top or pools[-1][1] / pools[-1][2] >= merged / count):
-            _, earlier_merged, earlier_count = pools.pop()
-            merged, count = merged + earlier_merged, count + earlier_count
-        pools.append((top, merged, count))
-    if not pools:
-        return value
-    index = next((number for number, pool in enumerate(pools) if value <= pool[0]), len(pools) - 1)
-    # Laplace's rule of succession keeps small pools from certainty; the maximum restores monotony.
-    return max((merged + 1) / (count + 2) for _, merged, count in pools[: index + 1])
+    shift, slope = 0.0, 1.0
+    points = [(log_odds(one.confidence), float(one.merged)) for one in forecasts]
+    for _ in range(_STEPS):
+        down, tilt = shift / SHIFT_SPREAD**2, (slope - 1.0) / SLOPE_SPREAD**2
+        one, both, square = 1.0 / SHIFT_SPREAD**2, 0.0, 1.0 / SLOPE_SPREAD**2
+        for value, merged in points:
+            chance = probability(shift + slope * value)
+            down += chance - merged
+            tilt += (chance - merged) * value
+            weight = chance * (1.0 - chance)
+            one, both, square = (
+                one + weight,
+                both + weight * value,
+                square + weight * value * value,
+            )
+        scale = one * square - both * both
+        shift -= _bounded((square * down - both * tilt) / scale)
+        slope = max(0.0, slope - _bounded((one * tilt - both * down) / scale))
+    return Correction(shift=shift, slope=slope, outcomes=len(forecasts))
 
 
 def confidence_by_rules(context: MissionContext) -> Confidence:
-    """Return the confidence in a verified fix by rules.
+    """Return the confidence in a verified fix before any correction by outcomes.
 
     Its value is None if nothing was verified.
     """
@@ -98,90 +110,80 @@ def confidence_by_rules(context: MissionContext) -> Confidence:
     if fix is None or not fix[1].runs or not fix[1].green:
         return Confidence(value=None)
     candidate, verification = fix
-    factors = [f"rung {int(candidate.rung)} starts at {_START[candidate.rung]:.2f}"]
-    value = _START[candidate.rung]
-    for amount, factor in (*_doubts(candidate, verification), *_support(context, verification)):
-        value += amount
-        factors.append(f"{factor} ({amount:+.2f})")
+    value, start = _start(candidate)
+    factors = [start]
+    for amount, factor in (*_verified(candidate, verification), *_remembered(context)):
+        moved = probability(log_odds(value) + amount)
+        factors.append(f"{factor} ({moved - value:+.2f})")
+        value = moved
     if not candidate.confident and candidate.score < value:
         # The total must not exceed the fixer's own confidence in a fix that it doubts.
         value = candidate.score
         factors.append(f"at most what {candidate.fixer} gives it ({value:.2f})")
-    return Confidence(value=round(min(0.99, max(0.01, value)), 2), factors=tuple(factors))
+    ranked = is_ranked(candidate)
+    return Confidence(value=round(within(value), 2), calibrated=ranked, factors=tuple(factors))
 
 
-def confidence_after(context: MissionContext, forecasts: Sequence[Forecast]) -> Confidence:
-    """Return the confidence to show: calibrated if there are enough outcomes, else by rules."""
-    heuristic = confidence_by_rules(context)
-    if heuristic.value is None or not is_enough(forecasts):
-        return heuristic
-    factors = (
-        *heuristic.factors,
-        f"the rules give {heuristic.value:.2f}, corrected by {len(forecasts)} outcomes",
+def confidence_after(context: MissionContext, correction: Correction) -> Confidence:
+    """Return the confidence to show: the rules', corrected by the outcomes of this installation."""
+    found = confidence_by_rules(context)
+    if found.value is None or not correction.outcomes:
+        return found
+    corrected = round(correction.apply(found.value), 2)
+    outcomes = counted(correction.outcomes, "outcome")
+    factor = f"corrected by {outcomes} in this installation ({corrected - found.value:+.2f})"
+    return found.with_(
+        value=corrected, outcomes=correction.outcomes, factors=(*found.factors, factor)
     )
-    return Confidence(
-        value=round(calibrate(heuristic.value, forecasts), 2), calibrated=True, factors=factors
-    )
 
 
-def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[float, str]]:
+def _bounded(step: float) -> float:
+    """Return a step of at most 1, so that few outcomes cannot make the search diverge."""
+    return max(-1.0, min(1.0, step))
+
+
+def _start(candidate: Candidate) -> tuple[float, str]:
+    """Return the probability before verification, and where it comes from."""
+    if candidate.rung is Rung.TOOLS:
+        return TOOL_START, f"a fix of {candidate.fixer} starts at {TOOL_START:.2f}"
+    source = "its rank" if is_ranked(candidate) else "a change whose behaviour was not compared"
+    return candidate.score, f"{source} starts at {candidate.score:.2f}"
+
+
+def _verified(candidate: Candidate, verification: Verification) -> list[tuple[float, str]]:
+    """Return what verification adds to the rank, in log-odds."""
     found = []
-    if candidate.behaviours > 1:
-        weight = -min(0.3, 0.1 * (candidate.behaviours - 1))
-        found.append((weight, f"{candidate.behaviours} passing candidates behave differently"))
-    found += _search_factors(candidate)
-    for what, texts in (
-        ("warning about the change", candidate.warnings),
-        ("doubt of the verifier", verification.doubts),
-    ):
-        if texts:
-            noun, _, about = what.partition(" ")
-            found.append((-min(0.3, 0.1 * len(texts)), f"{counted(len(texts), noun)} {about}"))
+    # The rank knows its rivals already, on which verification has one doubt.
+    known = is_ranked(candidate) and candidate.behaviours > 1
+    doubts = max(0, len(verification.doubts) - known)
+    if doubts:
+        amount = _DOUBT * min(_MOST_DOUBTS, doubts)
+        found.append((amount, f"{counted(doubts, 'doubt')} of the verifier"))
+    if candidate.warnings and not is_ranked(candidate):
+        amount = _DOUBT * min(_MOST_DOUBTS, len(candidate.warnings))
+        found.append((amount, f"{counted(len(candidate.warnings), 'warning')} about the change"))
     if len({run.report.verdict for run in verification.runs}) > 1:
-        found.append((-0.4, "the fresh runs disagree"))
-    return found
-
-
-def _search_factors(candidate: Candidate) -> list[tuple[float, str]]:
-    """Return confidence adjustments specific to search results: own rank and killed mutants."""
-    found = []
-    own = (
-        round(_OWN_WEIGHT * (candidate.score - _START[Rung.SEARCH]), 2)
-        if candidate.rung is Rung.SEARCH
-        else 0.0
-    )
-    if own:
-        found.append((own, "the rank that the search gives it"))
-    mutants = candidate.mutants
-    if mutants is not None and mutants.tried >= _ENOUGH_MUTANTS:
-        text = f"the tests notice {mutants.killed} of {mutants.tried} mutants of the patched lines"
-        share = mutants.killed / mutants.tried
-        if share < _FEW_NOTICED:
-            found.append((-0.1, text))
-        elif share >= _MOST_NOTICED:
-            found.append((0.05, text))
-    return found
-
-
-def _support(context: MissionContext, verification: Verification) -> list[tuple[float, str]]:
-    found = []
+        found.append((_DISAGREE, "the fresh runs disagree"))
     guards = max(len(run.report.passing) for run in verification.runs)
-    turned = sum(
-        change.before is not None and change.before != change.after for change in verification.table
-    )
-    if guards - turned < 1 and context.fix is not None and context.fix[0].rung is not Rung.TOOLS:
-        found.append((-0.15, "no other test guards the change"))
-    elif guards - turned >= 20:  # noqa: PLR2004 - many
-        found.append((0.05, f"{guards - turned} other tests pass"))
-    if turned > 1:
-        found.append((0.05, f"{turned} failing tests agree on the change"))
-    if any(r.reason == "same fingerprint" and r.lesson.fate == "merged" for r in context.lessons):
-        found.append((0.05, "a fix of the same failure was merged before"))
-    if any(r.reason == "same edit" and r.lesson.verdict for r in context.lessons):
-        found.append((0.05, "people accepted the same edit at another place"))
-    if any(
-        r.reason == "same fingerprint" and r.lesson.fate in {"closed", "reverted"}
-        for r in context.lessons
-    ):
-        found.append((-0.2, "a fix of the same failure was rejected before"))
+    guards -= sum(one.before is not None and one.before != one.after for one in verification.table)
+    if guards < 1 and candidate.rung is not Rung.TOOLS:
+        found.append((_ALONE, "no other test guards the change"))
+    elif guards >= _MANY:
+        found.append((_GUARDED, f"{guards} other tests pass"))
+    review = verification.review
+    if review is not None and (review.score or 0.0) >= _PRAISED_FROM:
+        found.append((_PRAISE, "a model's review found nothing against it"))
+    return found
+
+
+def _remembered(context: MissionContext) -> list[tuple[float, str]]:
+    """Return what people's earlier decisions add, in log-odds."""
+    same = [one.lesson.fate for one in context.lessons if one.reason == "same fingerprint"]
+    found = []
+    if "merged" in same:
+        found.append((_ACCEPTED, "a fix of the same failure was merged before"))
+    if any(one.reason == "same edit" and one.lesson.verdict for one in context.lessons):
+        found.append((_ACCEPTED, "people accepted the same edit at another place"))
+    if {"closed", "reverted"} & set(same):
+        found.append((_REFUSED, "a fix of the same failure was rejected before"))
     return found

@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bot.domain.lesson import Forecast, Lesson, RecalledLesson
+from bot.domain.lesson import Correction, Forecast, Lesson, RecalledLesson
 from bot.domain.request import Feedback
 from bot.errors import StoreError
+from bot.lessons.calibration import learn_correction
 from bot.lessons.exchange import keys_of
 from bot.lessons.outcomes import next_version, with_fate
 from bot.lessons.recall import rank
@@ -26,6 +27,10 @@ KEPT = 2_000
 """Lessons kept of a repository; older ones are dropped, except those of refused fixes."""
 RECORD = 500
 """Number of newest lessons in a template's record."""
+POOLED = 2_000
+"""Number of newest lessons of all repositories whose outcomes are pooled."""
+OF_ONE = 25
+"""Outcomes of one repository that count there, so that no owner decides for the others."""
 REFUSED = ("closed", "reverted")
 """Fates of a fix that people did not want."""
 
@@ -53,6 +58,8 @@ ORDER BY ts_rank(to_tsvector('english', words), to_tsquery('english', :query)) D
 
 class StoredLessons:
     """The lessons of all repositories; every query is limited to one, unless they are shared.
+
+    Only confidences and their outcomes, which are numbers, are pooled over repositories.
 
     A failed read returns nothing; a failed write raises a StoreError.
 
@@ -134,6 +141,19 @@ class StoredLessons:
             for lesson in await self._newest(repository_id, RECORD)
             if lesson.confidence is not None and lesson.verdict is not None
         )
+
+    async def correction(self) -> Correction:
+        """Return what the newest outcomes of all repositories say about the confidences."""
+        newest = await self._read(
+            lambda tx: _rows(tx, "repository NOT LIKE :forks", {"forks": FORKS}, limit=POOLED)
+        )
+        by_repository: dict[str, list[Forecast]] = {}
+        for lesson in newest:
+            if lesson.confidence is not None and lesson.verdict is not None:
+                own = by_repository.setdefault(lesson.repository_id, [])
+                own.append(Forecast(confidence=lesson.confidence, merged=lesson.verdict))
+        pooled = [one for own in by_repository.values() for one in own[:OF_ONE]]
+        return learn_correction(pooled)
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
         """Return the newest lessons, newest first."""

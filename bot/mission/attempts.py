@@ -13,7 +13,14 @@ from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rung, Veri
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import climb, is_doubted, with_suspects
 from bot.fixers.trials import Failure
-from bot.mission.choices import Choices, build_choices, build_question, find_asked_rival
+from bot.mission.choices import (
+    Choices,
+    build_choices,
+    build_question,
+    find_asked_rival,
+    why_asked,
+    why_corrected,
+)
 from bot.mission.failures.reports import narrowed
 from bot.mission.fix import (
     compute_budget,
@@ -40,8 +47,6 @@ _VERIFIED_PER_ITERATION = 3
 _STUCK_AFTER = 2
 """Repetitions of a fingerprint after a patch that end the rung, and on the highest one the
 mission."""
-_UNRANKED = 0.4
-"""Score below which rank cannot distinguish a candidate from its rivals."""
 
 
 class FixState(Frozen):
@@ -212,7 +217,11 @@ async def _verify(run: Run, tree: Tree, candidate: Candidate, number: int) -> Ve
         found = await verify_fix(
             candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock
         )
-        return await _review(run, tree, candidate, found) if found.green else found
+        if not found.green:
+            return found
+        correction = await run.ports.recall.correction()
+        found = found.with_(unsure=why_corrected(candidate, correction))
+        return await _review(run, tree, candidate, found)
 
     return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
 
@@ -271,26 +280,11 @@ async def _choices(run: Run, tree: Tree, attempt: FixAttempt) -> tuple[Choice, .
 
 
 def _fixed(candidate: Candidate, verification: Verification) -> Ended:
-    """End as fixed, unless the fixer doubts the candidate or rank cannot distinguish a rival."""
-    rival = find_asked_rival(candidate)
-    if not candidate.confident:
-        reason = f"{candidate.title} makes every test pass, but {_why_unsure(candidate)}"
-        return end(Outcome.NEEDS_HUMAN, reason, question=build_question(candidate, rival))
-    if candidate.behaviours > 1 and candidate.score < _UNRANKED and rival is not None:
-        reason = f"{candidate.behaviours} fixes pass every test and behave differently"
-        return end(Outcome.NEEDS_HUMAN, reason, question=build_question(candidate, rival))
+    """End as fixed, or with a question if something speaks against the fix."""
+    if reason := why_asked(candidate, verification):
+        question = build_question(candidate, find_asked_rival(candidate))
+        return end(Outcome.NEEDS_HUMAN, reason, question=question)
     return end(Outcome.FIXED, verification.reason)
-
-
-def _why_unsure(candidate: Candidate) -> str:
-    others = candidate.behaviours - 1
-    if others:
-        return (
-            "so does 1 fix that behaves differently"
-            if others == 1
-            else f"so do {others} fixes that behave differently"
-        )
-    return "there is too little to believe it by"
 
 
 def _flaky(run: Run, verification: Verification) -> Exception:

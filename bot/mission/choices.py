@@ -1,10 +1,15 @@
 """CHOOSE: the changes a person may choose from if a fix is plausible and not certain."""
 
-from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Verification
+from bot.domain.counted import counted
+from bot.domain.lesson import Correction
+from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Verification, is_ranked
+from bot.fixers.rung1_search.rank_model import CONFIDENT
 from bot.mission.tree import Tree
 from sandbox.errors import ChangeRejected
 from sandbox.types import Frozen
 
+_UNRANKED = 0.4
+"""Score below which rank cannot distinguish a candidate from its rivals."""
 MOST = 3
 """Maximum number of choices in one question."""
 
@@ -105,3 +110,45 @@ def build_question(candidate: Candidate, rival: Rival | None) -> str:
     if not any(rival.results):
         return asked
     return f"{asked}, where the first gives {rival.results[0]} and the second {rival.results[1]}"
+
+
+def why_asked(candidate: Candidate, verification: Verification) -> str:
+    """Return why a person is asked about a verified fix; empty if it is offered.
+
+    Args:
+        candidate: The verified fix.
+        verification: Its runs.
+    """
+    if why := verification.unsure or _why_unsure(candidate):
+        return f"{candidate.title} makes every test pass, but {why}"
+    tied = candidate.behaviours > 1 and candidate.score < _UNRANKED
+    if tied and find_asked_rival(candidate) is not None:
+        return f"{candidate.behaviours} fixes pass every test and behave differently"
+    return ""
+
+
+def why_corrected(candidate: Candidate, correction: Correction) -> str:
+    """Return why a confident candidate is doubted here; empty if it is not."""
+    if not (candidate.confident and is_ranked(candidate)):
+        return ""
+    if candidate.score >= 1.0:  # a person chose it
+        return ""
+    chance = correction.apply(candidate.score)
+    if chance >= CONFIDENT:
+        return ""
+    outcomes = counted(correction.outcomes, "earlier fix", plural="earlier fixes")
+    return f"after {outcomes} here it is right with a probability of {chance:.2f} only"
+
+
+def _why_unsure(candidate: Candidate) -> str:
+    """Return why a candidate is not confident; empty if it is."""
+    if candidate.confident:
+        return ""
+    others = candidate.behaviours - 1
+    if others:
+        return (
+            "so does 1 fix that behaves differently"
+            if others == 1
+            else f"so do {others} fixes that behave differently"
+        )
+    return "there is too little to believe it by"

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.blob import Blob, BlobKind, Drawer
-from bot.domain.lesson import Forecast, Lesson, RecalledLesson
+from bot.domain.lesson import Correction, Forecast, Lesson, RecalledLesson
 from bot.domain.registry import (
     FixState,
     InstallationState,
@@ -53,6 +53,14 @@ class Recall(Protocol):
 
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         """Return every shown confidence with a known result, for calibration."""
+        ...
+
+    async def correction(self) -> Correction:
+        """Return what the newest outcomes of all repositories say about the confidences.
+
+        Each repository counts to a limit. Forks do not count: strangers decide about their
+        pull requests.
+        """
         ...
 
 

@@ -4,7 +4,7 @@ import re
 from itertools import groupby
 
 from bot.domain.counted import counted
-from bot.domain.mission import Outcome
+from bot.domain.mission import Confidence, Outcome
 from bot.domain.patch import Candidate, Rival, Rung, TestChange, Verification
 from bot.publish.changed_parts import ChangedPart, changed_parts
 from bot.publish.evidence import agreement
@@ -273,10 +273,18 @@ def _confidence(story: Story) -> Section | None:
         if story.outcome is not Outcome.FIXED:
             return None
         return Section(lead="**Confidence: unknown** (too little evidence)")
-    kind = "calibrated on earlier outcomes" if story.confidence.calibrated else "not calibrated"
     reasons = [story.pen.words(reason, cap=200) for reason in strongest(story.confidence.factors)]
     why = "; ".join(reasons) or "no check speaks for or against it beyond the test runs"
-    return Section(lead=f"**Confidence: {value:.2f}** ({kind}): {why}")
+    return Section(lead=f"**Confidence: {value:.2f}** ({basis(story.confidence)}): {why}")
+
+
+def basis(confidence: Confidence) -> str:
+    """Return what a confidence is based on, in words."""
+    known = "calibrated on known changes"
+    known = known if confidence.calibrated else "its behaviour was not compared"
+    if not confidence.outcomes:
+        return known
+    return f"{known}, and on {counted(confidence.outcomes, 'outcome')} here"
 
 
 def strongest(factors: tuple[str, ...]) -> list[str]:

@@ -5,7 +5,7 @@ from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Choice
 from bot.publish.before_acting import before_acting
 from bot.publish.evidence import agreement, held_out
-from bot.publish.fix_sections import before_and_after
+from bot.publish.fix_sections import basis, before_and_after
 from bot.publish.markdown import SafeWriter
 from bot.publish.model_costs import speakers, spend_by, spend_in_words
 from bot.publish.next_steps import step_after
@@ -104,8 +104,7 @@ def _text_of_fix(story: Story) -> list[str]:
     which = "1: " if len(story.context.choices) > 1 else ""
     lines += ["", "Verified", f"  {which}{agreement(verification)} in a fresh sandbox"]
     if story.confidence.value is not None:
-        sure = "calibrated" if story.confidence.calibrated else "rule of thumb, not calibrated"
-        lines.append(f"  confidence {story.confidence.value:.2f} ({sure})")
+        lines.append(f"  confidence {story.confidence.value:.2f} ({basis(story.confidence)})")
     if candidate.held_out:
         lines.append(f"  tests held out from the search: {held_out(candidate)}")
     iteration = story.context.current

@@ -150,6 +150,9 @@ class Profile(Frozen):
     changed_neighbours: Count = 0
     """The same for inputs near those calls."""
     neighbours: Count = 0
+    changed_near_failing: Count = 0
+    """The same for inputs near the calls of failing tests, where a fix should change results."""
+    near_failing: Count = 0
     new_errors: Count = 0
     """Inputs on which only the edited program raises."""
     changed_types: Count = 0
@@ -166,6 +169,8 @@ class Profile(Frozen):
     examples: Count = 0
     """Docstring examples that at least one survivor satisfies."""
     examples_failed: Count = 0
+    examples_unmet: Count = 0
+    """Docstring examples that no survivor satisfies."""
     warnings: tuple[str, ...] = ()
     """Reasons for doubt that appear only at run time."""
     passing_there: Count | None = None

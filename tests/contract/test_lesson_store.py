@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.lesson import RememberedFix
+from bot.domain.lesson import Correction, RememberedFix
 from bot.lessons.stored import StoredLessons
 from bot.ports import LessonStore
 from tests.builders import FINGERPRINT, TEST, a_feedback, a_lesson, a_repository
@@ -172,6 +172,25 @@ async def test_a_merge_and_a_rejection_reach_their_lesson_only(store: LessonStor
     ]
     assert await store.feed_back(a_feedback(pull_request=18, merged=True)) == 1
     assert await store.forecasts(repository_id="43") == ()
+
+
+async def test_outcomes_of_all_repositories_correct_confidences_but_not_of_forks(
+    store: LessonStore,
+) -> None:
+    assert await store.correction() == Correction()
+    for number, repository in enumerate(("42", "43", "44:fork")):
+        await store.remember(
+            a_lesson(id=f"l-{number}", repository_id=repository, fate="closed", confidence=0.9)
+        )
+    correction = await store.correction()
+    assert correction.outcomes == 2
+    assert correction.apply(0.9) < 0.9
+
+
+async def test_one_repository_counts_to_a_limit(store: LessonStore) -> None:
+    for number in range(60):
+        await store.remember(a_lesson(id=f"l-{number}", fate="closed", confidence=0.9))
+    assert (await store.correction()).outcomes == 25
 
 
 async def test_feedback_on_an_unknown_pull_request_touches_nothing(store: LessonStore) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from bot.domain.lesson import Forecast, Lesson, RecalledLesson
+from bot.domain.lesson import Correction, Forecast, Lesson, RecalledLesson
 from bot.domain.request import Feedback
+from bot.lessons.calibration import learn_correction
 from bot.lessons.exchange import keys_of
 from bot.lessons.outcomes import concerns, next_version, with_fate
 from bot.lessons.recall import rank
@@ -62,6 +63,13 @@ class MemoryLessons:
             for lesson in self._of(repository_id)
             if lesson.confidence is not None and lesson.verdict is not None
         )
+
+    async def correction(self) -> Correction:
+        """Of the outcomes of all repositories but forks, at most 25 of each."""
+        keys = dict.fromkeys(one.repository_id for one in self.lessons.values())
+        own = [key for key in keys if not key.endswith(":fork")]
+        newest = [(await self.forecasts(repository_id=key))[-25:] for key in own]
+        return learn_correction([one for found in newest for one in found])
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
         """The lessons kept last, newest first."""

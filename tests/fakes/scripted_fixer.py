@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.lesson import Forecast, Lesson, RecalledLesson
+from bot.domain.lesson import Correction, Forecast, Lesson, RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.ports import Workspace
@@ -57,8 +57,9 @@ class ScriptedFixer:
 class KnownLessons:
     """Recalls the same lessons for every failure."""
 
-    def __init__(self, *lessons: RecalledLesson) -> None:
+    def __init__(self, *lessons: RecalledLesson, correction: Correction | None = None) -> None:
         self._lessons = lessons
+        self._correction = correction or Correction()
         self.asked: list[tuple[str, str, str | None]] = []
 
     async def recall(
@@ -90,3 +91,6 @@ class KnownLessons:
 
     async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
         return ()
+
+    async def correction(self) -> Correction:
+        return self._correction

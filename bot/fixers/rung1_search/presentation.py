@@ -9,6 +9,7 @@ from bot.fixers.rung1_search.attempt import RankedFix, SearchResult
 from bot.fixers.rung1_search.changes import hash_edits
 from bot.fixers.rung1_search.near_misses import diff_changes
 from bot.fixers.rung1_search.rank import Ranked
+from bot.fixers.rung1_search.rank_features import plain_kind
 from bot.fixers.rung1_search.token_edits import read_edits
 
 MOST_ALIKE = 5
@@ -18,7 +19,7 @@ def list_rivals(ranked: Ranked) -> tuple[Rival, ...]:
     """Return the best survivor of every other behaviour, with the smallest distinguishing input."""
     return tuple(
         Rival(
-            template=rival.template,
+            template=plain_kind(rival.template),
             path=rival.path,
             line=rival.line,
             description=rival.description,
@@ -94,7 +95,7 @@ def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
         id=hash_edits(survivor.edits),
         rung=Rung.SEARCH,
         fixer="search",
-        template=survivor.template,
+        template=plain_kind(survivor.template),
         title=f"{survivor.path}: {survivor.description}"[:120],
         explanation=_explanation(ranked, len(found.survivors), found.tried),
         changes=shown.changes,
@@ -118,7 +119,8 @@ def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
 
 def _explanation(ranked: Ranked, plausible: int, tried: int) -> str:
     survivor = ranked.survivor
-    text = f"{survivor.description} at {survivor.path}:{survivor.line} ({survivor.template})."
+    kind = plain_kind(survivor.template)
+    text = f"{survivor.description} at {survivor.path}:{survivor.line} ({kind})."
     text += f" {counted(tried, 'candidate')} tried, {plausible} made every known test pass"
     text += (
         f", in {ranked.behaviours} different behaviours."

@@ -8,6 +8,7 @@ from bot.fixers.rung1_search.rank_features import (
     Features,
     compute_features,
     edits_text,
+    is_written,
     mean_cost,
     order_key,
 )
@@ -129,7 +130,8 @@ def ordered_behaviours(
     for number, survivor in enumerate(survivors):
         classes.setdefault(_behaviour_key(number, survivor, compared), []).append(number)
     found = []
-    cheapest = min(mean_cost(survivor) for survivor in survivors)
+    costs = [mean_cost(survivor) for survivor in survivors if not is_written(survivor)]
+    cheapest = min(costs, default=0.0)
     for members in classes.values():
         members.sort(
             key=lambda n: (

@@ -9,20 +9,26 @@ from sandbox.types import SurvivorComparison
 WEIGHTS: Mapping[str, float] = {
     "cost": -0.6,
     "dearer": -1.2,
+    "written": 0.0,
     "unsuspected": -1.6,
     "size": -0.02,
+    "branches": -0.5,
     "agreement": 0.6,
     "second_edit": -0.7,
     "changed_passing": -3.0,
     "changed_neighbours": -1.0,
+    "narrow": -2.0,
     "new_errors": -1.9,
     "changed_types": -2.0,
     "surprise": -0.4,
     "donor": 1.3,
     "examples_failed": -4.4,
+    "examples_unmet": -1.0,
     "examples_kept": 1.0,
     "held_out_failed": -5.0,
     "side_effects": -1.0,
+    "unguarded": -0.3,
+    "borrowed": -0.7,
     "doubts": -0.7,
     "symptom": -1.2,
     "undoes": 1.5,
@@ -36,19 +42,20 @@ was, and with the right fix removed, because in a whole repository the right fix
 `undoes` and `accepted` are set by hand: the sets have no red diff and no earlier missions.
 """
 
-NONE_OF_THEM = -3.0
-"""Log-odds that no survivor is right, if failing tests run only a few lines."""
-REACH, FEW_LINES, LINES_UNKNOWN = 0.8, 10, 100
-"""Log-odds added for each factor of ten of lines run by failing tests: any of them may be
-faulty."""
+NONE: Mapping[str, float] = {
+    "start": -3.0,
+    "reach": 0.8,
+    "uncompared": 0.8,
+    "deaths": 0.8,
+    "immune": 1.5,
+    "agreeing_tests": 0.0,
+}
+"""Log-odds that no survivor is right, for one unit of each feature of the whole search."""
+FEW_LINES, LINES_UNKNOWN = 10, 100
+MOST_AGREEING = 16
+"""Failing tests that count as agreeing on a fix."""
 UNMEASURED = 0.4
 """Assumed share of unnoticed mutants if no mutant was tried."""
-UNCOMPARED = 0.8
-"""Log-odds added if no behaviour was observed beyond the tests."""
-DEATHS = 0.8
-"""Log-odds added for the share of candidates that passed the screen but failed held-out tests."""
-IMMUNE = 1.5
-"""Log-odds added for the share of mutants of the patched lines that no test notices."""
 CONFIDENT = 0.6
 """Probability from which a fix is shown without asking a person."""
 LEAD = 2.0
@@ -79,15 +86,32 @@ def probabilities(
 
 def none_of_them(compared: SurvivorComparison | None) -> float:
     """Return the log-odds that no survivor is right."""
+    return sum(NONE[name] * value for name, value in none_features(compared).items())
+
+
+def none_features(compared: SurvivorComparison | None) -> dict[str, float]:
+    """Return the features of a whole search, by the names of their weights.
+
+    `reach` is a factor of ten of lines run by failing tests, any of which may be faulty. `deaths`
+    is the share of candidates that passed the screen but failed held-out tests: survivors may
+    overfit, too. `immune` is the share of mutants of the patched lines that no test notices.
+
+    Args:
+        compared: The search's comparison of the survivors.
+    """
     if compared is None:
-        return NONE_OF_THEM + UNCOMPARED + REACH
+        return {"start": 1.0, "reach": 1.0, "uncompared": 1.0}
     lines = compared.failing_lines or LINES_UNKNOWN
-    none = NONE_OF_THEM + REACH * math.log10(max(1.0, lines / FEW_LINES))
-    none += IMMUNE * immune_share(compared) + (0.0 if compared.inputs else UNCOMPARED)
-    # If many candidates overfit the visible tests, survivors may overfit, too.
-    if compared.passed_screen > 0 and compared.held_out:
-        none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
-    return none
+    screened = compared.passed_screen > 0 and compared.held_out > 0
+    passed = compared.passed_held_out / compared.passed_screen if screened else 1.0
+    return {
+        "start": 1.0,
+        "reach": math.log10(max(1.0, lines / FEW_LINES)),
+        "uncompared": 0.0 if compared.inputs else 1.0,
+        "deaths": 1.0 - min(1.0, passed),
+        "immune": immune_share(compared),
+        "agreeing_tests": math.log2(max(1, min(compared.failing, MOST_AGREEING))),
+    }
 
 
 def immune_share(compared: SurvivorComparison) -> float:

@@ -9,7 +9,7 @@ from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
 from bot.fixers.rung1_search.changes import hash_edits
 from bot.fixers.rung1_search.continued_search import search_onward
 from bot.fixers.rung1_search.presentation import build_candidate, describe_comparison
-from bot.fixers.rung1_search.rank_features import join_kinds
+from bot.fixers.rung1_search.rank_features import WRITTEN, answer_kinds, join_kinds
 from bot.fixers.rung1_search.request import build_mission_request
 from bot.fixers.rung1_search.span_edits import convert_change
 from bot.fixers.rung1_search.trial_runs import (
@@ -112,8 +112,9 @@ class SearchTrials:
         cheapest_last = sorted(given.values(), key=lambda one: -one.change.cost)
         once = {_key(one.edits): one.change for one in cheapest_last}
         kinds: dict[frozenset[_Edit], str] = {}
-        for one in given.values():
-            kinds[_key(one.edits)] = join_kinds(kinds.get(_key(one.edits), ""), one.kind)
+        for number, one in enumerate(given.values()):
+            own = one.kind if one.kind != WRITTEN else answer_kinds(number, one.votes)
+            kinds[_key(one.edits)] = join_kinds(kinds.get(_key(one.edits), ""), own)
         request = request.with_(
             given=tuple(once.values()),
             sources=("given",),
@@ -143,6 +144,7 @@ class _Given:
 
     change: GivenChange
     kind: str
+    votes: int
 
     @property
     def edits(self) -> tuple[SpanEdit, ...]:
@@ -156,7 +158,7 @@ def _given(passing: Sequence[tuple[Proposed, ResolvedChanges]]) -> dict[str, _Gi
         for one, made in passing
         if not made.refused
     )
-    return {one.id: _Given(change, one.template) for one, change in converted if change}
+    return {one.id: _Given(change, one.template, one.votes) for one, change in converted if change}
 
 
 def _ids(found: SearchResult, given: Mapping[str, _Given]) -> dict[str, str]:

@@ -107,6 +107,8 @@ def measure_profile(
             "passing_calls",
             "changed_neighbours",
             "neighbours",
+            "changed_near_failing",
+            "near_failing",
             "new_errors",
             "changed_types",
         ),
@@ -118,10 +120,13 @@ def measure_profile(
         counts["new_errors"] += new.failed and not old.failed
         kinds = known_kinds.get(call.function, ())
         counts["changed_types"] += bool(kinds) and not new.failed and new.kind not in kinds
+        changed = old.text != new.text
         if call.failing:
+            # At a failing test's own call every survivor differs; only calls near it tell more.
+            counts["near_failing"] += not call.recorded
+            counts["changed_near_failing"] += changed and not call.recorded
             continue
         counts["passing_calls" if call.recorded else "neighbours"] += 1
-        changed = old.text != new.text
         counts["changed_passing" if call.recorded else "changed_neighbours"] += changed
     return {
         **counts,

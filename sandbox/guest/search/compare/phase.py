@@ -228,6 +228,7 @@ class Phase:
                 **(measure_profile(inputs, before, own, kinds) if before and own else {}),
                 "examples": len(useful),
                 "examples_failed": len(useful & set(own.broken)) if own else 0,
+                "examples_unmet": len(examples) - len(useful),
             }
             for own in after
         ]

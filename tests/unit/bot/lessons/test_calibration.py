@@ -4,16 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.lesson import Forecast
+from bot.domain.lesson import Correction, Forecast
 from bot.domain.mission import Outcome
-from bot.domain.patch import Mutants, Rung, VerifiedRun
+from bot.domain.patch import Rung, VerifiedRun
 from bot.lessons.calibration import (
-    MINIMUM_SAMPLE,
+    TOOL_START,
     brier_score,
-    calibrate,
     confidence_after,
     confidence_by_rules,
-    is_enough,
+    learn_correction,
     reliability_curve,
 )
 from sandbox.types import RunVerdict
@@ -49,18 +48,28 @@ def test_it_abstains_without_a_single_run() -> None:
     assert confidence_by_rules(mission).value is None
 
 
-def test_the_number_is_named_uncalibrated_and_says_what_counted() -> None:
+def test_it_is_the_calibrated_rank_and_says_so() -> None:
     confidence = confidence_by_rules(a_mission())
     assert confidence.value == 0.8
-    assert confidence.calibrated is False
-    assert confidence.factors == ("rung 1 starts at 0.80",)
+    assert confidence.calibrated is True
+    assert confidence.factors == ("its rank starts at 0.80",)
+
+
+def test_a_change_that_was_not_compared_is_not_called_calibrated() -> None:
+    written = a_candidate(rung=Rung.MODEL, score=0.4)
+    confidence = confidence_by_rules(a_mission(iterations=(an_iteration(candidate=written),)))
+    assert (confidence.value, confidence.calibrated) == (0.4, False)
+    compared = written.with_(inputs=50)
+    assert confidence_by_rules(a_mission(iterations=(an_iteration(candidate=compared),))).calibrated
 
 
 def test_doubts_lower_it() -> None:
     plain = value()
-    assert value(candidate=a_candidate(behaviours=3)) < plain
-    assert value(candidate=a_candidate(warnings=("constant condition",))) < plain
     assert value(verification=a_verification(doubts=("slow",))) < plain
+    # The rank knows its rivals and warnings.
+    assert value(candidate=a_candidate(behaviours=3, warnings=("constant condition",))) == plain
+    model = a_candidate(rung=Rung.MODEL)
+    assert value(candidate=model.with_(warnings=("a new file",))) < value(candidate=model)
     red = VerifiedRun(label="other order", report=a_report(verdict=RunVerdict.FAIL))
     assert value(verification=a_verification(runs=(*a_verification().runs, red))) < plain
     alone = a_green_report(outcomes={"tests/test_math.py::test_add": "pass"})
@@ -73,17 +82,8 @@ def test_what_the_search_thinks_of_its_own_fix_counts() -> None:
     assert unsure < plain < sure
 
 
-def test_tests_that_notice_no_mutant_of_the_patched_lines_lower_it() -> None:
-    blind, some, strict = (
-        value(candidate=a_candidate(mutants=Mutants(tried=20, killed=killed)))
-        for killed in (2, 14, 20)
-    )
-    assert blind < some < strict
-    assert value(candidate=a_candidate(mutants=Mutants(tried=2, killed=0))) == some
-
-
 def test_a_trusted_tool_starts_higher_and_memory_counts() -> None:
-    assert value(candidate=a_candidate(rung=Rung.TOOLS)) > value()
+    assert value(candidate=a_candidate(rung=Rung.TOOLS)) == TOOL_START > value()
     merged = a_recalled_lesson(lesson=a_lesson(fate="merged"))
     rejected = a_recalled_lesson(lesson=a_lesson(fate="reverted"))
     plain, better, worse = (
@@ -109,25 +109,31 @@ def test_the_reliability_curve_counts_per_bin() -> None:
     assert curve[1].merged_share == pytest.approx(2 / 3)
 
 
-def test_too_few_outcomes_do_not_calibrate() -> None:
-    few = forecasts(*[(0.8, True)] * (MINIMUM_SAMPLE - 1))
-    one_sided = forecasts(*[(0.8, True)] * 100)
-    assert not is_enough(few)
-    assert not is_enough(one_sided)
-    assert confidence_after(a_mission(), few) == confidence_by_rules(a_mission())
-    assert confidence_after(a_mission(), one_sided).calibrated is False
+def test_without_outcomes_nothing_is_corrected() -> None:
+    assert learn_correction(()) == Correction()
+    assert confidence_after(a_mission(), Correction()) == confidence_by_rules(a_mission())
 
 
-def test_enough_outcomes_correct_the_rules() -> None:
-    history = forecasts(*[(0.8, True)] * 30, *[(0.8, False)] * 30)
+def test_outcomes_move_the_confidence_the_more_of_them_there_are() -> None:
+    def after(count: int) -> float:
+        history = learn_correction(forecasts(*[(0.8, True), (0.8, False)] * count))
+        return confidence_after(a_mission(), history).value or 0.0
+
+    assert 0.8 > after(1) > after(5) > after(50) > 0.5
+    assert after(1) > 0.7, "two outcomes say little"
+    assert after(200) < 0.56
+
+
+def test_outcomes_as_forecast_change_little() -> None:
+    history = learn_correction(forecasts(*[(0.8, True)] * 40, *[(0.8, False)] * 10))
     confidence = confidence_after(a_mission(), history)
-    assert confidence.calibrated is True
-    assert confidence.value == 0.5
-    assert "60 outcomes" in confidence.factors[-1]
+    assert confidence.value == pytest.approx(0.8, abs=0.02)
+    assert confidence.outcomes == 50
+    assert "50 outcomes" in confidence.factors[-1]
 
 
 def test_nothing_verified_stays_without_a_number_however_many_outcomes() -> None:
-    history = forecasts(*[(0.8, True)] * 60, *[(0.2, False)] * 60)
+    history = learn_correction(forecasts(*[(0.8, True)] * 60, *[(0.2, False)] * 60))
     assert confidence_after(a_mission(Outcome.NO_FIX), history).value is None
 
 
@@ -136,11 +142,9 @@ def test_nothing_verified_stays_without_a_number_however_many_outcomes() -> None
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_calibration_keeps_order_and_stays_a_probability(
+def test_a_correction_keeps_the_order_and_stays_a_probability(
     pairs: list[tuple[float, bool]], one: float, other: float
 ) -> None:
-    history = forecasts(*pairs)
+    correction = learn_correction(forecasts(*pairs))
     low, high = sorted((one, other))
-    assert 0.0 <= calibrate(low, history) <= 1.0
-    if history:
-        assert calibrate(low, history) <= calibrate(high, history)
+    assert 0.0 <= correction.apply(low) <= correction.apply(high) <= 1.0

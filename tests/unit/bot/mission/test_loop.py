@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from bot.domain.diagnosis import FailureKind
+from bot.domain.lesson import Correction
 from bot.domain.mission import MissionContext, MissionState, Outcome
 from bot.domain.patch import Candidate, Rival, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
@@ -740,6 +741,18 @@ async def test_a_lone_fix_that_is_not_believed_is_asked_about_too() -> None:
     assert "0.30" not in context.reason, "how sure we are is one number, and it is told once"
     assert confidence_by_rules(context).value == 0.3
     assert [choice.verified for choice in context.choices] == [True]
+
+
+async def test_a_fix_that_outcomes_here_speak_against_is_a_question() -> None:
+    fix = a_fix(MENDED, score=0.7)
+    trusting = await Stage(fixers=(always(fix),)).play()
+    assert trusting.outcome is Outcome.FIXED
+    bad_experience = KnownLessons(correction=Correction(shift=-1.0, outcomes=12))
+    context = await Stage(fixers=(always(fix),), recall=bad_experience).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert "after 12 earlier fixes here it is right with a probability of 0.46" in context.reason
+    chosen = await Stage(fixers=(always(fix.with_(score=1.0)),), recall=bad_experience).play()
+    assert chosen.outcome is Outcome.FIXED, "a person chose it"
 
 
 async def test_the_choices_of_a_question_are_diffs_against_the_failing_commit() -> None:

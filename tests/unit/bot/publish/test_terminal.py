@@ -29,7 +29,7 @@ def test_a_fix_shows_tests_diff_and_confidence() -> None:
     text = report_text(a_mission(lessons=(a_recalled_lesson(),)), confidence=Confidence(value=0.91))
     assert f"{TEST}: fail -> pass" in text
     assert "+    return a + b" in text
-    assert "confidence 0.91 (rule of thumb, not calibrated)" in text
+    assert "confidence 0.91 (its behaviour was not compared)" in text
     assert "4 of 4 runs agree" in text
     assert "(same fingerprint)" in text
 

@@ -4,7 +4,13 @@ import pytest
 
 from bot.fixers.rung1_search.rank import rank_survivors
 from bot.fixers.rung1_search.rank_doubts import doubts, vetoes
-from bot.fixers.rung1_search.rank_features import Features, changed_characters, compute_features
+from bot.fixers.rung1_search.rank_features import (
+    Features,
+    answer_kinds,
+    changed_characters,
+    compute_features,
+    plain_kind,
+)
 from bot.fixers.rung1_search.rank_model import WEIGHTS, is_confident, probabilities
 from sandbox.types import Difference, Profile, SpanEdit, Survivor, SurvivorComparison
 
@@ -90,6 +96,8 @@ def test_nothing_to_rank_is_nothing_ranked() -> None:
         {"examples": 3, "examples_failed": 3},
         {"held_out_failed": 1},
         {"side_effects": 1},
+        {"near_failing": 100, "changed_near_failing": 2},
+        {"passing_there": 0},
         {"surprise": 3.0},
     ],
 )
@@ -293,3 +301,26 @@ def test_an_edit_that_people_accepted_elsewhere_is_more_likely() -> None:
     assert plain[0].survivor.edits[0].text == "a + b"
     assert known[0].survivor.edits[0].text == "b - a"
     assert known[0].confident
+
+
+def test_answers_that_agree_count_and_their_cost_does_not() -> None:
+    answer = a_survivor(template=answer_kinds(0, 1), cost=2.4)
+    (alone,) = rank_survivors([answer], FILES, compared(0))
+    (cheap,) = rank_survivors([answer.with_(cost=0.1)], FILES, compared(0))
+    (twice,) = rank_survivors([answer.with_(template=answer_kinds(0, 2))], FILES, compared(0))
+    other = a_survivor("b + a", template=answer_kinds(1, 1), cost=2.4)
+    both = rank_survivors([answer, other], FILES, compared(0, 0))
+    assert alone.score == cheap.score < twice.score
+    assert both[0].score == pytest.approx(twice.score, abs=0.05)
+
+
+def test_the_search_and_an_answer_that_agree_are_likelier_than_each_alone() -> None:
+    answer, found = a_survivor(template=answer_kinds(0, 1)), a_survivor("b + a")
+    alone = [rank_survivors([one], FILES, compared(0))[0].score for one in (answer, found)]
+    both = rank_survivors([answer, found], FILES, compared(0, 0))
+    assert both[0].score > max(alone)
+
+
+def test_kinds_of_answers_are_shown_without_their_numbers() -> None:
+    assert plain_kind(answer_kinds(3, 2)) == "given"
+    assert plain_kind("swap_operator") == "swap_operator"

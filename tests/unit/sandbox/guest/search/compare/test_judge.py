@@ -88,6 +88,7 @@ def test_a_profile_counts_what_changed_away_from_the_failing_tests() -> None:
     profile = measure_profile(inputs, before, after, result_kinds(inputs, before))
     assert (profile["changed_passing"], profile["passing_calls"]) == (1, 2)
     assert (profile["changed_neighbours"], profile["neighbours"]) == (1, 1)
+    assert (profile["changed_near_failing"], profile["near_failing"]) == (1, 1)
     assert (profile["new_errors"], profile["changed_types"]) == (1, 1)
     assert (profile["inputs"], profile["side_effects"]) == (5, 2)
 

@@ -1,0 +1,1 @@
+"""Right and wrong changes of every source, and how well one probability separates them."""

@@ -1,0 +1,71 @@
+"""Figures of a calibrated probability: Brier score, reliability, precision and recall at the gate."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.belief.fitting import Verdict
+from benchmarks.belief.missions import Mission
+
+BINS = 10
+Z = 1.96
+
+
+def interval(part: int, whole: int) -> list[float] | None:
+    """Return Wilson's interval of a share, at 95 %; None without any."""
+    if not whole:
+        return None
+    share, square = part / whole, Z * Z
+    middle = (share + square / (2 * whole)) / (1 + square / whole)
+    spread = share * (1 - share) / whole + square / (4 * whole * whole)
+    half = Z * math.sqrt(spread) / (1 + square / whole)
+    return [round(max(0.0, middle - half), 3), round(min(1.0, middle + half), 3)]
+
+
+def figures(missions: Sequence[Mission], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return the figures of some missions.
+
+    Precision is the share of right changes among those offered. Recall is the share of offered
+    ones among the missions whose first change is right. Each mission counts once.
+
+    Args:
+        missions: The missions.
+        verdicts: What they would do, in the same order.
+    """
+    offered = [one for one in verdicts if one.offered]
+    right = [one for one in verdicts if one.right]
+    good = sum(one.right for one in offered)
+    return {
+        "missions": len(verdicts),
+        "bugs": len({mission.bug for mission in missions}),
+        "right": len(right),
+        "wrong": len(verdicts) - len(right),
+        "possible": sum(any(mission.right) for mission in missions),
+        "brier": round(_brier(verdicts), 4) if verdicts else None,
+        "offered": len(offered),
+        "precision": round(good / len(offered), 3) if offered else None,
+        "precision_interval": interval(good, len(offered)),
+        "recall": round(good / len(right), 3) if right else None,
+        "recall_interval": interval(good, len(right)),
+    }
+
+
+def _brier(verdicts: Sequence[Verdict]) -> float:
+    return sum((one.chance - one.right) ** 2 for one in verdicts) / len(verdicts)
+
+
+def reliability(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return the bins of the reliability curve that are not empty, lowest first."""
+    bins: dict[int, list[Verdict]] = {}
+    for one in verdicts:
+        bins.setdefault(min(BINS - 1, int(one.chance * BINS)), []).append(one)
+    return [
+        {
+            "from": number / BINS,
+            "count": len(ones),
+            "mean": round(sum(one.chance for one in ones) / len(ones), 3),
+            "right": round(sum(one.right for one in ones) / len(ones), 3),
+            "interval": interval(sum(one.right for one in ones), len(ones)),
+        }
+        for number, ones in sorted(bins.items())
+    ]

@@ -1,0 +1,238 @@
+"""Missions as they could have been: which changes of a bug came together, and which of them are right."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from benchmarks.belief.gather import read_survivors
+from bot.fixers.rung1_search.rank import Behaviour, ordered_behaviours
+from bot.fixers.rung1_search.rank_model import none_features
+from sandbox.types import Profile, Survivor, SurvivorComparison
+
+Part = Literal["fit", "held out"]
+Source = Literal["search", "model", "hybrid"]
+"""`model`: one written answer; `hybrid`: answers that agree or differ, or one beside changes of the search."""
+RIVALS = 3
+RIGHT_KINDS = frozenset({"search", "right", "in other words", "larger", "harmless extra"})
+"""Changes that are right if they pass every test. The search's have no other judge."""
+WRONG_KINDS = frozenset({"hard-coded", "overfitted", "wrong place"})
+UNJUDGED_KINDS = frozenset({"weakened guard"})
+"""Changes that no test of these sets can prove right: the tests expect no errors."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Compared changes of one bug.
+
+    Attributes:
+        survivors: The changes.
+        compared: Their comparison.
+        originals: The files before.
+        right: Whether each is right; None if that is not known.
+        kinds: How each was written; `search` for one of the search.
+    """
+
+    survivors: tuple[Survivor, ...]
+    compared: SurvivorComparison
+    originals: Mapping[str, str]
+    right: tuple[bool | None, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mission:
+    """Changes that came together in one mission, best first.
+
+    Attributes:
+        bug: Whose.
+        part: Whether its bug is fitted on.
+        source: Where the changes come from.
+        kind: How the first was written.
+        behaviours: Their behaviours, as ranked.
+        right: Whether each behaviour is right.
+        none: Features of the whole comparison.
+        missed: True if what is right was taken out of it.
+        weight: How much it counts; all missions of a bug and source count as one.
+    """
+
+    bug: str
+    part: Part
+    source: Source
+    kind: str
+    behaviours: tuple[Behaviour, ...]
+    right: tuple[bool, ...]
+    none: Mapping[str, float]
+    missed: bool = False
+    weight: float = 1.0
+
+
+def part_of(group: str) -> Part:
+    """Return the part that a bug or repository belongs to; its name alone decides."""
+    return "held out" if hashlib.sha256(group.encode()).digest()[0] % 2 else "fit"
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of bugs that were gathered."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row for row in rows if "given" in row and _is_sound(row)]
+
+
+def _is_sound(row: Mapping[str, Any]) -> bool:
+    """Return True if the reference passes every test, so that the labels can be believed."""
+    own = [row["labels"].get(key) for kind, _, key in row["written"] if kind == "right"]
+    return all(label is not None and label["passes"] for label in own)
+
+
+def missions_of(rows: Sequence[dict[str, Any]]) -> list[Mission]:
+    """Return the missions of all bugs."""
+    found: list[Mission] = []
+    for row in rows:
+        own = list(_missions(row))
+        for source in ("search", "model", "hybrid"):
+            same = [one for one in own if one.source == source]
+            found += [replace(one, weight=1.0 / len(same)) for one in same]
+    return found
+
+
+def _missions(row: dict[str, Any]) -> Iterator[Mission]:
+    searched, written = changes_of(row, "search"), changes_of(row, "given")
+    if searched is not None:
+        yield from _mission(row, searched, range(len(searched.survivors)), "search")
+        wrong = [n for n, right in enumerate(searched.right) if right is False]
+        if any(searched.right) and wrong:
+            yield from _mission(row, searched, wrong, "search", missed=True)
+    if written is None:
+        return
+    answers = [n for n, kind in enumerate(written.kinds) if kind != "search"]
+    rivals = [n for n, kind in enumerate(written.kinds) if kind == "search"]
+    doubted = [n for n in rivals if written.right[n] is False][:RIVALS]
+    clusters = written.compared.clusters
+    for place, answer in enumerate(answers):
+        yield from _mission(row, written, [answer], "model")
+        if doubted:
+            yield from _mission(row, written, [answer, *doubted], "hybrid")
+        for other in answers[place + 1 :]:
+            # One pair that agrees and one that does not for each answer is enough.
+            if clusters[other] == clusters[answer]:
+                yield from _mission(row, written, [answer, other], "hybrid")
+                break
+        for other in answers[place + 1 :]:
+            if clusters[other] != clusters[answer]:
+                yield from _mission(row, written, [answer, other], "hybrid")
+                break
+
+
+def changes_of(row: Mapping[str, Any], name: str) -> Changes | None:
+    """Return the compared changes of a row, `search` or `given`; None if there are none."""
+    survivors, compared = read_survivors(row[name])
+    if not survivors or compared is None:
+        return None
+    kinds = [row["kinds"].get(key, ["search"])[0] for key in row[name]["keys"]]
+    if name == "search":
+        kinds = ["search"] * len(kinds)
+    else:
+        # The search's templates are known to it when it compares them with an answer.
+        names = dict(zip(row["search"]["keys"], row["search"]["survivors"], strict=True))
+        survivors = [
+            one if kind != "search" else one.with_(template=_template(names, key))
+            for one, kind, key in zip(survivors, kinds, row[name]["keys"], strict=True)
+        ]
+    return Changes(
+        survivors=tuple(survivors),
+        compared=_with_mutants(compared),
+        originals=row[name]["originals"],
+        right=tuple(
+            is_right(row["labels"].get(key), kind)
+            for key, kind in zip(row[name]["keys"], kinds, strict=True)
+        ),
+        kinds=tuple(kinds),
+    )
+
+
+def _template(searched: Mapping[str, Mapping[str, Any]], key: str) -> str:
+    return str(searched[key]["template"]) if key in searched else "search"
+
+
+def is_right(label: Mapping[str, Any] | None, kind: str) -> bool | None:
+    """Return whether a change is right; None if that is not known.
+
+    A change that fails a hidden test is wrong. One that passes them and behaves as the reference
+    is right. What passes and differs on some input is decided by the way it was written: a slip
+    stays undecided.
+    """
+    if label is None:
+        return None
+    if not label["passes"]:
+        return False
+    if kind in UNJUDGED_KINDS:
+        return None
+    if label["alike"] in {True, "alike", "same text"} or kind in RIGHT_KINDS:
+        return True
+    return False if kind in WRONG_KINDS else None
+
+
+def _with_mutants(compared: SurvivorComparison) -> SurvivorComparison:
+    """Return a comparison in which every change has a count of mutants, as when compared alone."""
+    counted = next((one for one in compared.profiles if one.mutants), None)
+    if counted is None:
+        return compared
+    more = {"mutants": counted.mutants, "mutants_killed": counted.mutants_killed}
+    profiles = tuple(one if one.mutants else one.with_(**more) for one in compared.profiles)
+    return compared.with_(profiles=profiles)
+
+
+def _mission(
+    row: Mapping[str, Any],
+    changes: Changes,
+    taken: Sequence[int],
+    source: Source,
+    *,
+    missed: bool = False,
+) -> Iterator[Mission]:
+    """Yield the mission in which these changes came together, if all labels are known."""
+    if any(changes.right[n] is None for n in taken):
+        return
+    survivors = [_numbered(changes, n, place) for place, n in enumerate(taken)]
+    compared = _only(changes.compared, taken)
+    behaviours = ordered_behaviours(survivors, changes.originals, compared)
+    right = tuple(bool(changes.right[taken[one.members[0]]]) for one in behaviours)
+    yield Mission(
+        bug=f"{row['set']}/{row['bug']}",
+        part=part_of(row["group"]),
+        source=source,
+        kind=changes.kinds[taken[behaviours[0].members[0]]],
+        behaviours=behaviours,
+        right=right,
+        none=none_features(compared),
+        missed=missed,
+    )
+
+
+def _numbered(changes: Changes, number: int, place: int) -> Survivor:
+    """Return a change; written ones get numbered kinds, as answers that are independent."""
+    survivor = changes.survivors[number]
+    is_answer = changes.kinds[number] != "search"
+    return survivor.with_(template=f"given {place}" if is_answer and place else survivor.template)
+
+
+def _only(compared: SurvivorComparison, taken: Sequence[int]) -> SurvivorComparison:
+    """Return the comparison of some of the changes."""
+    profiles = [compared.profiles[n] for n in taken] if compared.profiles else []
+    # An example that none of these satisfies says nothing about them.
+    useless = min((one.examples_failed for one in profiles), default=0)
+    return compared.with_(
+        clusters=tuple(compared.clusters[n] for n in taken),
+        profiles=tuple(_without_examples(one, useless) for one in profiles),
+        differences=(),
+    )
+
+
+def _without_examples(profile: Profile, count: int) -> Profile:
+    return profile.with_(
+        examples=profile.examples - count,
+        examples_failed=profile.examples_failed - count,
+        examples_unmet=profile.examples_unmet + count,
+    )

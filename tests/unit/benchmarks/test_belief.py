@@ -1,0 +1,144 @@
+"""The corpus of right and wrong changes: what is written, how it is split, fitted and counted."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchmarks.belief.answers import Answer, answers_for
+from benchmarks.belief.cases import Case, read_cases
+from benchmarks.belief.figures import figures, interval, reliability
+from benchmarks.belief.fitting import SHIPPED, Verdict, chances, fit, judged
+from benchmarks.belief.missions import Mission, part_of
+from benchmarks.sets.bug import Bug
+from bot.fixers.rung1_search.rank import Behaviour
+from bot.fixers.rung1_search.rank_features import Features
+
+RIGHT = '''def longest(words, least=0):
+    """Return the longest word."""
+    best = ""
+    for word in words:
+        if len(word) < least:
+            continue
+        if len(word) > len(best):
+            best = word
+    return best + ""
+'''
+BROKEN = RIGHT.replace("> len(best)", "< len(best)")
+CASES = (
+    Case("longest", "(['a', 'bb'],)", "'bb'", failing=True),
+    Case("longest", "([],)", "''", failing=False),
+)
+TESTS = """from words import longest
+
+class TestIt:
+    def test_two(self):
+        assert longest(["a", "bb"]) == "bb"
+
+def test_none():
+    assert longest([]) == ""
+
+def test_hidden():
+    assert longest(["ccc", "a"]) == "ccc"
+"""
+WRONG = {"hard-coded", "overfitted", "wrong place"}
+
+
+def written() -> list[Answer]:
+    return answers_for(BROKEN, RIGHT, CASES, seed="seed")
+
+
+def longest_by(answer: Answer, words: Sequence[str]) -> object:
+    space: dict[str, object] = {}
+    exec(answer.text, space)  # noqa: S102 - a program of this file, changed by ours
+    return space["longest"](words)  # type: ignore[operator]
+
+
+def test_every_kind_of_answer_is_written() -> None:
+    kinds = {answer.kind for answer in written()}
+    right = {"right", "in other words", "larger", "harmless extra"}
+    assert kinds >= {*right, *WRONG, "half right", "weakened guard", "slip"}
+    assert len({answer.text for answer in written()}) == len(written())
+
+
+@pytest.mark.parametrize("kind", ["right", "in other words", "larger", "harmless extra"])
+def test_right_answers_behave_as_the_reference(kind: str) -> None:
+    for answer in written():
+        if answer.kind == kind:
+            assert longest_by(answer, ["a", "bb", "ccc", "d"]) == "ccc", answer.how
+
+
+def test_wrong_answers_pass_the_test_shown_and_no_other() -> None:
+    found = [answer for answer in written() if answer.kind in WRONG]
+    assert {longest_by(answer, ["a", "bb"]) for answer in found} == {"bb"}
+    assert "ccc" not in [longest_by(answer, ["a", "ccc", "bb"]) for answer in found]
+
+
+def test_cases_are_read_from_the_tests_that_may_be_seen(tmp_path: Path) -> None:
+    def plant(folder: Path, hidden: object) -> None:
+        (folder / "test_words.py").write_text(TESTS)
+
+    tests = ("TestIt::test_two", "test_none", "test_hidden")
+    names = [f"test_words.py::{name}" for name in tests]
+    bug = Bug(
+        "longest", {"words.py": RIGHT}, names, frozenset([names[0], names[2]]), plant, targets=()
+    )
+    bug.plant(tmp_path, ())
+    assert tuple(read_cases(bug, tmp_path, {names[2]})) == CASES
+
+
+def test_a_bug_is_always_in_the_same_part() -> None:
+    parts = [part_of(f"set/bug-{number}") for number in range(100)]
+    assert parts == [part_of(f"set/bug-{number}") for number in range(100)]
+    assert 30 < parts.count("fit") < 70
+
+
+def a_mission(narrow: float, *, right: bool, number: int = 0) -> Mission:
+    behaviour = Behaviour((0,), 0, Features(written=1.0, narrow=narrow), 0.5)
+    return Mission(
+        bug=f"set/{number}",
+        part="fit",
+        source="model",
+        kind="right" if right else "hard-coded",
+        behaviours=(behaviour,),
+        right=(right,),
+        none={"start": 1.0},
+    )
+
+
+def test_weights_learn_what_separates_right_from_wrong() -> None:
+    chance = random.Random(1)  # noqa: S311 - no secret
+    known = [
+        a_mission(chance.random() * 0.3, right=True, number=number)
+        if number % 2
+        else a_mission(0.7 + chance.random() * 0.3, right=False, number=number)
+        for number in range(40)
+    ]
+    weights = fit(known, pull=0.001)
+    right, wrong = a_mission(0.0, right=True), a_mission(1.0, right=False)
+    assert chances(right, weights)[0] > 0.8
+    assert chances(wrong, weights)[0] < 0.2
+    assert weights.behaviour["narrow"] < SHIPPED.behaviour["narrow"]
+    assert not judged(wrong, weights).offered
+
+
+def test_figures_count_what_is_offered() -> None:
+    verdicts = [
+        Verdict(0.9, right=True, offered=True),
+        Verdict(0.8, right=False, offered=True),
+        Verdict(0.2, right=True, offered=False),
+    ]
+    missions = [a_mission(0.0, right=one.right, number=n) for n, one in enumerate(verdicts)]
+    found = figures(missions, verdicts)
+    assert (found["precision"], found["recall"], found["right"]) == (0.5, 0.5, 2)
+    assert found["brier"] == pytest.approx((0.01 + 0.64 + 0.64) / 3, abs=1e-4)
+    assert [one["count"] for one in reliability(verdicts)] == [1, 1, 1]
+
+
+def test_an_interval_holds_the_share_and_narrows() -> None:
+    few, many = interval(9, 10), interval(900, 1000)
+    assert few is not None
+    assert many is not None
+    assert few[0] < many[0] < 0.9 < many[1] < few[1]
+    assert interval(0, 0) is None
