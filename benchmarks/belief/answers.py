@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from benchmarks.belief.cases import Case
 from benchmarks.belief.functions import (
     Function,
@@ -248,6 +250,7 @@ class _Without(ast.NodeTransformer):
     def __init__(self, gone: ast.AST) -> None:
         self._gone = gone
 
+    @override
     def visit_If(self, node: ast.If) -> ast.AST:
         """Replace it, or look inside."""
         return ast.Pass() if node is self._gone else self.generic_visit(node)

@@ -124,6 +124,13 @@ class Bench:
         return any(not work.flags and (work.is_sure or not work.searched) for work in self.passing)
 
     @property
+    def seeks_agreement(self) -> bool:
+        """Return True if a change passes, and other answers could still make it sure."""
+        return not any(work.is_sure for work in self.passing) and any(
+            work.seeks_agreement for work in self.passing
+        )
+
+    @property
     def best(self) -> TriedChange | None:
         """Return the failing change that fixes most and breaks least, in the fewest lines."""
         failing = [work for work in self.works.values() if not (work.passes or work.untold)]
@@ -196,6 +203,9 @@ class Bench:
             # The same program again is a vote, not a new trial.
             proposed = known.proposed.with_(votes=known.proposed.votes + 1)
             self.works[key] = replace(known, proposed=proposed)
+            if known.seeks_agreement and self.left_s > LEAST_S:
+                # Two answers that agree are likelier right than one.
+                await self._try_beside_rivals([], min(TRIAL_S, self.left_s))
             return ParsedAnswer(written.text, read, self.works[key])
         proposed = await self._propose(written, read, changes)
         tried = await self.try_one(proposed)

@@ -16,6 +16,8 @@ from bot.llm.protocol.messages import Wanted
 STAGE = "fix"
 VARIED = 0.8
 """Temperature of every sample but the first."""
+AGREEING = 2
+"""Further answers that are asked for when a change passes and is not certain."""
 _EARLIER = 3
 """Number of earlier changes in the prompt of a later sample."""
 
@@ -32,6 +34,7 @@ class BlockRounds:
         self._bench = bench
         self._brief = brief
         self._granted = 0
+        self._agreeing = 0
         self._model = ""
 
     @property
@@ -61,14 +64,23 @@ class BlockRounds:
     async def _round(self, number: int, earlier: tuple[Passage, ...]) -> None:
         for sample in range(samples_in(number, self._bench.limits.samples)):
             await self._sample(sample, earlier)
-            if self._bench.is_done or self.failed_at_format:
+            if self.failed_at_format or not self._goes_on():
                 return
+
+    def _goes_on(self) -> bool:
+        """Return True if another sample is worth its price."""
+        if not self._bench.seeks_agreement:
+            return not self._bench.is_done
+        self._agreeing += 1
+        return self._agreeing <= AGREEING
 
     async def _sample(self, sample: int, earlier: tuple[Passage, ...]) -> None:
         """Get one answer, after its requests for files and after one repair if it was rejected."""
         bench, repair = self._bench, tuple[Passage, ...]()
         while True:
-            before = await self._samples_so_far() if sample else ()
+            # An answer that agrees says more if it has not seen the one that passes.
+            told = sample and not bench.seeks_agreement
+            before = await self._samples_so_far() if told else ()
             question = build_question(
                 "fix",
                 self._brief.gaps((*earlier, *before, *repair)),

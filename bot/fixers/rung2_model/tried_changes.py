@@ -30,6 +30,13 @@ class TriedChange:
         return self.tried.candidate is not None and self.tried.candidate.confident
 
     @property
+    def seeks_agreement(self) -> bool:
+        """Return True if it passes and is ranked, but only other answers could make it sure."""
+        candidate = self.tried.candidate
+        ranked = self.passes and candidate is not None and candidate.inputs > 0
+        return ranked and not (self.is_sure or self.flags or self.searched)
+
+    @property
     def helps(self) -> bool:
         """Return True if it fixes some tests and breaks none."""
         return bool(self.tried.mended) and not self.tried.broke

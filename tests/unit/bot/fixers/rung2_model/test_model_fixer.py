@@ -157,6 +157,31 @@ async def test_a_models_change_is_compared_with_the_doubted_ones_below_and_with_
     assert [one.score for one in climb.candidates] == [0.7, 0.1]
 
 
+def doubtful(proposed: Proposed) -> Tried:
+    """Passes and is ranked, but only another answer makes it certain."""
+    tried = unsure(proposed)
+    assert tried.candidate is not None
+    sure = proposed.votes > 1
+    return tried.with_(candidate=tried.candidate.with_(inputs=50, confident=sure))
+
+
+async def test_a_passing_change_that_is_not_certain_is_worth_another_independent_answer() -> None:
+    trials = ScriptedTrials(doubtful, compares=doubtful)
+    climb = await Climb(ScriptedMind({"fix": FIX_ADD}), trials).run()
+    assert len(climb.mind.questions) == 2
+    assert [proposed.votes for proposed in trials.rivals[-1]] == [2]
+    assert not feedback_of(climb.mind.questions[1])
+    assert [one.confident for one in climb.candidates] == [True]
+
+
+async def test_answers_that_never_agree_are_not_asked_for_without_end() -> None:
+    others = [block("    return a - b", f"    return a + b + {n} - {n}") for n in range(9)]
+    trials = ScriptedTrials(doubtful, compares=doubtful)
+    limits = ModelLimits(samples=9, rounds=1)
+    climb = await Climb(ScriptedMind({"fix": others}), trials, limits=limits).run()
+    assert len(climb.mind.questions) == 3
+
+
 async def test_a_change_that_the_search_completed_is_compared_with_the_others_too() -> None:
     def completes(start: Proposed) -> list[Tried]:
         whole = start.changes[0].with_(content=SOURCE.replace("a - b", "a + b"))
