@@ -105,9 +105,16 @@ class ModelLimits(Frozen):
     answer_tokens: int = Field(default=2_000, ge=100)
     """Size of an answer that contains a fix, in tokens."""
     samples: int = Field(default=4, ge=1, le=20)
-    """Most answers requested in one round. Sampling stops at the first answer that passes."""
+    """Most answers requested in one round. Sampling stops at the first answer that is certain; one
+    that passes and is not gets up to two more answers that may agree."""
     rounds: int = Field(default=2, ge=1, le=5)
     """Rounds of sampling; each later round sees the failed attempts of earlier rounds."""
+    fix: Literal["prompt", "agent", "auto"] = "prompt"
+    """How a model works on a fix: `prompt` asks for the edits, `agent` lets it list, read, search,
+    edit and test in steps, `auto` begins with the prompt and goes on with steps if nothing
+    passes."""
+    agent_steps: int = Field(default=15, ge=1, le=100)
+    """Answers of one agent."""
     edit_format: Literal["auto", "search_replace", "function"] = "auto"
     """Format of a model's edits. `auto` begins with `search_replace` and falls back to whole
     functions."""

@@ -6,6 +6,7 @@ import pytest
 
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Suspect
+from bot.domain.model import Question
 from bot.domain.patch import Candidate, FixBudget, Rung
 from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
@@ -70,6 +71,52 @@ async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(
     assert "/ 100" in made["shop/rates.py"]
     assert "price + price * rate(kind)" in made["shop/invoice.py"]
     assert len(mind.questions) == 2
+
+
+def works_in_steps(question: Question) -> str:
+    """Find a bug in two files by what the tools show, and fix one file at a time."""
+    found = question.gaps["history"]
+    assert isinstance(found, tuple)
+    seen = "\n".join(f"{one.label}\n{one.text}" for one in found)
+    if "shop/rates.py, lines" not in seen:
+        names = "read shop/rates.py\nread shop/invoice.py\ntest test_invoice.py::test_rate"
+        return f"```tool\nlist shop\nsearch rate(\n{names}\n```\n"
+    if "your edits are kept" not in seen:
+        assert "assert 250 == 0.25" in seen, "the test tool shows the failure"
+        return EDIT.format(LINE, LINE, 100)
+    minus = "    return price - price * rate(kind)"
+    edit = f"<<<<<<< SEARCH\n{minus}\n=======\n{minus.replace('-', '+')}\n>>>>>>> REPLACE"
+    return f"shop/invoice.py\n{edit}\n```tool\ndone the rate was a percentage and subtracted\n```\n"
+
+
+async def test_our_own_agent_fixes_a_bug_in_two_files_in_three_steps(
+    docker_ready: None, tmp_path: Path
+) -> None:
+    for name, text in FILES.items():
+        (tmp_path / "repo" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "repo" / name).write_text(text)
+    mind = ScriptedMind({"fix_agent": [works_in_steps]})
+    trials = SearchTrials(MemoryLessons(), ranking_s=stretched(40.0))
+    fixer = ModelFixer(mind, trials, ModelLimits(fix="agent"))
+    sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
+
+    async with sandboxes.open_workspace(
+        Checkout(source=FolderSource(path=str(tmp_path / "repo")))
+    ) as workspace:
+        report = await workspace.run_tests()
+        diagnosis = a_diagnosis(suspects=(), failures=report.failures)
+        context = a_running_mission(test_results=report, facts=await workspace.facts())
+        budget = FixBudget(model_time_limit_s=stretched(300.0), time_limit_s=stretched(300.0))
+        proposing = fixer.propose(context, diagnosis, workspace, budget)
+        candidate, *_ = [one async for one in proposing if isinstance(one, Candidate)]
+        assert await workspace.changes() == ()
+
+    made = {change.path: change.content or "" for change in candidate.changes}
+    assert "/ 100" in made["shop/rates.py"]
+    assert "price + price * rate(kind)" in made["shop/invoice.py"]
+    assert "the rate was a percentage and subtracted" in candidate.explanation
+    assert not candidate.partial
+    assert len(mind.questions) == 3
 
 
 BEFORE = "def total(a, b):\n    return a - b\n\n\ndef twice(a):\n    return total(a, a)\n"

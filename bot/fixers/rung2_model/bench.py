@@ -293,7 +293,9 @@ class Bench:
         """Raise `Stopped` if the limits allow no further request."""
         if self.left_s < LEAST_S:
             raise Stopped("no time left")
-        if len(self.calls) >= self.limits.samples * self.limits.rounds * _CALLS_PER_SAMPLE:
+        steps = 0 if self.limits.fix == "prompt" else self.limits.agent_steps
+        most = self.limits.samples * self.limits.rounds * _CALLS_PER_SAMPLE + steps
+        if len(self.calls) >= most:
             raise Stopped(f"the limit of {len(self.calls)} model calls is reached")
         if self.tried >= self.budget.max_candidates:
             raise Stopped("the limit of candidates is reached")

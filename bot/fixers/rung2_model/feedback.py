@@ -76,7 +76,7 @@ def summarize(
         Passage(
             label="an earlier answer, reverted, and what became of it",
             text=room.cut(
-                f"{_outcome(work)}\n{diff_proposed(work.proposed, originals)}",
+                f"{describe_outcome(work)}\n{diff_proposed(work.proposed, originals)}",
                 parts=len(works) - number,
             ),
             origin="a trial",
@@ -85,7 +85,7 @@ def summarize(
     )
 
 
-def _outcome(work: TriedChange) -> str:
+def describe_outcome(work: TriedChange) -> str:
     """Describe the trial of a change in one line."""
     tried = work.tried
     if work.flags:
@@ -130,7 +130,17 @@ def diff_proposed(proposed: Proposed, originals: dict[str, str]) -> str:
         proposed: Has the new files.
         originals: Text of each file before, by path.
     """
-    edits = [_as_edit(change) for change in proposed.changes]
+    return diff_changes(proposed.changes, originals)
+
+
+def diff_changes(changes: Sequence[FileChange], originals: dict[str, str]) -> str:
+    """Return changes of whole files as a unified diff.
+
+    Args:
+        changes: The new files.
+        originals: Text of each file before, by path.
+    """
+    edits = [_as_edit(change) for change in changes]
     before = {path: Original(content=text.encode()) for path, text in originals.items()}
     return write_diff(edits, before)
 

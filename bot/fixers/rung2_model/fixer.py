@@ -10,6 +10,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Role, total
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.domain.policy import RepositoryPolicy
+from bot.fixers.rung2_model.agent_rounds import AgentRounds
 from bot.fixers.rung2_model.bench import Bench, Stopped, TooLarge
 from bot.fixers.rung2_model.candidates import select_candidates
 from bot.fixers.rung2_model.context import Brief, build_brief
@@ -123,12 +124,20 @@ class ModelFixer:
         return f"{_summarize(bench)}: even a small prompt is too large for the model"
 
     async def _ask(self, bench: Bench, brief: Brief, report: TestReport) -> None:
-        """Ask for edit blocks, then for whole functions if the model fails at blocks."""
+        """Ask for edit blocks, then for whole functions if the model fails at blocks.
+
+        An agent works in steps instead, or after edit blocks of which none passes.
+        """
+        if self._limits.fix == "agent":
+            await AgentRounds(bench, brief, report).run()
+            return
         weak = self._limits.edit_format == "auto" and bench.weak_at_format_everywhere
         if self._limits.edit_format != "function" and not weak:
             blocks = BlockRounds(bench, brief)
             await blocks.run()
             if not blocks.failed_at_format:
+                if self._limits.fix == "auto" and not bench.passing:
+                    await AgentRounds(bench, brief, report).run()
                 return
         await FunctionRounds(bench, brief, report).run()
 

@@ -1,0 +1,208 @@
+"""Tools of our own agent: it lists, reads and searches files, runs tests and sees its own edits."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.domain.counted import counted
+from bot.domain.model import Passage
+from bot.fixers.rung2_model.bench import Bench
+from bot.fixers.rung2_model.edits import SentFile
+from bot.fixers.rung2_model.excerpts import may_be_shown
+from bot.fixers.rung2_model.feedback import diff_changes
+from bot.fixers.rung2_model.sources import Files
+from bot.fixers.rung2_model.tried_changes import merge_changes
+from sandbox.changes import is_protected
+from sandbox.errors import ChangeRejected
+from sandbox.languages import is_source
+from sandbox.types import FileChange, TestReport
+
+MOST_CALLS = 6
+"""Tools that one answer may call."""
+TEST_S = 60.0
+"""Timeout of a test run for the agent, in seconds."""
+_LINES, _CHARACTERS = 200, 9_000
+"""Limits of one read."""
+_PATHS, _HITS, _FILES = 150, 30, 200
+_SAID = 160
+_OUTPUT = 3_000
+_BLOCK = re.compile(r"^```tool[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"(.+?):(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
+DONE = "done"
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that a model asks for.
+
+    Attributes:
+        name: Name of the tool.
+        argument: The rest of its line; untrusted.
+    """
+
+    name: str
+    argument: str = ""
+
+
+def parse_calls(text: str) -> tuple[ToolCall, ...]:
+    """Return the tools that an answer calls, in order: one a line in `tool` blocks.
+
+    Args:
+        text: The answer.
+    """
+    lines = [line.strip() for block in _BLOCK.findall(text) for line in block.splitlines()]
+    parts = [line.partition(" ") for line in lines if line]
+    calls = [ToolCall(name.rstrip(":").lower(), rest.strip()) for name, _, rest in parts]
+    return tuple(calls[:MOST_CALLS])
+
+
+class AgentTools:
+    """What the agent can do. Its edits are kept here; the workspace stays as it was.
+
+    Args:
+        bench: Its failure, workspace and remaining time.
+        files: The checkout's files.
+        report: The red run.
+    """
+
+    def __init__(self, bench: Bench, files: Files, report: TestReport) -> None:
+        self._bench = bench
+        self._files = files
+        self._report = report
+        self._shown: dict[str, tuple[tuple[int, int], ...]] = {}
+        self.changes: tuple[FileChange, ...] = ()
+        """The agent's edits so far, each file once."""
+
+    def keep(self, changes: tuple[FileChange, ...]) -> None:
+        """Make changes part of what the agent sees and builds on."""
+        self.changes = merge_changes(self.changes, changes)
+
+    async def sent(self) -> tuple[SentFile, ...]:
+        """Return the files that the agent has seen, as it sees them now."""
+        found = []
+        for path, regions in self._shown.items():
+            text = await self._text(path)
+            if text is not None:
+                # After an edit, line numbers of earlier reads no longer hold.
+                edited = any(change.path == path for change in self.changes)
+                found.append(
+                    SentFile(
+                        path=path,
+                        text=text,
+                        regions=() if edited else regions,
+                        editable=not is_protected(path),
+                    )
+                )
+        return tuple(found)
+
+    async def run(self, call: ToolCall) -> Passage:
+        """Return the result of a tool, or the reason why there is none."""
+        match call.name:
+            case "list":
+                text = await self._list(call.argument)
+            case "read":
+                return await self._read(call.argument)
+            case "search" | "grep":
+                text = await self._search(call.argument.strip("'\""))
+            case "test":
+                text = await self._test(call.argument)
+            case "diff":
+                text = await self._diff()
+            case "reset":
+                self.changes = ()
+                text = "your edits are gone"
+            case _:
+                text = "there is no such tool: list, read, search, test, diff, reset, done"
+        label = f"{call.name} {call.argument}".strip()[:_SAID]
+        return Passage(label=label, text=text, origin="a tool")
+
+    async def _paths(self) -> list[str]:
+        return sorted(path for path in await self._files.paths() if may_be_shown(path))
+
+    async def _text(self, path: str) -> str | None:
+        for change in self.changes:
+            if change.path == path:
+                return change.content
+        source = await self._files.source(path)
+        return source.text if source is not None else None
+
+    async def _list(self, folder: str) -> str:
+        prefix = folder.removeprefix("./").strip("/").removesuffix(".")
+        inside = [p for p in await self._paths() if not prefix or p.startswith(f"{prefix}/")]
+        more = [f"and {len(inside) - _PATHS} more"] if len(inside) > _PATHS else []
+        return "\n".join([*inside[:_PATHS], *more]) or "there is no such folder"
+
+    async def _read(self, argument: str) -> Passage:
+        span = _SPAN.fullmatch(argument)
+        path = (span[1] if span else argument).removeprefix("./")
+        text = await self._text(path) if path in await self._paths() else None
+        if text is None:
+            refusal = "there is no such text file, or it may not be shown"
+            return Passage(label=f"read {argument}"[:_SAID], text=refusal, origin="a tool")
+        lines = text.splitlines()
+        first = max(1, int(span[2])) if span else 1
+        last = int(span[3] or span[2]) if span else len(lines)
+        last = min(last, len(lines), first + _LINES - 1)
+        shown = lines[first - 1 : last]
+        while len("\n".join(shown)) > _CHARACTERS and len(shown) > 1:
+            shown = shown[: len(shown) // 2]
+        last = first + len(shown) - 1
+        whole = first == 1 and last == len(lines)
+        # An empty tuple of regions means the whole file.
+        known = self._shown.get(path)
+        if whole or known == ():
+            self._shown[path] = ()
+        elif shown:
+            self._shown[path] = (*(known or ()), (first, last))
+        label = f"{path}, lines {first} to {last} of {len(lines)}"
+        return Passage(label=label, text="\n".join(shown) or "no such lines", origin=path)
+
+    async def _search(self, word: str) -> str:
+        hits, total = list[str](), 0
+        paths = [path for path in await self._paths() if is_source(path)]
+        for path in paths[:_FILES]:
+            for number, line in enumerate((await self._text(path) or "").splitlines(), start=1):
+                if word and word in line:
+                    total += 1
+                    if len(hits) < _HITS:
+                        hits.append(f"{path}:{number}: {line.strip()[:_SAID]}")
+        more = [f"and {counted(total - len(hits), 'more line')}"] if total > len(hits) else []
+        return "\n".join([*hits, *more]) or "no line contains it"
+
+    async def _test(self, name: str) -> str:
+        """Run one test, or the failing ones, with the agent's edits."""
+        # A name becomes an argument of the runner, so only known names are passed on.
+        wanted = (name,) if name else tuple(sorted(self._report.failing))
+        if not self._report.knows_tests or not set(wanted) <= set(self._report.outcomes):
+            return "there is no such test; name one as it is shown above"
+        workspace = self._bench.failure.workspace
+        limit = asyncio.timeout(max(1.0, min(TEST_S, self._bench.left_s)))
+        try:
+            async with limit:
+                if self.changes:
+                    await workspace.apply_changes(self.changes)
+                report = await workspace.run_tests(targets=wanted)
+        except ChangeRejected as error:
+            return f"your edits cannot be applied: {error.message}"
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return "the tests did not end in time"
+        finally:
+            await workspace.revert()
+        return _describe(report)
+
+    async def _diff(self) -> str:
+        if not self.changes:
+            return "you have made no edit"
+        texts = {c.path: await self._files.source(c.path) for c in self.changes}
+        originals = {path: source.text for path, source in texts.items() if source is not None}
+        return diff_changes(self.changes, originals)
+
+
+def _describe(report: TestReport) -> str:
+    failures: Sequence[str] = [
+        f"{one.name}: {one.error_message or one.output}"[:_OUTPUT] for one in report.failures[:3]
+    ]
+    return "\n".join([report.summary, *failures])[: 2 * _OUTPUT]
