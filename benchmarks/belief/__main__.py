@@ -169,8 +169,8 @@ def _fitted(missions: Sequence[Mission]) -> dict[str, Any]:
     weights = fit(own)
     return {
         "in_turn": turns,
-        "behaviour": {name: round(value, 2) for name, value in weights.behaviour.items()},
-        "none": {name: round(value, 2) for name, value in weights.none.items()},
+        "search": {name: round(value, 2) for name, value in weights.search.items()},
+        "written": {name: round(value, 2) for name, value in weights.written.items()},
         "fit": _measured(own, weights),
     }
 

@@ -5,26 +5,50 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.belief.missions import Mission
-from bot.fixers.rung1_search.rank import VETOED
-from bot.fixers.rung1_search.rank_model import CONFIDENT, LEAD, NONE, WEIGHTS
+from bot.fixers.rung1_search.rank import VETOED, Behaviour
+from bot.fixers.rung1_search.rank_model import (
+    LEAD,
+    NONE,
+    WEIGHTS,
+    WRITTEN_WEIGHTS,
+    features_of,
+    gate_for,
+)
 
-STEPS = 600
-RATE = 0.3
-PULL = 0.01
-"""How hard the weights that the ranking has pull back, for one unit of weight."""
-FREE = frozenset({"written", "unsuspected", "start", "agreeing_tests", "reach"})
-"""Weights that may change their sign."""
+STEPS = 300
+RATE, MOMENTUM = 0.4, 0.8
+PULL, SEARCH_PULL = 0.003, 0.03
+"""How hard the weights that the ranking has pull back. Those of the search were fitted on more
+searches than there are here."""
+FREE = frozenset({"written", "unsuspected", "agreeing_tests", "immune", "reach", "size", "surprise"})
+"""Weights of written changes that may change their sign."""
+_SEARCH, _WRITTEN = "search", "written"
+
+Name = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of behaviours, and those for none of them being right."""
+    """Weights of searched and of written behaviours; those for none being right stay."""
 
-    behaviour: Mapping[str, float]
-    none: Mapping[str, float]
+    search: Mapping[str, float]
+    written: Mapping[str, float]
+
+    def flat(self) -> dict[Name, float]:
+        """Return all weights by source and name."""
+        found = {(_SEARCH, name): value for name, value in self.search.items()}
+        return found | {(_WRITTEN, name): value for name, value in self.written.items()}
+
+    @classmethod
+    def from_flat(cls, flat: Mapping[Name, float]) -> "Weights":
+        """Return weights from their flat form."""
+        parts: dict[str, dict[str, float]] = {_SEARCH: {}, _WRITTEN: {}}
+        for (source, name), value in flat.items():
+            parts[source][name] = value
+        return cls(parts[_SEARCH], parts[_WRITTEN])
 
 
-SHIPPED = Weights(WEIGHTS, NONE)
+SHIPPED = Weights(WEIGHTS, WRITTEN_WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -42,16 +66,43 @@ class Verdict:
     offered: bool
 
 
-def chances(mission: Mission, weights: Weights) -> list[float]:
-    """Return the probability of each behaviour, and of none at the end."""
-    scores = [
-        sum(weights.behaviour[name] * value for name, value in one.features.named().items())
-        for one in mission.behaviours
-    ]
-    scores.append(sum(weights.none[name] * value for name, value in mission.none.items()))
+@dataclass(frozen=True)
+class _Case:
+    """A mission as numbers: the features of each behaviour that are not 0."""
+
+    rows: tuple[tuple[tuple[Name, float], ...], ...]
+    none: float
+    right: tuple[bool, ...]
+    weight: float
+
+
+def _case(mission: Mission) -> _Case:
+    return _Case(
+        rows=tuple(_row(one, mission.none) for one in mission.behaviours),
+        none=sum(NONE[name] * value for name, value in mission.none.items()),
+        right=(*mission.right, not any(mission.right)),
+        weight=mission.weight,
+    )
+
+
+def _row(behaviour: Behaviour, whole: Mapping[str, float]) -> tuple[tuple[Name, float], ...]:
+    source = _WRITTEN if behaviour.features.written else _SEARCH
+    named = features_of(behaviour.features, whole)
+    return tuple(((source, name), value) for name, value in named.items() if value)
+
+
+def _chances(case: _Case, weights: Mapping[Name, float]) -> list[float]:
+    scores = [sum(weights[name] * value for name, value in row) for row in case.rows]
+    scores.append(case.none)
     top = max(scores)
     parts = [math.exp(score - top) for score in scores]
-    return [part / sum(parts) for part in parts]
+    total = sum(parts)
+    return [part / total for part in parts]
+
+
+def chances(mission: Mission, weights: Weights) -> list[float]:
+    """Return the probability of each behaviour, and of none at the end."""
+    return _chances(_case(mission), weights.flat())
 
 
 def fit(missions: Sequence[Mission], start: Weights = SHIPPED, *, pull: float = PULL) -> Weights:
@@ -60,60 +111,59 @@ def fit(missions: Sequence[Mission], start: Weights = SHIPPED, *, pull: float = 
     Args:
         missions: To fit on.
         start: Where to begin; the weights stay near it and keep their signs.
-        pull: How near.
+        pull: How near those of written changes stay.
     """
-    behaviour, none = dict(start.behaviour), dict(start.none)
-    total = sum(mission.weight for mission in missions)
+    first, weights = start.flat(), start.flat()
+    cases = [_case(mission) for mission in missions]
+    total = sum(case.weight for case in cases)
+    speed = dict.fromkeys(weights, 0.0)
     for step in range(STEPS):
-        up, up_none = dict.fromkeys(behaviour, 0.0), dict.fromkeys(none, 0.0)
-        for mission in missions:
-            _add_slopes(mission, Weights(behaviour, none), up, up_none)
-        rate = RATE / (1.0 + step / 200)
-        for weights, slopes, first in (
-            (behaviour, up, start.behaviour),
-            (none, up_none, start.none),
-        ):
-            for name in weights:
-                slope = slopes[name] / total - pull * (weights[name] - first[name])
-                moved = weights[name] + rate * slope * 4
-                kept = name in FREE or moved * first[name] > 0
-                weights[name] = moved if kept else 0.01 * first[name]
-    return Weights(behaviour, none)
+        slopes = dict.fromkeys(weights, 0.0)
+        for case in cases:
+            _add_slopes(case, weights, slopes)
+        rate = RATE / (1.0 + step / 100)
+        for name, old in list(weights.items()):
+            back = SEARCH_PULL if name[0] == _SEARCH else pull
+            slope = slopes[name] / total - back * (old - first[name])
+            speed[name] = MOMENTUM * speed[name] + slope
+            moved = old + rate * speed[name]
+            weights[name] = moved if _may_be(name, moved, first[name]) else 0.01 * first[name]
+    return Weights.from_flat(weights)
 
 
-def _add_slopes(
-    mission: Mission, weights: Weights, up: dict[str, float], up_none: dict[str, float]
-) -> None:
-    found = chances(mission, weights)
-    right = [*mission.right, not any(mission.right)]
-    known = sum(chance for chance, is_right in zip(found, right, strict=True) if is_right)
-    wanted = [c / known if r else 0.0 for c, r in zip(found, right, strict=True)]
-    for one, want, chance in zip(mission.behaviours, wanted, found, strict=False):
-        for name, value in one.features.named().items():
-            if value:
-                up[name] += mission.weight * (want - chance) * value
-    for name, value in mission.none.items():
-        up_none[name] += mission.weight * (wanted[-1] - found[-1]) * value
+def _may_be(name: Name, value: float, first: float) -> bool:
+    free = name[0] == _WRITTEN and name[1] in FREE
+    return free or value * first > 0 or value == first
 
 
-def judged(mission: Mission, weights: Weights, *, gate: float = CONFIDENT) -> Verdict:
+def _add_slopes(case: _Case, weights: Mapping[Name, float], slopes: dict[Name, float]) -> None:
+    found = _chances(case, weights)
+    known = sum(chance for chance, right in zip(found, case.right, strict=True) if right)
+    for row, chance, right in zip(case.rows, found, case.right, strict=False):
+        gain = case.weight * ((chance / known if right else 0.0) - chance)
+        for name, value in row:
+            slopes[name] += gain * value
+
+
+def judged(mission: Mission, weights: Weights, *, gate: float | None = None) -> Verdict:
     """Return what a mission does with its changes.
 
     Args:
         mission: The mission.
         weights: Of the ranking.
-        gate: Probability from which a change is published without a question.
+        gate: Probability from which a change is published without a question, if not the usual.
     """
-    found = chances(mission, weights)[:-1]
     found = [
         chance * (VETOED if one.vetoes else 1.0)
-        for chance, one in zip(found, mission.behaviours, strict=True)
+        for chance, one in zip(chances(mission, weights), mission.behaviours, strict=False)
     ]
     order = sorted(range(len(found)), key=lambda n: (mission.behaviours[n].vetoes > 0, -found[n]))
     best, others = order[0], [found[n] for n in order[1:]]
-    offered = found[best] >= gate and found[best] >= LEAD * max(others, default=0.0)
+    behaviour = mission.behaviours[best]
+    least = gate or gate_for(written=bool(behaviour.features.written))
+    ahead = found[best] >= LEAD * max(others, default=0.0)
     return Verdict(
         chance=found[best],
         right=mission.right[best],
-        offered=offered and not mission.behaviours[best].vetoes,
+        offered=found[best] >= least and ahead and not behaviour.vetoes,
     )

@@ -31,6 +31,7 @@ from sandbox.types import (
     SpanEdit,
     Survivor,
     SurvivorComparison,
+    TestStatus,
 )
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 
@@ -196,17 +197,48 @@ async def _judged(
             request = await red_request(workspace, bug, seed)
             request = request.with_(passing=(*request.passing, *request.held_out), held_out=())
             found = await compared(workspace, request, broken, [right, *changes.values()])
+            told = {key_of(_made(s.edits, broken) or {}) for s in found.survivors}
+            # On a busy machine the search may have no time to confirm a change.
+            plain = await passing_plainly(
+                workspace, bug, {key: texts for key, texts in changes.items() if key not in told}
+            )
     passing = [key_of(_made(s.edits, broken) or {}) for s in found.survivors]
     clusters = dict(zip(passing, found.compared.clusters, strict=False)) if found.compared else {}
     reference = clusters.get(key_of(right))
     return {
         key: {
-            "passes": key in clusters,
+            "passes": key in clusters or key in plain,
             "alike": key == key_of(right)
             or (reference is not None and clusters.get(key) == reference),
         }
         for key in changes
     }
+
+
+async def passing_plainly(
+    workspace: SandboxWorkspace, bug: Bug, changes: Mapping[str, Texts]
+) -> set[str]:
+    """Return the changes with which a plain run passes every test.
+
+    Args:
+        workspace: With the broken tree and every test.
+        bug: The bug.
+        changes: By their keys.
+    """
+    passing = set()
+    for key, texts in changes.items():
+        edits = [
+            FileChange(action=ChangeAction.REPLACE, path=path, content=text)
+            for path, text in texts.items()
+        ]
+        await workspace.apply_changes(edits)
+        try:
+            report = await workspace.run_tests()
+        finally:
+            await workspace.revert()
+        if all(report.outcomes.get(test) is TestStatus.PASS for test in bug.tests):
+            passing.add(key)
+    return passing
 
 
 def read_survivors(kept: Mapping[str, Any]) -> tuple[list[Survivor], SurvivorComparison | None]:

@@ -2,8 +2,8 @@
 
 from bot.domain.counted import counted
 from bot.domain.lesson import Correction
-from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Verification, is_ranked
-from bot.fixers.rung1_search.rank_model import CONFIDENT
+from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Rung, Verification, is_ranked
+from bot.fixers.rung1_search.rank_model import gate_for
 from bot.mission.tree import Tree
 from sandbox.errors import ChangeRejected
 from sandbox.types import Frozen
@@ -134,7 +134,7 @@ def why_corrected(candidate: Candidate, correction: Correction) -> str:
     if candidate.score >= 1.0:  # a person chose it
         return ""
     chance = correction.apply(candidate.score)
-    if chance >= CONFIDENT:
+    if chance >= gate_for(written=candidate.rung is Rung.MODEL):
         return ""
     outcomes = counted(correction.outcomes, "earlier fix", plural="earlier fixes")
     return f"after {outcomes} here it is right with a probability of {chance:.2f} only"

@@ -12,7 +12,7 @@ from bot.fixers.rung1_search.rank_features import (
     mean_cost,
     order_key,
 )
-from bot.fixers.rung1_search.rank_model import is_confident, probabilities
+from bot.fixers.rung1_search.rank_model import gate_for, is_confident, probabilities
 from sandbox.types import Difference, Profile, Survivor, SurvivorComparison
 
 VETOED = 0.2
@@ -87,7 +87,8 @@ def rank_survivors(
         return ()
     survivors = _with_observed_warnings(survivors, _profiles(survivors, compared))
     ordered = ordered_behaviours(survivors, originals, compared, accepted=accepted)
-    confident = is_confident([b.chance for b in ordered]) and not ordered[0].vetoes
+    gate = gate_for(written=bool(ordered[0].features.written))
+    confident = is_confident([b.chance for b in ordered], gate=gate) and not ordered[0].vetoes
     best = survivors[ordered[0].members[0]]
     confident = confident and not any(map(is_about_oracle, best.warnings))
     profiles = _profiles(survivors, compared)

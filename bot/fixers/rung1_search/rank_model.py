@@ -17,7 +17,7 @@ WEIGHTS: Mapping[str, float] = {
     "second_edit": -0.7,
     "changed_passing": -3.0,
     "changed_neighbours": -1.0,
-    "narrow": -2.0,
+    "narrow": -0.2,
     "new_errors": -1.9,
     "changed_types": -2.0,
     "surprise": -0.4,
@@ -27,7 +27,7 @@ WEIGHTS: Mapping[str, float] = {
     "examples_kept": 1.0,
     "held_out_failed": -5.0,
     "side_effects": -1.0,
-    "unguarded": -0.3,
+    "unguarded": -0.1,
     "borrowed": -0.7,
     "doubts": -0.7,
     "symptom": -1.2,
@@ -42,6 +42,20 @@ was, and with the right fix removed, because in a whole repository the right fix
 `undoes` and `accepted` are set by hand: the sets have no red diff and no earlier missions.
 """
 
+WRITTEN_WEIGHTS: Mapping[str, float] = {
+    **WEIGHTS,
+    "cost": 0.0,
+    "dearer": 0.0,
+    "size": 0.0,
+    "agreeing_tests": 0.0,
+    "immune": 0.0,
+    "reach": 0.0,
+}
+"""The same for a change that a model, an agent or a person wrote, with features of the whole search.
+
+The search prefers what its templates make likely, so the same evidence weighs differently there.
+"""
+
 NONE: Mapping[str, float] = {
     "start": -3.0,
     "reach": 0.8,
@@ -52,19 +66,41 @@ NONE: Mapping[str, float] = {
 }
 """Log-odds that no survivor is right, for one unit of each feature of the whole search."""
 FEW_LINES, LINES_UNKNOWN = 10, 100
+OF_THE_WHOLE = ("agreeing_tests", "immune", "reach")
+"""Features of the whole search that weigh for written changes."""
 MOST_AGREEING = 16
 """Failing tests that count as agreeing on a fix."""
 UNMEASURED = 0.4
 """Assumed share of unnoticed mutants if no mutant was tried."""
-CONFIDENT = 0.6
-"""Probability from which a fix is shown without asking a person."""
+CONFIDENT, WRITTEN_CONFIDENT = 0.6, 0.8
+"""Probabilities from which a searched and a written fix are shown without asking a person."""
 LEAD = 2.0
 """Required ratio to the probability of the next behaviour."""
 
 
-def evidence_for(features: Features) -> float:
-    """Return the log-odds of a behaviour."""
-    return sum(WEIGHTS[name] * value for name, value in features.named().items())
+def evidence_for(features: Features, compared: SurvivorComparison | None = None) -> float:
+    """Return the log-odds of a behaviour.
+
+    Args:
+        features: Features of the behaviour.
+        compared: The search's comparison of the survivors.
+    """
+    weights = WRITTEN_WEIGHTS if features.written else WEIGHTS
+    named = features_of(features, none_features(compared))
+    return sum(weights[name] * value for name, value in named.items())
+
+
+def features_of(features: Features, whole: Mapping[str, float]) -> dict[str, float]:
+    """Return the features that weigh for a behaviour, by the names of their weights.
+
+    Args:
+        features: Features of the behaviour.
+        whole: Features of the whole search.
+    """
+    named = features.named()
+    if features.written:
+        named |= {name: whole.get(name, 0.0) for name in OF_THE_WHOLE}
+    return named
 
 
 def probabilities(
@@ -77,7 +113,7 @@ def probabilities(
         compared: The search's comparison of the survivors.
     """
     none = none_of_them(compared)
-    scores = [evidence_for(features) for features in behaviours]
+    scores = [evidence_for(features, compared) for features in behaviours]
     # Subtracting the maximum keeps exp() from overflowing.
     top = max([none, *scores])
     total = math.exp(none - top) + sum(math.exp(score - top) for score in scores)
@@ -121,11 +157,17 @@ def immune_share(compared: SurvivorComparison) -> float:
     return 1.0 - min(1.0, killed / tried) if tried else UNMEASURED
 
 
-def is_confident(chances: Sequence[float]) -> bool:
+def is_confident(chances: Sequence[float], *, gate: float = CONFIDENT) -> bool:
     """Return True if the first behaviour is likely enough and clearly ahead of the others.
 
     Args:
         chances: Probabilities of the behaviours in their final order.
+        gate: Probability from which the first is likely enough.
     """
     next_best = max(chances[1:], default=0.0)
-    return chances[0] >= CONFIDENT and chances[0] >= LEAD * next_best
+    return chances[0] >= gate and chances[0] >= LEAD * next_best
+
+
+def gate_for(*, written: bool) -> float:
+    """Return the probability from which a fix is shown without asking a person."""
+    return WRITTEN_CONFIDENT if written else CONFIDENT

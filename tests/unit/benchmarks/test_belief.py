@@ -119,7 +119,7 @@ def test_weights_learn_what_separates_right_from_wrong() -> None:
     right, wrong = a_mission(0.0, right=True), a_mission(1.0, right=False)
     assert chances(right, weights)[0] > 0.8
     assert chances(wrong, weights)[0] < 0.2
-    assert weights.behaviour["narrow"] < SHIPPED.behaviour["narrow"]
+    assert weights.written["narrow"] < SHIPPED.written["narrow"]
     assert not judged(wrong, weights).offered
 
 
