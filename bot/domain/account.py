@@ -110,8 +110,8 @@ class ModelLimits(Frozen):
     rounds: int = Field(default=2, ge=1, le=5)
     """Rounds of sampling; each later round sees the failed attempts of earlier rounds."""
     fix: Literal["prompt", "agent", "auto"] = "prompt"
-    """How a model works on a fix: `prompt` asks for the edits, `agent` lets it list, read, search,
-    edit and test in steps, `auto` begins with the prompt and goes on with steps if nothing
+    """Way of working on a fix: `prompt` asks for the edits, `agent` lets the model list, read,
+    search, edit and test in steps, `auto` begins with the prompt and goes on with steps if nothing
     passes."""
     agent_steps: int = Field(default=15, ge=1, le=100)
     """Answers of one agent."""

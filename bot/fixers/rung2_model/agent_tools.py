@@ -58,7 +58,7 @@ def parse_calls(text: str) -> tuple[ToolCall, ...]:
 
 
 class AgentTools:
-    """What the agent can do. Its edits are kept here; the workspace stays as it was.
+    """The tools of an agent, with its edits. The workspace stays as it was.
 
     Args:
         bench: Its failure, workspace and remaining time.
