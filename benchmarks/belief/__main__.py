@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.belief.figures import figures, reliability
-from benchmarks.belief.fitting import SHIPPED, Verdict, Weights, fit, judged
+from benchmarks.belief.fitting import SHIPPED, Verdict, fit, judged
 from benchmarks.belief.gather import gather
-from benchmarks.belief.missions import Mission, is_right, missions_of, read_rows
+from benchmarks.belief.missions import FOLDS, Mission, is_right, missions_of, read_rows
 from benchmarks.belief.rules import RULES, rule_bugs
 from benchmarks.measure import as_users_have_it, report
 from benchmarks.sets.bug import Bug
@@ -101,10 +101,9 @@ async def _gather(arguments: argparse.Namespace) -> None:
             await sandboxes.close()
 
 
-def _measured(missions: Sequence[Mission], weights: Weights) -> dict[str, Any]:
+def _measured(pairs: Sequence[tuple[Mission, Verdict]]) -> dict[str, Any]:
     """Return the figures of missions, whole and by source and kind of change."""
-    verdicts = [judged(mission, weights) for mission in missions]
-    pairs = list(zip(missions, verdicts, strict=True))
+    missions = [mission for mission, _ in pairs]
 
     def some(keep: Callable[[Mission], bool]) -> dict[str, Any]:
         kept = [pair for pair in pairs if keep(pair[0])]
@@ -123,7 +122,7 @@ def _measured(missions: Sequence[Mission], weights: Weights) -> dict[str, Any]:
             )
             for kind in kinds
         },
-        "reliability": reliability(verdicts),
+        "reliability": reliability([verdict for _, verdict in pairs]),
     }
 
 
@@ -154,25 +153,13 @@ def _corpus(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {kind: dict(zip(names, counts, strict=True)) for kind, counts in sorted(kinds.items())}
 
 
-def _fitted(missions: Sequence[Mission]) -> dict[str, Any]:
-    """Return weights fitted on one half of the part to fit, judged on the other, then on all of it."""
-    own = [one for one in missions if one.part == "fit"]
-    bugs = sorted({one.bug for one in own})
-    halves = [[one for one in own if bugs.index(one.bug) % 2 == turn] for turn in (0, 1)]
-    turns = [
-        {
-            name: _measured(halves[1 - turn], fit(halves[turn]))[name]
-            for name in ("search", "model", "hybrid")
-        }
-        for turn in (0, 1)
-    ]
-    weights = fit(own)
-    return {
-        "in_turn": turns,
-        "search": {name: round(value, 2) for name, value in weights.search.items()},
-        "written": {name: round(value, 2) for name, value in weights.written.items()},
-        "fit": _measured(own, weights),
-    }
+def _cross_validated(missions: Sequence[Mission]) -> list[tuple[Mission, Verdict]]:
+    """Return every mission with what it does under weights that were fitted on other bugs."""
+    pairs = []
+    for fold in range(FOLDS):
+        weights = fit([one for one in missions if one.fold != fold])
+        pairs += [(one, judged(one, weights)) for one in missions if one.fold == fold]
+    return pairs
 
 
 def main() -> None:
@@ -185,10 +172,19 @@ def main() -> None:
     rows = read_rows(arguments.rows)
     missions = missions_of(rows)
     if arguments.command == "fit":
-        report("belief", _fitted(missions), bytecode_was_off=was_off)
-        return
-    kept = [one for one in missions if one.part == "held out"]
-    told = {"corpus": _corpus(rows), "bugs": len(rows), "held_out": _measured(kept, SHIPPED)}
+        weights = fit(missions)
+        told: dict[str, Any] = {
+            source: {name: round(value, 2) for name, value in named.items()}
+            for source, named in (("search", weights.search), ("written", weights.written))
+        }
+    else:
+        shipped = [(one, judged(one, SHIPPED)) for one in missions if one.source == "search"]
+        told = {
+            "corpus": _corpus(rows),
+            "bugs": len(rows),
+            "cross_validated": _measured(_cross_validated(missions)),
+            "search_as_shipped": _measured(shipped)["search"],
+        }
     report("belief", told, bytecode_was_off=was_off)
 
 

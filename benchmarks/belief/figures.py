@@ -1,7 +1,8 @@
 """Figures of a calibrated probability: Brier score, reliability, precision and recall at the gate."""
 
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.belief.fitting import Verdict
@@ -9,6 +10,7 @@ from benchmarks.belief.missions import Mission
 
 BINS = 10
 Z = 1.96
+DRAWS = 1_000
 
 
 def interval(part: int, whole: int) -> list[float] | None:
@@ -45,9 +47,37 @@ def figures(missions: Sequence[Mission], verdicts: Sequence[Verdict]) -> dict[st
         "offered": len(offered),
         "precision": round(good / len(offered), 3) if offered else None,
         "precision_interval": interval(good, len(offered)),
+        "precision_by_bug": resampled(missions, verdicts, of=lambda one: one.offered),
         "recall": round(good / len(right), 3) if right else None,
         "recall_interval": interval(good, len(right)),
+        "recall_by_bug": resampled(missions, verdicts, of=lambda one: one.right),
     }
+
+
+def resampled(
+    missions: Sequence[Mission], verdicts: Sequence[Verdict], *, of: Callable[[Verdict], bool]
+) -> list[float] | None:
+    """Return the middle 95 % of a share over random draws of the bugs, whose own changes are alike.
+
+    Args:
+        missions: The missions.
+        verdicts: What they would do.
+        of: Which verdicts the share is taken of; those offered and right count.
+    """
+    counts: dict[str, tuple[int, int]] = {}
+    for mission, verdict in zip(missions, verdicts, strict=True):
+        if of(verdict):
+            good, whole = counts.get(mission.bug, (0, 0))
+            counts[mission.bug] = (good + (verdict.offered and verdict.right), whole + 1)
+    if not counts:
+        return None
+    chance = random.Random(0)  # noqa: S311 - no secret
+    shares = []
+    for _ in range(DRAWS):
+        drawn = chance.choices(list(counts.values()), k=len(counts))
+        shares.append(sum(good for good, _ in drawn) / sum(whole for _, whole in drawn))
+    shares.sort()
+    return [round(shares[int(DRAWS * part)], 3) for part in (0.025, 0.975)]
 
 
 def _brier(verdicts: Sequence[Verdict]) -> float:

@@ -20,7 +20,7 @@ RATE, MOMENTUM = 0.4, 0.8
 PULL, SEARCH_PULL = 0.003, 0.03
 """How hard the weights that the ranking has pull back. Those of the search were fitted on more
 searches than there are here."""
-FREE = frozenset({"written", "unsuspected", "agreeing_tests", "immune", "reach", "size", "surprise"})
+FREE = frozenset({"written", "unsuspected", "agreeing_tests", "immune", "reach", "surprise"})
 """Weights of written changes that may change their sign."""
 _SEARCH, _WRITTEN = "search", "written"
 
@@ -49,6 +49,16 @@ class Weights:
 
 
 SHIPPED = Weights(WEIGHTS, WRITTEN_WEIGHTS)
+BY_HAND = Weights(
+    WEIGHTS,
+    {
+        **WEIGHTS,
+        **dict.fromkeys(("cost", "dearer", "size", "agreeing_tests", "immune", "reach"), 0.0),
+        "narrow": -2.0,
+        "unguarded": -0.3,
+    },
+)
+"""Where a fit begins: nothing of it was fitted on this corpus."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,7 @@ def chances(mission: Mission, weights: Weights) -> list[float]:
     return _chances(_case(mission), weights.flat())
 
 
-def fit(missions: Sequence[Mission], start: Weights = SHIPPED, *, pull: float = PULL) -> Weights:
+def fit(missions: Sequence[Mission], start: Weights = BY_HAND, *, pull: float = PULL) -> Weights:
     """Return weights that make what is right likely.
 
     Args:

@@ -2,23 +2,23 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.belief.gather import read_survivors
+from benchmarks.belief.rules import RULES
 from bot.fixers.rung1_search.rank import Behaviour, ordered_behaviours
 from bot.fixers.rung1_search.rank_model import none_features
 from sandbox.types import Profile, Survivor, SurvivorComparison
 
-Part = Literal["fit", "held out"]
 Source = Literal["search", "model", "hybrid"]
 """`model`: one written answer; `hybrid`: answers that agree or differ, or one beside changes of the search."""
 RIVALS = 3
-_SEEN = re.compile(r"humanevalfix/0[0-3]|quixbugs/(gcd|breadth)")
-"""Bugs that were looked at while the features were designed; never judged by."""
+NEW_CODE = 3.0
+"""Weight of a bug that needs new code. The search leaves such bugs to a model."""
+FOLDS = 5
 SAME_KINDS = frozenset({"right", "in other words", "larger", "harmless extra"})
 RIGHT_KINDS = SAME_KINDS | {"search"}
 """Changes that are right if they pass every test. The search's have no other judge."""
@@ -52,7 +52,7 @@ class Mission:
 
     Attributes:
         bug: Whose.
-        part: Whether its bug is fitted on.
+        fold: Its bug is judged by weights fitted on the other folds.
         source: Where the changes come from.
         kind: How the first was written.
         behaviours: Their behaviours, as ranked.
@@ -63,7 +63,7 @@ class Mission:
     """
 
     bug: str
-    part: Part
+    fold: int
     source: Source
     kind: str
     behaviours: tuple[Behaviour, ...]
@@ -73,11 +73,9 @@ class Mission:
     weight: float = 1.0
 
 
-def part_of(group: str) -> Part:
-    """Return the part that a bug or repository belongs to; its name alone decides."""
-    if _SEEN.match(group):
-        return "fit"
-    return "held out" if hashlib.sha256(group.encode()).digest()[0] % 2 else "fit"
+def fold_of(group: str) -> int:
+    """Return the fold that a bug or repository belongs to; its name alone decides."""
+    return hashlib.sha256(group.encode()).digest()[0] % FOLDS
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -99,7 +97,8 @@ def missions_of(rows: Sequence[dict[str, Any]]) -> list[Mission]:
         own = list(_missions(row))
         for source in ("search", "model", "hybrid"):
             same = [one for one in own if one.source == source]
-            found += [replace(one, weight=1.0 / len(same)) for one in same]
+            weight = NEW_CODE if row["set"] == RULES else 1.0
+            found += [replace(one, weight=weight / len(same)) for one in same]
     return found
 
 
@@ -208,7 +207,7 @@ def _mission(
     right = tuple(bool(changes.right[taken[one.members[0]]]) for one in behaviours)
     yield Mission(
         bug=f"{row['set']}/{row['bug']}",
-        part=part_of(row["group"]),
+        fold=fold_of(row["group"]),
         source=source,
         kind=changes.kinds[taken[behaviours[0].members[0]]],
         behaviours=behaviours,

@@ -17,7 +17,7 @@ WEIGHTS: Mapping[str, float] = {
     "second_edit": -0.7,
     "changed_passing": -3.0,
     "changed_neighbours": -1.0,
-    "narrow": -0.2,
+    "narrow": -0.05,
     "new_errors": -1.9,
     "changed_types": -2.0,
     "surprise": -0.4,
@@ -27,7 +27,7 @@ WEIGHTS: Mapping[str, float] = {
     "examples_kept": 1.0,
     "held_out_failed": -5.0,
     "side_effects": -1.0,
-    "unguarded": -0.1,
+    "unguarded": -0.02,
     "borrowed": -0.7,
     "doubts": -0.7,
     "symptom": -1.2,
@@ -36,24 +36,49 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Log-odds for one unit of each feature.
 
-The signs are explained in docs/reference/repair.md. The values were set by hand, then fitted by
-`benchmarks/rank_fit.py` on development sets and rounded. The fit sees every search twice: as it
-was, and with the right fix removed, because in a whole repository the right fix is often missing.
-`undoes` and `accepted` are set by hand: the sets have no red diff and no earlier missions.
+The signs are explained in docs/reference/repair.md. The values were set by hand, then fitted on
+development sets and rounded. The fit saw every search twice: as it was, and with the right fix
+removed, because in a whole repository the right fix is often missing. `narrow`, `unguarded`,
+`branches` and `examples_unmet` are weak: they decide between equals. `undoes` and `accepted` are
+set by hand: the sets have no red diff and no earlier missions.
 """
 
 WRITTEN_WEIGHTS: Mapping[str, float] = {
-    **WEIGHTS,
     "cost": 0.0,
     "dearer": 0.0,
+    "written": 0.9,
+    "unsuspected": -1.1,
     "size": 0.0,
-    "agreeing_tests": 0.0,
-    "immune": 0.0,
-    "reach": 0.0,
+    "branches": -1.0,
+    "agreement": 1.0,
+    "second_edit": -0.7,
+    "changed_passing": -2.1,
+    "changed_neighbours": -0.6,
+    "narrow": -1.9,
+    "new_errors": -1.2,
+    "changed_types": -2.0,
+    "surprise": -0.4,
+    "donor": 1.3,
+    "examples_failed": -4.4,
+    "examples_unmet": -2.4,
+    "examples_kept": 0.1,
+    "held_out_failed": -5.0,
+    "side_effects": -1.0,
+    "unguarded": -0.1,
+    "borrowed": -2.2,
+    "doubts": -0.8,
+    "symptom": -1.0,
+    "undoes": 1.5,
+    "accepted": 1.5,
+    "agreeing_tests": 0.4,
+    "immune": 0.1,
+    "reach": 0.1,
 }
-"""The same for a change that a model, an agent or a person wrote, with features of the whole search.
+"""The same for written changes: of a model, an agent or a person.
 
-The search prefers what its templates make likely, so the same evidence weighs differently there.
+Fitted by `python -m benchmarks.belief fit` and rounded. The search proposes what its templates
+make likely, so the same evidence weighs differently there. The size of a change weighs nothing:
+models rewrite whole functions.
 """
 
 NONE: Mapping[str, float] = {
@@ -72,7 +97,7 @@ MOST_AGREEING = 16
 """Failing tests that count as agreeing on a fix."""
 UNMEASURED = 0.4
 """Assumed share of unnoticed mutants if no mutant was tried."""
-CONFIDENT, WRITTEN_CONFIDENT = 0.6, 0.8
+CONFIDENT, WRITTEN_CONFIDENT = 0.6, 0.85
 """Probabilities from which a searched and a written fix are shown without asking a person."""
 LEAD = 2.0
 """Required ratio to the probability of the next behaviour."""

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.belief.answers import Answer, answers_for
 from benchmarks.belief.cases import Case, read_cases
 from benchmarks.belief.figures import figures, interval, reliability
-from benchmarks.belief.fitting import SHIPPED, Verdict, chances, fit, judged
-from benchmarks.belief.missions import Mission, part_of
+from benchmarks.belief.fitting import BY_HAND, Verdict, chances, fit, judged
+from benchmarks.belief.missions import FOLDS, Mission, fold_of
 from benchmarks.sets.bug import Bug
 from bot.fixers.rung1_search.rank import Behaviour
 from bot.fixers.rung1_search.rank_features import Features
@@ -88,17 +88,17 @@ def test_cases_are_read_from_the_tests_that_may_be_seen(tmp_path: Path) -> None:
     assert tuple(read_cases(bug, tmp_path, {names[2]})) == CASES
 
 
-def test_a_bug_is_always_in_the_same_part() -> None:
-    parts = [part_of(f"set/bug-{number}") for number in range(100)]
-    assert parts == [part_of(f"set/bug-{number}") for number in range(100)]
-    assert 30 < parts.count("fit") < 70
+def test_a_bug_is_always_in_the_same_fold() -> None:
+    folds = [fold_of(f"set/bug-{number}") for number in range(200)]
+    assert folds == [fold_of(f"set/bug-{number}") for number in range(200)]
+    assert all(20 < folds.count(fold) < 60 for fold in range(FOLDS))
 
 
 def a_mission(narrow: float, *, right: bool, number: int = 0) -> Mission:
     behaviour = Behaviour((0,), 0, Features(written=1.0, narrow=narrow), 0.5)
     return Mission(
         bug=f"set/{number}",
-        part="fit",
+        fold=number % FOLDS,
         source="model",
         kind="right" if right else "hard-coded",
         behaviours=(behaviour,),
@@ -119,7 +119,7 @@ def test_weights_learn_what_separates_right_from_wrong() -> None:
     right, wrong = a_mission(0.0, right=True), a_mission(1.0, right=False)
     assert chances(right, weights)[0] > 0.8
     assert chances(wrong, weights)[0] < 0.2
-    assert weights.written["narrow"] < SHIPPED.written["narrow"]
+    assert weights.written["narrow"] < BY_HAND.written["narrow"]
     assert not judged(wrong, weights).offered
 
 
@@ -132,6 +132,8 @@ def test_figures_count_what_is_offered() -> None:
     missions = [a_mission(0.0, right=one.right, number=n) for n, one in enumerate(verdicts)]
     found = figures(missions, verdicts)
     assert (found["precision"], found["recall"], found["right"]) == (0.5, 0.5, 2)
+    low, high = found["recall_by_bug"]
+    assert (low, high) == (0.0, 1.0), "two bugs say little"
     assert found["brier"] == pytest.approx((0.01 + 0.64 + 0.64) / 3, abs=1e-4)
     assert [one["count"] for one in reliability(verdicts)] == [1, 1, 1]
 

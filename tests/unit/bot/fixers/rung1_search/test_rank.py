@@ -96,8 +96,6 @@ def test_nothing_to_rank_is_nothing_ranked() -> None:
         {"examples": 3, "examples_failed": 3},
         {"held_out_failed": 1},
         {"side_effects": 1},
-        {"near_failing": 100, "changed_near_failing": 2},
-        {"passing_there": 0},
         {"surprise": 3.0},
     ],
 )
@@ -301,6 +299,36 @@ def test_an_edit_that_people_accepted_elsewhere_is_more_likely() -> None:
     assert plain[0].survivor.edits[0].text == "a + b"
     assert known[0].survivor.edits[0].text == "b - a"
     assert known[0].confident
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"near_failing": 100, "changed_near_failing": 2},
+        {"passing_there": 0},
+        {"examples_unmet": 2},
+        {"changed_passing": 3},
+    ],
+)
+def test_the_same_evidence_speaks_against_a_written_change(worse: dict[str, object]) -> None:
+    answer = a_survivor(template=answer_kinds(0, 1))
+    (good,) = rank_survivors([answer], FILES, compared(0))
+    profiles = (CLEAN.with_(**worse),)
+    (bad,) = rank_survivors([answer], FILES, compared(0, profiles=profiles))
+    assert bad.score < good.score
+
+
+def test_results_written_into_the_code_make_a_change_a_question() -> None:
+    hard_coded = "{(1, 2): 3}.get((a, b), a - b)"
+    borrowed = ("takes a value from the failing test: 3",)
+    answer = a_survivor(hard_coded, template=answer_kinds(0, 1), warnings=borrowed)
+    profile = CLEAN.with_(near_failing=100, changed_near_failing=2)
+    (found,) = rank_survivors([answer], FILES, compared(0, profiles=(profile,), failing=2))
+    assert not found.confident
+    (honest,) = rank_survivors(
+        [a_survivor(template=answer_kinds(0, 1))], FILES, compared(0, failing=2)
+    )
+    assert honest.confident
 
 
 def test_answers_that_agree_count_and_their_cost_does_not() -> None:
