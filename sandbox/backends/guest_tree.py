@@ -14,6 +14,8 @@ from sandbox.types import Frozen
 
 HOME = "/opt/metaagent"
 GUEST_DIR = f"{HOME}/guest"
+NODE = "node/"
+"""Folder of the programs for Node.js below the guest folder."""
 LIBRARY = f"{HOME}/lib"
 """The supervisor's module path; `sandbox.guest` leads from there to the guest programs."""
 
@@ -39,11 +41,8 @@ class GuestTree(Frozen):
     @classmethod
     def installed(cls) -> "GuestTree":
         """Return the programs of the installed package."""
-        folder = Path(__file__).resolve().parent.parent / "guest"
-        paths = sorted(
-            path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"
-        )
-        return cls(files={path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+        sandbox = Path(__file__).resolve().parent.parent
+        return cls(files={**_read(sandbox / "guest"), **_read(sandbox / "guest_node", NODE)})
 
     @property
     def digest(self) -> str:
@@ -91,6 +90,12 @@ class GuestTree(Frozen):
             link.linkname = "../../guest"
             tar.addfile(link)
         return buffer.getvalue()
+
+
+def _read(folder: Path, prefix: str = "") -> dict[str, bytes]:
+    """Return the files of a folder by their path inside."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {prefix + path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def _compile(path: str, source: bytes) -> bytes | None:

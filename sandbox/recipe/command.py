@@ -73,11 +73,14 @@ _LINTS = (
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 _NODE_KINDS = {
-    **dict.fromkeys(("vitest", "jest", "mocha", "ava", "tap", "c8", "nyc"), StepKind.TEST),
-    **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "standard"), StepKind.LINT),
+    **dict.fromkeys(
+        ("vitest", "jest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "c8", "nyc"),
+        StepKind.TEST,
+    ),
+    **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "standard", "xo"), StepKind.LINT),
     **dict.fromkeys(("markdownlint", "markdownlint-cli2"), StepKind.LINT),
     **dict.fromkeys(("prettier", "oxfmt", "dprint"), StepKind.FORMAT),
-    **dict.fromkeys(("tsc", "vue-tsc"), StepKind.TYPES),
+    **dict.fromkeys(("tsc", "vue-tsc", "tsd"), StepKind.TYPES),
 }
 """Programs of Node.js packages."""
 _KINDS = {
@@ -130,6 +133,7 @@ one.
 _WRAPPERS = frozenset(
     {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
 )
+_NODE_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -246,6 +250,12 @@ def is_wrapper(command: str) -> bool:
     """Return True if another tool's configuration decides what runs (tox, nox, make)."""
     words = split_command(bare_command(command))
     return bool(words) and words[0] in _WRAPPERS
+
+
+def is_node_script(command: str) -> bool:
+    """Return True if a `package.json` decides what runs (`npm test`, `pnpm lint`)."""
+    words = split_command(command)
+    return bool(words) and words[0] in _NODE_MANAGERS
 
 
 def is_pytest(command: str) -> bool:

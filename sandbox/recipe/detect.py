@@ -8,7 +8,14 @@ from sandbox.errors import SetupFailed
 from sandbox.recipe.actions.reading import find_job
 from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
 from sandbox.recipe.building import build_in_place
-from sandbox.recipe.command import classify_command, is_pytest, is_wrapper, plain_pytest, tools_for
+from sandbox.recipe.command import (
+    classify_command,
+    is_node_script,
+    is_pytest,
+    is_wrapper,
+    plain_pytest,
+    tools_for,
+)
 from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside
@@ -35,12 +42,14 @@ _TOP = (
     r"|\.tool-versions"
     r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
     r"|manage\.py"
+    r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
 )
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"
     r"|\.github/(?:metaagent\.ya?ml|actions/(?:[^/]+/){1,2}[^/]+\.(?:ya?ml|sh))"
     r"|(?:[^/]+/){0,2}action\.ya?ml"
     r"|\.pre-commit-config\.ya?ml"
+    r"|(?:\.yarn/|[^/]+/)?patches/(?:@[^/]+/)?[^/]+\.(?:patch|diff)"
     rf"|(?:[^/]+/){{0,3}}(?:{_TOP})"
     r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
     r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
@@ -145,7 +154,7 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
     """Plan a given command: it runs unchanged, unless a tool's configuration defines it."""
     read = rebuild_command(command, context)
     wanted = rebuilt.wanted.plus(read.wanted)
-    if is_wrapper(command) and read.command:
+    if (is_wrapper(command) or is_node_script(command)) and read.command:
         return read.with_(wanted=wanted, environment={**rebuilt.environment, **read.environment})
     obstacles = read.obstacles if not is_pytest(command) else ()
     return rebuilt.with_(

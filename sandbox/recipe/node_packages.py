@@ -6,23 +6,29 @@ from collections.abc import Collection, Mapping
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
+from sandbox.recipe.node_managers import lock_of, manager_version
+from sandbox.recipe.node_settings import read_npmrc, settings_files
 from sandbox.recipe.node_versions import node_of_project
 from sandbox.recipe.preparing import line_needs_node
-from sandbox.setup.node.layout import LOCKS, NODE_FILES
+from sandbox.setup.node.layout import NODE_FILES, Manager
 from sandbox.types import Fidelity, NodePart, Recipe
 
 _KEPT = (
     *("name", "version", "bin", "workspaces", "overrides"),
     *("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"),
     *("peerDependenciesMeta", "bundleDependencies", "bundledDependencies", "dependenciesMeta"),
+    *("resolutions", "pnpm", "catalog", "catalogs", "patchedDependencies"),
 )
 """Fields of a `package.json` that decide what is installed; scripts are none."""
 _NEEDED = ("dependencies", "devDependencies", "optionalDependencies")
-_MANAGER = re.compile(r"npm@(\d{1,3}\.\d{1,4}\.\d{1,4})(?:\+[\w.]+)?")
+_PATCH = re.compile(
+    r"(?:\.yarn/|[\w.-]{1,80}/)?patches/(?:@[\w.-]+/)?[\w.@+!~-]{1,200}\.(?:patch|diff)"
+)
 _FOREIGN = re.compile(r"(?:.*/)?node_modules/")
 _MOST_PACKAGES = 200
 INSTALLED = "the locked packages are installed by the set-up"
-"""Reason in the fidelity log for an installation by npm."""
+"""Reason in the fidelity log for an installation by a package manager."""
+UNLOCKED = "no lock file names the versions: those of today are installed"
 _MISSING = "Node.js packages are missing"
 
 
@@ -31,21 +37,25 @@ def node_folder(files: CheckoutFiles, folder: str) -> tuple[str, ...] | None:
 
     Args:
         files: The checkout.
-        folder: Where npm is started.
+        folder: Where the package manager is started.
 
     Returns:
-        None if the packages cannot be installed, because no lock file of npm names them.
+        The folder of the outermost `package.json` with dependencies if there is no lock file; None
+        if there is no `package.json` either.
     """
-    place, needs = folder, False
+    place, needing = folder, ""
     while True:
-        if any(beside(place, name) in files.contents for name in LOCKS):
+        if lock_of(files, place) is not None:
             return (place,)
         package = files.json(beside(place, "package.json"))
-        needs = needs or any(mapping(package.get(field)) for field in _NEEDED)
+        if any(mapping(package.get(field)) for field in _NEEDED):
+            needing = place
         if place == ".":
             break
         place = place.rpartition("/")[0] or "."
-    return () if files.is_file(beside(folder, "package.json")) and not needs else None
+    if needing:
+        return (needing,)
+    return () if files.is_file(beside(folder, "package.json")) else None
 
 
 def plan_node(files: CheckoutFiles, folders: tuple[str, ...], version: str | None) -> NodePart:
@@ -53,53 +63,56 @@ def plan_node(files: CheckoutFiles, folders: tuple[str, ...], version: str | Non
 
     Args:
         files: The checkout.
-        folders: The folders with a lock file.
+        folders: The folders whose packages to install.
         version: The job's Node.js; None takes the project's.
     """
     first = next(iter(folders), ".")
-    manager = files.json(beside(first, "package.json")).get("packageManager")
-    exact = _MANAGER.fullmatch(manager) if isinstance(manager, str) else None
+    lock = lock_of(files, first)
+    manager: Manager = lock[0] if lock is not None else "npm"
+    alike = tuple(folder for folder in folders if _manager(files, folder) == manager)
+    for folder in folders:
+        if folder not in alike:
+            files.log.dropped(f"the packages of {folder}", f"only {manager} installs in this job")
+    if folders and lock is None:
+        files.log.replaced("install the packages", UNLOCKED)
     return NodePart(
         version=version or node_of_project(files, first),
-        manager_version=exact[1] if exact else None,
-        folders=folders,
-        legacy_peers=_read_npmrc(files, first),
+        manager=manager,
+        manager_version=manager_version(files, first, manager),
+        folders=alike,
+        locked=lock is not None,
+        legacy_peers="legacy-peer-deps=true" in read_npmrc(files, first),
     )
 
 
-def _read_npmrc(files: CheckoutFiles, folder: str) -> bool:
-    """Return True if `.npmrc` ignores peer dependencies. Nothing else in it is obeyed."""
-    path = beside(folder, ".npmrc")
-    lines = ["".join(line.split()) for line in files.text(path).splitlines()[:200]]
-    if any("registry=" in line or "_auth" in line or "_password" in line for line in lines):
-        files.log.dropped(path, "registries and credentials of the repository are not used")
-    return "legacy-peer-deps=true" in lines
+def _manager(files: CheckoutFiles, folder: str) -> Manager:
+    found = lock_of(files, folder)
+    return found[0] if found is not None else "npm"
 
 
 def node_files(
     recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """Return the files from which npm installs: lock files, and packages without their scripts.
+    """Return the files from which packages are installed, without scripts and addresses.
 
     They are part of the environment's key.
     """
-    folders = recipe.node.folders if recipe.node is not None else ()
+    node = recipe.node
     files = CheckoutFiles(contents, names, FidelityLog())
     found: dict[str, str] = {}
-    for folder in folders:
+    for folder in node.folders if node is not None else ():
         prefix = "" if folder == "." else f"{folder}/"
-        packages = [
-            name
-            for name in sorted(contents)
-            if name.startswith(prefix)
-            and name.rsplit("/", 1)[-1] == "package.json"
-            and not _FOREIGN.match(name)
-        ]
-        for name in packages[:_MOST_PACKAGES]:
-            kept = {key: value for key, value in files.json(name).items() if key in _KEPT}
-            found[f"{NODE_FILES}{name}"] = json.dumps(kept, sort_keys=True)
-        lock = next(path for one in LOCKS if (path := f"{prefix}{one}") in contents)
-        found[f"{NODE_FILES}{lock}"] = contents[lock].decode("utf-8", "replace")
+        for name in sorted(contents):
+            if not name.startswith(prefix) or _FOREIGN.match(name):
+                continue
+            if name.rsplit("/", 1)[-1] == "package.json" and len(found) < _MOST_PACKAGES:
+                kept = {key: value for key, value in files.json(name).items() if key in _KEPT}
+                found[f"{NODE_FILES}{name}"] = json.dumps(kept, sort_keys=True)
+            elif _PATCH.fullmatch(name.removeprefix(prefix)):
+                found[f"{NODE_FILES}{name}"] = contents[name].decode("utf-8", "replace")
+        if (lock := lock_of(files, folder)) is not None:
+            found[f"{NODE_FILES}{lock[1]}"] = contents[lock[1]].decode("utf-8", "replace")
+            found |= settings_files(files, folder, lock[0])
     return found
 
 

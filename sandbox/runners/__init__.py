@@ -3,6 +3,7 @@
 from sandbox.runners.any_command import AnyCommand
 from sandbox.runners.base import TestRunner
 from sandbox.runners.diagnostics import Diagnostics
+from sandbox.runners.javascript import JAVASCRIPT_RUNNERS
 from sandbox.runners.junit import JUnitReports
 from sandbox.runners.python_pytest import PythonPytest
 from sandbox.runners.python_unittest import PythonUnittest
@@ -11,6 +12,7 @@ from sandbox.types import RunnerTraits, find_traits
 RUNNERS: tuple[TestRunner, ...] = (
     PythonPytest(),
     PythonUnittest(),
+    *JAVASCRIPT_RUNNERS,
     Diagnostics(),
     JUnitReports(),
     AnyCommand(),

@@ -5,24 +5,37 @@ import binascii
 import hmac
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sandbox.guest.record_channel import START, sign
 
 Record = list[Any]
+Sign = Callable[[bytes, str, bytes], str]
+"""Returns the digits of a line from the key, the previous line's digits and the JSON."""
 MAX_NAMES_BYTES = 48 << 20
 _DIGITS = len(START)
+
+
+def sign_node(key: bytes, previous: str, payload: bytes) -> str:
+    """Return the digits as our Node.js programs compute them: no keyed BLAKE2 is there."""
+    digits = hmac.new(key, previous.encode("ascii") + payload, "sha256").hexdigest()
+    return digits[:_DIGITS]
 
 
 class RecordsForged(Exception):
     """A line on the channel was not written by our reporter."""
 
 
-def read_records(data: bytes, key: bytes) -> Iterator[Record]:
+def read_records(data: bytes, key: bytes, sign: Sign = sign) -> Iterator[Record]:
     """Yield the records in order.
 
     A last line without newline was cut off by the end of the process and is ignored.
+
+    Args:
+        data: The channel's bytes.
+        key: The run's key.
+        sign: The keyed hash of the guest program.
 
     Raises:
         RecordsForged: A line does not verify: forged, changed, dropped or moved.

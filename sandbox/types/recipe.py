@@ -54,11 +54,13 @@ class NodePart(Frozen):
     toolchain: Literal["node"] = "node"
     version: str | None = None
     """The requested Node.js, such as `22` or `22.11.0`; None takes the usual one."""
-    manager: Literal["npm"] = "npm"
+    manager: Literal["npm", "pnpm", "yarn", "bun"] = "npm"
     manager_version: str | None = None
-    """The exact version of npm; None takes one that runs on this Node.js."""
+    """The version of the package manager; None takes one that runs on this Node.js."""
     folders: tuple[str, ...] = ()
     """Folders of the checkout with a lock file."""
+    locked: bool = True
+    """False if no lock file names the packages: then the set-up takes those of today."""
     legacy_peers: bool = False
     """Ignore peer dependencies, as the repository's `.npmrc` requests."""
     optional: bool = False

@@ -128,7 +128,7 @@ class TestReport(Frozen):
     """Bounded head and tail of the output; untrusted text."""
     verdict: RunVerdict = RunVerdict.NO_VERDICT
     runner: str = "command"
-    """The reader of the output: `pytest`, `unittest`, `junit`, `diagnostics`, `command`."""
+    """The reader of the output: `pytest`, `vitest`, `junit`, `diagnostics`, `command`, ..."""
     outcomes: dict[str, TestStatus] = Field(default_factory=dict)
     """Every test that ran, by name."""
     unconfirmed: tuple[str, ...] = ()

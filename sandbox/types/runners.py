@@ -21,6 +21,10 @@ RUNNER_TRAITS = {
         takes_targets=True, target_command="python -m pytest", searched_by="search"
     ),
     "unittest": RunnerTraits(takes_targets=True, searched_by="search"),
+    "vitest": RunnerTraits(takes_targets=True),
+    "jest": RunnerTraits(takes_targets=True),
+    "mocha": RunnerTraits(takes_targets=True),
+    "node:test": RunnerTraits(takes_targets=True),
     "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
 }
 """By the name of the runner, which is stored in reports. A runner that is missing here has none."""

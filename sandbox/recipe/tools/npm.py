@@ -1,10 +1,10 @@
-"""Read npm, yarn, pnpm and similar tools: their scripts are reported.
+"""Read npm, pnpm, yarn, bun and the programs of Node.js packages."""
 
-Only the sandbox knows whether Node.js exists.
-"""
+import shlex
+from dataclasses import dataclass
 
 from sandbox.recipe.command import classify_command
-from sandbox.recipe.files import beside, inside, mapping
+from sandbox.recipe.files import CheckoutFiles, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.shell.walk import Call
@@ -15,57 +15,61 @@ from sandbox.recipe.tools.base import (
     plain_command,
     read_options,
 )
+from sandbox.recipe.tools.node_scripts import (
+    find_package,
+    matching_scripts,
+    packages_with,
+    read_script,
+    scripts_of,
+)
 from sandbox.types import Recipe, StepKind
 
 PROGRAMS = (
-    "npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "node", "corepack", "tsc", "eslint",
-    "prettier", "jest",
-    "vitest", "mocha", "ava", "tap", "biome", "turbo", "nx", "lerna", "deno", "playwright",
-    "cypress", "vite",
+    "npm", "npx", "yarn", "yarnpkg", "pnpm", "pnpx", "bun", "bunx", "node", "corepack", "tsc",
+    "eslint", "prettier", "jest", "vitest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "c8",
+    "nyc", "biome", "oxlint", "stylelint", "markdownlint", "turbo", "nx", "lerna", "deno",
+    "playwright", "cypress", "karma", "vite", "vue-tsc", "tsx", "ts-node", "xo", "standard",
+    "cross-env", "cross-env-shell", "npm-run-all", "npm-run-all2", "run-s", "run-p", "concurrently",
+    "rimraf", "tsd", "publint", "attw", "knip", "tsup", "rollup", "esbuild", "unbuild", "obuild",
+    "webpack", "babel", "swc", "wireit",
 )  # fmt: skip
-_MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun", "corepack"})
-_OTHERS = frozenset(
-    {"yarn", "pnpm", "pnpx", "bun", "bunx", "corepack", "deno", "playwright", "cypress"}
-)
-"""Programs whose packages or browsers no set-up here installs."""
+_MANAGERS = frozenset({"npm", "yarn", "yarnpkg", "pnpm", "bun"})
+_BROWSERS = frozenset({"deno", "playwright", "cypress", "karma"})
+"""Programs whose runtime or browsers no set-up here installs."""
 _INSTALLS = frozenset(
-    {"ci", "install", "i", "add", "clean-install", "rebuild", "link", "enable", "prepare"}
+    {"ci", "install", "i", "add", "clean-install", "rebuild", "link", "install-test"}
 )
 _NOTHING = frozenset(
     {
-        "config",
-        "cache",
-        "audit",
-        "--version",
-        "-v",
-        "version",
-        "pack",
-        "publish",
-        "ls",
-        "list",
-        "set",
-        "why",
+        "config", "cache", "audit", "--version", "-v", "version", "pack", "publish", "ls", "list",
+        "set", "why", "dedupe", "store", "setup", "fetch", "approve-builds", "fund", "outdated",
+        "pkg", "view", "info", "whoami", "login",
     }
+)  # fmt: skip
+_VALUED = frozenset(
+    {"--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F", "--scope"}
 )
-_VALUED = frozenset({"--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F"})
+_RUN_WORDS = frozenset({"run", "run-script", "rum", "urn"})
+_EXEC_WORDS = frozenset({"exec", "x", "dlx"})
+_EVERY = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
+_RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
+_MONOREPO = {"turbo": ("run",), "nx": ("run-many",), "lerna": ("run",)}
 _RUNS = "it needs Node.js"
-_INSTALLS_PACKAGES = "it installs Node.js packages, which no set-up here does"
 _ABSENT = "the sandbox has no Node.js"
 _NEEDS = "needs Node.js"
-_NEEDS_PACKAGES = "needs Node.js packages, which no set-up here installs"
 
 
 def needs_node(recipe: Recipe) -> bool:
-    """Return True if a step of the job needs Node.js."""
+    """Return True if a step of the job needs Node.js, and no set-up installs it."""
     reasons = (entry.reason for entry in recipe.fidelity)
-    return any(map(_is_ours, reasons)) or any(map(_is_obstacle, recipe.obstacles))
+    found = any(reason.startswith(_RUNS) for reason in reasons)
+    return found or any(text.endswith(_NEEDS) for text in recipe.obstacles)
 
 
 def settle_node(recipe: Recipe, *, present: bool) -> Recipe:
     """Complete the recipe for a sandbox whose programs are known.
 
-    With Node.js a command runs, and only missing packages remain obstacles. Without it, log and
-    obstacles name it.
+    With Node.js a command runs. Without it, log and obstacles name it.
 
     Args:
         recipe: The recipe, planned from the files alone.
@@ -76,83 +80,182 @@ def settle_node(recipe: Recipe, *, present: bool) -> Recipe:
         left = tuple(text for text in recipe.obstacles if not text.endswith(_NEEDS))
         return recipe.with_(fidelity=kept, obstacles=left)
     fidelity = tuple(
-        entry.with_(
-            reason=f"{_ABSENT}{entry.reason.removeprefix(_RUNS).removeprefix(_INSTALLS_PACKAGES)}"
-        )
-        if _is_ours(entry.reason)
+        entry.with_(reason=f"{_ABSENT}{entry.reason.removeprefix(_RUNS)}")
+        if entry.reason.startswith(_RUNS)
         else entry
         for entry in recipe.fidelity
     )
     obstacles = tuple(
-        f"{text.removesuffix(_NEEDS_PACKAGES).removesuffix(_NEEDS)}{_NEEDS}, which the sandbox "
-        f"does not have"
-        if _is_obstacle(text)
-        else text
+        f"{text}, which the sandbox does not have" if text.endswith(_NEEDS) else text
         for text in recipe.obstacles
     )
     return recipe.with_(fidelity=fidelity, obstacles=obstacles)
 
 
-def _is_ours(reason: str) -> bool:
-    return reason.startswith((_RUNS, _INSTALLS_PACKAGES))
-
-
-def _is_obstacle(text: str) -> bool:
-    return text.endswith((_NEEDS, _NEEDS_PACKAGES))
-
-
 def read(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of a Node.js tool."""
     options = read_options(call.words[1:], _VALUED)
-    asks = next(iter(options.positional), "install" if call.program == "yarn" else "")
-    if call.program in _MANAGERS and (asks in _NOTHING or not asks):
-        return ToolReading()
     folder = call.folder
     for value in options.values("--prefix", "-C", "--cwd", "--dir"):
         folder = inside(folder, value) or folder
-    if call.program not in _OTHERS and (found := node_folder(context.files, folder)) is not None:
-        return _read_installed(call, options, found, context)
-    line = f"`{call.line()[:100]}`"
-    if call.program in _MANAGERS and asks in _INSTALLS:
-        context.log.dropped(call.line(), _INSTALLS_PACKAGES)
-        return ToolReading(obstacles=(f"{line} {_NEEDS_PACKAGES}",))
-    script = _script(call, options.positional, folder, context)
-    context.log.dropped(call.line(), f"{_RUNS}; it would run `{script}`" if script else _RUNS)
-    return plain_command(call).with_(obstacles=(f"{line} {_NEEDS}",))
+    if call.program == "corepack":
+        return ToolReading()  # the set-up installs the manager itself
+    if call.program in _BROWSERS:
+        line = f"`{call.line()[:100]}`"
+        context.log.dropped(call.line(), f"no set-up here installs what {call.program} needs")
+        return plain_command(call).with_(
+            obstacles=(f"{line} needs {call.program}'s own runtime or browsers",)
+        )
+    folders = node_folder(context.files, folder)
+    if folders is None:
+        context.log.dropped(call.line(), _RUNS)
+        return plain_command(call).with_(obstacles=(f"`{call.line()[:100]}` {_NEEDS}",))
+    if call.program in _MANAGERS:
+        found = _ManagerCall(call, options, folder, context).read()
+    else:
+        found = _read_program(call, folder, context)
+    return ToolReading() if found is None else found.with_(node_folders=folders)
 
 
-def _read_installed(
-    call: Call, options: Options, folders: tuple[str, ...], context: ToolContext
-) -> ToolReading:
-    """Read a call for a project whose packages the set-up installs."""
-    reading = ToolReading(node_folders=folders)
-    if call.program == "npm" and next(iter(options.positional), "") in _INSTALLS:
-        if options.positional[1:] or options.has("-g", "--global"):
-            context.log.dropped(call.line(), "only locked packages are installed")
+@dataclass(frozen=True)
+class _ManagerCall:
+    """One call of a package manager."""
+
+    call: Call
+    options: Options
+    folder: str
+    context: ToolContext
+
+    def read(self) -> ToolReading | None:
+        """Return its reading; None if nothing of Node.js is needed for it."""
+        words, files = list(self.options.positional), self.context.files
+        if words[:1] == ["workspace"] and words[1:]:
+            return self._run(words[2:], find_package(files, self.folder, words[1]))
+        if words[:1] == ["workspaces"]:
+            return self._run_everywhere([word for word in words[1:] if word != "foreach"])
+        asks = words[0] if words else "install" if self.call.program.startswith("yarn") else ""
+        if self.call.program == "bun" and asks == "test":
+            line = f"`{self.call.line()[:100]}` needs bun's own test runner"
+            return plain_command(self.call).with_(obstacles=(line,))
+        is_script = self.call.program != "npm" and asks in scripts_of(files, self.folder)
+        if asks in _INSTALLS and not is_script:
+            return self._install(words)
+        if not asks or (asks in _NOTHING and not is_script):
+            return None
+        if selected := self.options.values("-w", "--workspace", "--filter", "-F"):
+            return self._run(words, _select(files, self.folder, selected))
+        if self.options.has(*_EVERY):
+            return self._run_everywhere(words)
+        return self._run(words, [self.folder])
+
+    def _install(self, words: list[str]) -> ToolReading:
+        if words[1:] or self.options.has("-g", "--global"):
+            reason = "only the project's own packages are installed"
+            self.context.log.dropped(self.call.line(), reason)
         else:
-            context.log.replaced(call.line(), INSTALLED)
+            self.context.log.replaced(self.call.line(), INSTALLED)
+        return ToolReading()
+
+    def _run_everywhere(self, words: list[str]) -> ToolReading:
+        """Read `pnpm -r test` and the like: the script of each package that has it."""
+        name = next((word for word in words if word not in _RUN_WORDS), "")
+        return self._run(["run", name], packages_with(self.context.files, self.folder, name))
+
+    def _run(self, words: list[str], places: list[str]) -> ToolReading:
+        """Read what runs in some folders: a script, or a program of a package."""
+        words = words[1:] if words[:1] and words[0] in _RUN_WORDS else words
+        if not words:
+            return ToolReading()
+        arguments = self._arguments_after(words[0])
+        if words[0] in _EXEC_WORDS:
+            return self._run_program(arguments, places)
+        name = {"t": "test", "tst": "test"}.get(words[0], words[0])
+        reading = ToolReading()
+        for place in places:
+            reading = reading.plus(self._run_script(name, arguments, place))
         return reading
+
+    def _run_script(self, name: str, arguments: list[str], folder: str) -> ToolReading:
+        call = self.call.with_(folder=folder)
+        if (found := read_script(call, name, arguments, self.context)) is not None:
+            return found
+        is_program = name not in scripts_of(self.context.files, folder)
+        if is_program and self.call.program != "npm":
+            return self._run_program([shlex.quote(name), *arguments], [folder])
+        # Every Node.js has npm, and other managers run scripts in the same way.
+        line = ["npm", *(["test"] if name == "test" else ["run", shlex.quote(name)])]
+        line += ["--", *arguments] if arguments else []
+        if self.call.program == "npm" and folder == self.call.folder:
+            line = list(self.call.shown)
+        text = " ".join(line)
+        words = tuple(shlex.split(text))
+        return _kept(call.with_(words=words, shown=tuple(line), text=text), self.context)
+
+    def _run_program(self, program: list[str], places: list[str]) -> ToolReading:
+        """Read a program of a package, called in some folders."""
+        reading = ToolReading()
+        for place in places if program else ():
+            line = " ".join(program)
+            reading = reading.plus(self.context.script(line, place, self.call.environment))
+        return reading
+
+    def _arguments_after(self, word: str) -> list[str]:
+        """Return the quoted words after a word of the call."""
+        words = self.call.words
+        start = words.index(word) + 1 if word in words else len(words)
+        found = list(self.call.shown[start:])
+        return found[1:] if found[:1] == ["--"] else found
+
+
+def _select(files: CheckoutFiles, folder: str, selected: list[str]) -> list[str]:
+    """Return the folders that `--filter` or `--workspace` options select."""
+    return [place for one in selected for place in find_package(files, folder, one)]
+
+
+def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
+    """Read a program of a package, or one that runs scripts or other programs."""
+    words = [word for word in call.words[1:] if not word.startswith("-")]
+    if call.program in {"cross-env", "cross-env-shell"}:
+        return context.script(" ".join(call.shown[1:]), call.folder, call.environment)
+    if call.program in {"npx", "bunx", "pnpx"}:
+        start = next((n for n, word in enumerate(call.words) if n and not word.startswith("-")), 0)
+        if start and call.words[start] in set(PROGRAMS) - {"node", "npx"}:
+            return context.script(" ".join(call.shown[start:]), call.folder, call.environment)
+        return _kept(call, context)
+    if call.program in _RUNNERS:
+        names = matching_scripts(context.files, folder, words)
+        lines = [f"npm run {shlex.quote(name)}" for name in names]
+        return context.scripts(lines, folder, call.environment)
+    if call.program == "concurrently":
+        return context.scripts(words, folder, call.environment)
+    if call.program in _MONOREPO:
+        return _read_monorepo(call, folder, context)
+    return _kept(call, context)
+
+
+def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading:
+    """Read `turbo run test`, `nx run-many -t test`, `lerna run test`: the packages' scripts."""
+    options = read_options(call.words[1:], frozenset({"-t", "--target", "--targets", "--filter"}))
+    names = [word for word in options.positional if word not in {"run", "run-many", "affected"}]
+    names += options.split("-t", "--target", "--targets")
+    reading = ToolReading()
+    for name in names[:5]:
+        for place in packages_with(context.files, folder, name):
+            line = f"npm run {shlex.quote(name)}"
+            reading = reading.plus(context.script(line, place, call.environment))
+    return reading if reading.commands or reading.obstacles else _kept(call, context)
+
+
+def _kept(call: Call, context: ToolContext) -> ToolReading:
+    """Return the call itself, started so that a package's program is found by its name."""
     if call.program not in {"npm", "npx", "node"}:
-        # a package's program, which only a script finds by its name
+        program = "npx" if call.program in {"bunx", "pnpx"} else f"npx {call.shown[0]}"
+        rest = call.shown[1:]
+        shown = (*program.split(" "), *rest)
         call = call.with_(
-            words=("npx", *call.words), shown=("npx", *call.shown), text=f"npx {call.text}"
+            words=(*program.split(" "), *call.words[1:]),
+            shown=shown,
+            text=f"npx {call.text}" if call.program not in {"bunx", "pnpx"} else " ".join(shown),
         )
     is_check = classify_command(call.line()) is not StepKind.OTHER
-    found = checked_command(call, context) if is_check else plain_command(call)
-    return found.with_(node_folders=folders)
-
-
-def _script(call: Call, positional: tuple[str, ...], folder: str, context: ToolContext) -> str:
-    """Return the script in package.json that the call runs."""
-    named = (
-        positional[1:2]
-        if positional[:1] in {("run",), ("run-script",), ("exec",)}
-        else positional[:1]
-    )
-    scripts = mapping(context.files.json(beside(folder, "package.json")).get("scripts"))
-    found = (
-        scripts.get(next(iter(named), ""))
-        if call.program in {"npm", "yarn", "pnpm", "bun"}
-        else None
-    )
-    return found[:200] if isinstance(found, str) else ""
+    return checked_command(call, context) if is_check else plain_command(call)

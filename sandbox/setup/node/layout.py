@@ -1,10 +1,22 @@
 """Names that a recipe's plan and the set-up of Node.js share."""
 
+from typing import Literal
+
+Manager = Literal["npm", "pnpm", "yarn", "bun"]
+
 USUAL_MAJOR = 22
 """The Node.js of projects that request none: a release with long-term support."""
 
 LOCKS = ("npm-shrinkwrap.json", "package-lock.json")
 """Lock files, in npm's order of precedence."""
+
+LOCK_FILES: dict[Manager, tuple[str, ...]] = {
+    "npm": LOCKS,
+    "pnpm": ("pnpm-lock.yaml",),
+    "yarn": ("yarn.lock",),
+    "bun": ("bun.lock", "bun.lockb"),
+}
+"""Lock files of each package manager."""
 
 NODE_FILES = "node/"
 """Prefix of the checkout's files for npm among all files of a set-up."""

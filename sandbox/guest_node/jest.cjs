@@ -1,0 +1,62 @@
+'use strict'
+// Run jest with our reporter in this process, and our test runner around its own.
+
+const path = require('path')
+const { namePattern, targetFiles } = require('./names.cjs')
+const { split } = require('./options.cjs')
+const { findBeside, findPackage, manifest } = require('./packages.cjs')
+
+const NAMES = ['-t', '--testNamePattern']
+const FLAGS = [
+  '--coverage', '--collectCoverage', '--watch', '--watchAll', '--json', '-u', '--updateSnapshot',
+  '--silent', '--verbose', '--ci', '--notify', '-o', '--onlyChanged'
+]
+const DROPPED = [
+  '--reporters', '--outputFile', '--testRunner', '--coverageReporters', '--coverageDirectory',
+  '--coverageThreshold', '--changedSince'
+]
+const PATHS = '--runTestsByPath'
+
+/** Return jest's arguments. */
+function jestArguments (config, version) {
+  const given = split(config.args, NAMES, FLAGS, DROPPED)
+  const pattern = namePattern(config, given.value)
+  const own = [
+    '--ci', '--coverage=false',
+    '--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`
+  ]
+  const options = given.rest.filter((word) => word.startsWith('-'))
+  if (config.targets.length > 0) own.push(...options, PATHS, ...targetFiles(config))
+  else own.push(...given.rest)
+  if (pattern) own.push(`--testNamePattern=${pattern}`)
+  if (config.maxfail > 0) own.push(`--bail=${config.maxfail}`)
+  if (config.order !== 'given' && version >= 29) own.push('--randomize', `--seed=${config.seed + 1}`)
+  return own
+}
+
+/** Start jest; it ends the process itself. */
+async function run (config, session) {
+  const home = findPackage('jest') || findPackage('jest-cli')
+  const cli = home && (path.basename(home) === 'jest-cli' ? home : findBeside(home, 'jest-cli'))
+  if (!cli) {
+    session.broken('jest is not installed')
+    return 1
+  }
+  const reporter = require('./jest_reporter.cjs')
+  reporter.begin(session)
+  const version = Number(manifest(cli).version.split('.')[0])
+  const runner = path.join(__dirname, 'jest_test_runner.cjs')
+  // Workers inherit these names; what they are worth is decided in this process.
+  process.env.METAAGENT_CONTROLS = JSON.stringify(config.canaries)
+  process.env.METAAGENT_RUNNER =
+    findBeside(findBeside(cli, '@jest/core') || cli, version >= 27 ? 'jest-circus' : 'jest-jasmine2') ||
+    findBeside(findBeside(cli, 'jest-config') || cli, version >= 27 ? 'jest-circus' : 'jest-jasmine2') ||
+    ''
+  process.env.NODE_ENV = process.env.NODE_ENV || 'test'
+  const words = [...jestArguments(config, version), `--testRunner=${runner}`]
+  process.argv = [process.argv[0], path.join(home, 'bin', 'jest.js'), ...words]
+  await require(cli).run(words)
+  return undefined
+}
+
+module.exports = { run }

@@ -1,0 +1,93 @@
+'use strict'
+// Jest's test runner with two control tests in each file. Jest itself never sees their results.
+
+const path = require('path')
+
+const NAMES = JSON.parse(process.env.METAAGENT_CONTROLS || '[]')
+const HOME = process.env.METAAGENT_RUNNER || ''
+delete process.env.METAAGENT_CONTROLS
+delete process.env.METAAGENT_RUNNER
+
+/** Return jest's own runner. */
+function loadRunner () {
+  const isCircus = path.basename(HOME) === 'jest-circus'
+  const file = isCircus ? path.join(HOME, 'build', 'runner.js') : HOME
+  let found
+  try {
+    found = require(file)
+  } catch (error) {
+    found = require(path.join(HOME, 'runner.js'))
+  }
+  return found.default || found
+}
+
+/** Register the control tests after a test file is loaded. */
+function addControls (environment, runtime) {
+  const own = environment.global
+  const globals = own.test ? own : runtime.jestGlobals || {}
+  const { test } = globals
+  const expect = globals.expect || own.expect
+  if (!test || !expect) return
+  test(NAMES[0], () => { expect([1, 2].length).toBe(2) })
+  test(NAMES[1], () => { expect([1, 2].length).toBe(3) })
+}
+
+/** Take the control tests out of a file's result. */
+function separate (result, returned) {
+  const controls = []
+  for (const one of result.testResults) {
+    const name = [...one.ancestorTitles, one.title].join('\n')
+    if (returned !== undefined) one.returned = returned.get(name) === true
+  }
+  const isControl = (one) => NAMES.includes(one.title) && one.ancestorTitles.length === 0
+  for (const one of result.testResults.filter(isControl)) {
+    const isPass = one.status === 'passed'
+    const status = { passed: 'pass', failed: 'fail' }[one.status] || 'skip'
+    controls.push({ title: one.title, status, ms: 0, returned: isPass && one.returned !== false })
+    if (isPass) result.numPassingTests -= 1
+    else if (status === 'fail') result.numFailingTests -= 1
+    else result.numPendingTests -= 1
+  }
+  result.testResults = result.testResults.filter((one) => !isControl(one))
+  result.controls = controls
+  const failures = result.testResults.filter((one) => one.status === 'failed')
+  if (failures.length === 0 && !result.testExecError) {
+    result.failureMessage = null
+  } else if (result.failureMessage) {
+    const parts = result.failureMessage.split(/(?=^.*● )/m)
+    result.failureMessage = parts.filter((part) => !part.includes(`● ${NAMES[1]}`)).join('')
+  }
+  return result
+}
+
+module.exports = async function run (globalConfig, config, environment, runtime, file, send) {
+  const returned = path.basename(HOME) === 'jest-circus' ? new Map() : undefined
+  const own = environment.handleTestEvent
+  environment.handleTestEvent = function (event, state) {
+    if (event.name === 'test_start' || event.name === 'test_fn_success') {
+      const titles = []
+      for (let one = event.test; one && one.parent; one = one.parent) titles.unshift(one.name)
+      const isThrowing = event.test.failing === true
+      returned && returned.set(titles.join('\n'), isThrowing || event.name === 'test_fn_success')
+    }
+    return own ? own.call(environment, event, state) : undefined
+  }
+  for (const name of ['requireModule', 'unstable_importModule']) {
+    const load = runtime[name]
+    if (typeof load !== 'function') continue
+    runtime[name] = function (from, ...more) {
+      const loaded = load.call(runtime, from, ...more)
+      if (from !== file) return loaded
+      if (loaded && typeof loaded.then === 'function') {
+        return loaded.then((value) => {
+          addControls(environment, runtime)
+          return value
+        })
+      }
+      addControls(environment, runtime)
+      return loaded
+    }
+  }
+  const result = await loadRunner()(globalConfig, config, environment, runtime, file, send)
+  return separate(result, returned)
+}

@@ -1,0 +1,171 @@
+'use strict'
+// Run mocha in this process. Its tests share it, so that only witnesses and controls tell more
+// than an exit status.
+
+const fs = require('fs')
+const path = require('path')
+const { namePattern, targetFiles } = require('./names.cjs')
+const { split } = require('./options.cjs')
+const { findPackage } = require('./packages.cjs')
+
+const NAMES = ['-g', '--grep', '-f', '--fgrep']
+const FLAGS = ['-w', '--watch', '-p', '--parallel', '-C', '--color', '--colors', '-b', '--bail']
+const DROPPED = ['-R', '--reporter', '-O', '--reporter-option', '--reporter-options', '-j', '--jobs']
+const VALUED = [
+  '-r', '--require', '--import', '--config', '--package', '--opts', '-t', '--timeout', '-s', '--slow',
+  '-u', '--ui', '--extension', '--ignore', '--exclude', '--file', '--spec', '--retries', '--node-option'
+]
+
+/** Return options without the files to run. */
+function withoutFiles (words) {
+  const kept = []
+  for (let index = 0; index < words.length; index += 1) {
+    if (!words[index].startsWith('-')) continue
+    const isFile = words[index] === '--spec' || words[index].startsWith('--spec=')
+    const isFollowed = VALUED.includes(words[index])
+    if (!isFile) kept.push(words[index], ...(isFollowed ? [words[index + 1]] : []))
+    if (isFollowed) index += 1
+  }
+  return kept
+}
+
+/** Wrap all test functions: a test that passes must have returned. */
+function watch (suite, returned) {
+  for (const test of suite.tests) {
+    const own = test.fn
+    if (typeof own !== 'function') continue
+    if (own.length > 0) {
+      test.fn = function (done) {
+        return own.call(this, Object.assign((error) => {
+          if (!error) returned.add(test)
+          done(error)
+        }, done))
+      }
+      continue
+    }
+    test.fn = function () {
+      const value = own.call(this)
+      if (value && typeof value.then === 'function') {
+        return value.then((result) => {
+          returned.add(test)
+          return result
+        })
+      }
+      returned.add(test)
+      return value
+    }
+  }
+  for (const inner of suite.suites) watch(inner, returned)
+}
+
+/** Return functions that each check one wrong and one right answer with the project's libraries. */
+function assertions () {
+  const assert = require('assert')
+  const found = [(value) => assert.strictEqual([1, 2].length, value)]
+  found.push((value) => assert.ok([1, 2].length === value))
+  for (const name of ['chai', 'expect', 'should']) {
+    const home = findPackage(name)
+    const loaded = home && Object.keys(require.cache).find((file) => file.startsWith(home + path.sep))
+    if (!loaded) continue
+    try {
+      const library = require(home)
+      const expect = library.expect || library.default || library
+      if (name === 'chai') found.push((value) => expect([1, 2].length).to.equal(value))
+      if (name === 'expect') found.push((value) => expect([1, 2].length).toBe(value))
+      if (name === 'should') found.push((value) => library([1, 2].length).equal(value))
+    } catch (error) {
+      continue // a module that cannot be required twice has no control
+    }
+  }
+  return found
+}
+
+/** Throw unless all libraries accept `value`, which is 2 for the control that must pass. */
+function control (value) {
+  let error
+  for (const check of assertions()) {
+    let failure
+    try {
+      check(value)
+    } catch (thrown) {
+      failure = thrown
+    }
+    // One library that accepts a wrong answer is enough to distrust the session.
+    if (value !== 2 && failure === undefined) return
+    error = error || failure
+  }
+  if (error !== undefined) throw error
+}
+
+/** Return the titles of a test or hook, without the root's. */
+function titles (runnable) {
+  return runnable.titlePath().filter((title) => title !== '')
+}
+
+/** Return mocha's reporter, which only collects. */
+function makeReporter (session, found, returned, finish) {
+  const add = (test, status, error) => {
+    found.tests.push({
+      name: session.name(test.file, titles(test)),
+      title: test.title,
+      status,
+      ms: test.duration,
+      error,
+      returned: returned.has(test)
+    })
+  }
+  return class {
+    constructor (runner) {
+      runner.on('pass', (test) => add(test, 'pass'))
+      runner.on('pending', (test) => add(test, 'skip'))
+      runner.on('fail', (one, error) => {
+        if (one.type === 'hook') found.broken.push({ name: session.name(one.file, titles(one)), error })
+        else add(one, 'fail', error)
+      })
+      runner.on('end', finish)
+    }
+  }
+}
+
+/** Start mocha; it ends the process itself. */
+async function run (config, session) {
+  const home = findPackage('mocha')
+  if (home === undefined) {
+    session.broken('mocha is not installed')
+    return 1
+  }
+  const Mocha = require(home)
+  const given = split(config.args, NAMES, FLAGS, DROPPED)
+  const found = { tests: [], broken: [] }
+  const returned = new Set()
+  const start = Mocha.prototype.run
+  Mocha.prototype.run = function (end) {
+    const files = config.order === 'given' ? [] : this.suite.suites
+    files.reverse() // mocha has no random order
+    watch(this.suite, returned)
+    const suite = Mocha.Suite.create(this.suite, '')
+    config.canaries.forEach((name, number) => {
+      suite.addTest(new Mocha.Test(name, () => {
+        control(number ? 3 : 2)
+      }))
+    })
+    for (const test of suite.tests) watch({ tests: [test], suites: [] }, returned)
+    const isBad = () => found.broken.length > 0 || found.tests.some(
+      (one) => one.status === 'fail' && !config.canaries.includes(one.title))
+    const finish = () => session.finish(found, isBad() ? 1 : 0)
+    this.reporter(makeReporter(session, found, returned, finish))
+    return start.call(this, (failures) => end && end(isBad() ? 1 : 0))
+  }
+  const words = config.targets.length > 0
+    ? [...withoutFiles(given.rest), ...targetFiles(config)]
+    : given.rest
+  const pattern = namePattern(config, given.value)
+  const own = ['--no-parallel', '--full-trace', ...(pattern ? ['--grep', pattern] : [])]
+  if (config.maxfail === 1) own.push('--bail')
+  const program = ['bin/_mocha', 'bin/_mocha.js'].map((name) => path.join(home, name)).find(fs.existsSync)
+  process.argv = [process.argv[0], program, ...own, ...words]
+  require(program)
+  return undefined
+}
+
+module.exports = { run }

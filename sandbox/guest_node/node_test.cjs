@@ -1,0 +1,107 @@
+'use strict'
+// Run Node's own test runner. This process only reads: neither the runner nor a test is in it.
+
+const { spawn } = require('child_process')
+const path = require('path')
+const { targetFiles, titlePattern } = require('./names.cjs')
+const { split } = require('./options.cjs')
+
+const NAMES = ['--test-name-pattern']
+const FLAGS = ['--watch', '--test', '--test-only', '--experimental-test-coverage', '--test-force-exit']
+const DROPPED = ['--test-reporter', '--test-reporter-destination', '--test-name-pattern', '--test-isolation']
+const VALUED = ['-r', '--require', '--import', '--loader', '--experimental-loader', '-C', '--conditions', '--env-file']
+const EVENTS = 4
+const MOST_BYTES = 32 << 20
+
+/** Split a command's words into Node's options and the files. */
+function splitFiles (words) {
+  const options = []
+  const files = []
+  for (let index = 0; index < words.length; index += 1) {
+    if (words[index] === '--') continue
+    if (!words[index].startsWith('-')) files.push(words[index])
+    else if (VALUED.includes(words[index])) options.push(words[index], words[(index += 1)])
+    else options.push(words[index])
+  }
+  return { options, files }
+}
+
+/** Collector of the runner's events. */
+class Events {
+  constructor (config, session) {
+    this.session = session
+    this.canaries = config.canaries
+    this.found = { tests: [], broken: [] }
+    this.titles = []
+    this.isBad = false
+  }
+
+  take (event) {
+    const { type, name, nesting, file } = event
+    if (typeof name !== 'string' || !Number.isInteger(nesting)) return
+    if (type === 'test:start') {
+      this.titles.length = nesting
+      this.titles[nesting] = name
+      return
+    }
+    const titles = [...this.titles.slice(0, nesting), name]
+    const isFailed = type === 'test:fail' && event.todo === undefined
+    const isFile = path.isAbsolute(name) || (nesting === 0 && file && file.endsWith(name))
+    if (isFailed && !this.canaries.includes(name)) this.isBad = true
+    if (isFile || event.isSuite) {
+      // A file or suite fails with its tests, too; then they say more.
+      if (isFailed && !event.isBySubtests) {
+        this.found.broken.push({ name: this.session.name(file || name, isFile ? [] : titles), error: event.error })
+      }
+      return
+    }
+    const isSkipped = event.skip !== undefined || event.todo !== undefined
+    this.found.tests.push({
+      name: this.session.name(file, titles),
+      title: name,
+      status: isSkipped ? 'skip' : isFailed ? 'fail' : 'pass',
+      ms: event.ms,
+      error: event.error,
+      returned: !isFailed
+    })
+  }
+}
+
+/** Run the tests, and return the exit status. */
+async function run (config, session) {
+  const given = split(config.args, NAMES, FLAGS, DROPPED)
+  const { options, files } = splitFiles(given.rest)
+  const pattern = titlePattern(config, given.value)
+  const words = [
+    '--require', path.join(__dirname, 'node_test_preload.cjs'), ...options, '--test',
+    '--test-reporter', path.join(__dirname, 'node_test_reporter.cjs'),
+    '--test-reporter-destination', 'stdout',
+    ...(pattern ? [`--test-name-pattern=${pattern}`] : []),
+    ...(config.targets.length > 0 ? targetFiles(config) : files)
+  ]
+  const env = { ...process.env, METAAGENT_CONTROLS: JSON.stringify(config.canaries) }
+  const child = spawn(process.execPath, words, {
+    env, stdio: ['ignore', 'inherit', 'inherit', 'ignore', 'pipe']
+  })
+  const events = new Events(config, session)
+  let text = ''
+  let size = 0
+  child.stdio[EVENTS].setEncoding('utf8')
+  child.stdio[EVENTS].on('data', (part) => {
+    size += part.length
+    if (size > MOST_BYTES) child.kill('SIGKILL')
+    const lines = (text + part).split('\n')
+    text = lines.pop()
+    for (const line of lines) events.take(JSON.parse(line))
+  })
+  const [status, signal] = await new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, cause) => resolve([code, cause]))
+  })
+  if (signal !== null || status > 1) session.broken(`node --test ended with ${signal || status}`)
+  const result = events.isBad || signal !== null || status > 1 ? 1 : 0
+  session.finish(events.found, result)
+  return result
+}
+
+module.exports = { run }

@@ -1,0 +1,28 @@
+'use strict'
+// Take options out of a command's arguments.
+
+/**
+ * Split arguments into the values of some options and the rest.
+ *
+ * @param args The arguments.
+ * @param valued Names of options with a value, such as `-t`.
+ * @param flags Names of options to drop.
+ * @param dropped Names of options to drop with their value.
+ */
+function split (args, valued, flags, dropped) {
+  const values = []
+  const rest = []
+  for (let index = 0; index < args.length; index += 1) {
+    const [name, ...more] = args[index].split('=')
+    const isValued = valued.includes(name)
+    if (isValued || (dropped || []).includes(name)) {
+      const value = more.length > 0 ? more.join('=') : args[(index += 1)]
+      if (isValued) values.push(value)
+    } else if (!flags.includes(name)) {
+      rest.push(args[index])
+    }
+  }
+  return { value: values[values.length - 1], rest }
+}
+
+module.exports = { split }

@@ -1,0 +1,160 @@
+'use strict'
+// Run vitest by its own interface. Tests run in its workers, and this process reads their results.
+
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
+const { pathToFileURL } = require('url')
+const { namePattern, targetFiles } = require('./names.cjs')
+const { findPackage, manifest } = require('./packages.cjs')
+
+/** Return options for a vitest without an interface to its own parser. */
+function parseRoughly (words) {
+  const options = {}
+  const filter = []
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index]
+    const match = /^--?([\w.-]+)(?:=(.*))?$/.exec(word)
+    if (match === null) {
+      filter.push(word)
+      continue
+    }
+    const name = match[1].replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+    const names = { t: 'testNamePattern', c: 'config', r: 'root' }
+    const isFollowed = match[2] === undefined && names[name] !== undefined
+    options[names[name] || name] = isFollowed ? words[(index += 1)] : match[2] || true
+  }
+  return { filter, options }
+}
+
+/** Write the module that each worker loads before a test file. Return its path. */
+function writeRunner (home, config) {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'runner-')), 'runner.mjs')
+  const at = (name) => JSON.stringify(pathToFileURL(path.join(home, 'dist', name)).href)
+  fs.writeFileSync(file, `
+import * as vitest from ${at('index.js')}
+const { test, expect } = vitest
+let Runner = vitest.TestRunner
+let getFn = Runner && Runner.getTestFn
+if (!Runner || !getFn) {
+  Runner = (await import(${at('runners.js')})).VitestTestRunner
+  getFn = (await import(${at('suite.js')})).getFn
+}
+const names = ${JSON.stringify(config.canaries)}
+export default class extends Runner {
+  async importFile (file, source) {
+    const loaded = await super.importFile(file, source)
+    if (source === 'collect') {
+      test(names[0], () => { expect([1, 2].length).toBe(2) })
+      test(names[1], () => { expect([1, 2].length).toBe(3) })
+    }
+    return loaded
+  }
+
+  async runTask (task) {
+    task.meta.returned = false
+    await getFn(task)()
+    task.meta.returned = true
+  }
+}
+`)
+  return file
+}
+
+/** A reporter that only passes on what tests print: the session prints the failures. */
+const quiet = {
+  onUserConsoleLog (log) {
+    const stream = log.type === 'stderr' ? process.stderr : process.stdout
+    stream.write(log.content)
+  }
+}
+
+/** Return all results of a file or suite. */
+function collect (task, session, titles, file, found, isWatched) {
+  const errors = (task.result && task.result.errors) || []
+  if (task.type === 'suite' && errors.length > 0) {
+    found.broken.push({ name: session.name(file, titles), error: errors[0] })
+  }
+  for (const inner of task.tasks || []) {
+    const own = [...titles, inner.name]
+    if (inner.type === 'suite') {
+      collect(inner, session, own, file, found, isWatched)
+      continue
+    }
+    const result = inner.result || {}
+    const isSkipped = inner.mode === 'skip' || inner.mode === 'todo' || result.state === 'skip'
+    const isTyped = inner.type === 'typecheck' || (task.file || task).pool === 'typescript' ||
+      (inner.meta && inner.meta.typecheck)
+    const returned = isTyped || !isWatched || (inner.meta && inner.meta.returned) === true
+    found.tests.push({
+      name: session.name(file, own),
+      title: inner.name,
+      status: isSkipped ? 'skip' : { pass: 'pass', fail: 'fail' }[result.state],
+      ms: result.duration,
+      error: (result.errors || [])[0],
+      // A test that must fail passes because its function did not return.
+      returned: (inner.fails || returned) && result.state === 'pass'
+    })
+  }
+}
+
+/** Run the tests, and return the exit status. */
+async function run (config, session) {
+  const home = findPackage('vitest')
+  if (home === undefined) {
+    session.broken('vitest is not installed')
+    return 1
+  }
+  const node = await import(pathToFileURL(path.join(home, 'dist', 'node.js')).href)
+  const given = node.parseCLI
+    ? node.parseCLI(['vitest', 'run', ...config.args])
+    : parseRoughly(config.args)
+  const runner = writeRunner(home, config)
+  const options = {
+    ...given.options,
+    run: true,
+    watch: false,
+    update: false,
+    ui: false,
+    coverage: { enabled: false },
+    reporters: [quiet],
+    runner
+  }
+  const pattern = namePattern(config, options.testNamePattern || options.t)
+  delete options.t
+  delete options.testNamePattern
+  if (pattern) options.testNamePattern = pattern
+  if (config.maxfail !== null) options.bail = config.maxfail
+  if (config.order !== 'given') options.sequence = { shuffle: true, seed: config.seed + 1 }
+  const filters = config.targets.length > 0 ? targetFiles(config) : given.filter
+  process.env.TEST = 'true'
+  process.env.VITEST = 'true'
+  process.env.NODE_ENV = process.env.NODE_ENV || 'test'
+  const vitest = await node.createVitest('test', options)
+  for (const project of vitest.projects || []) project.config.runner = runner
+  try {
+    await vitest.start(filters)
+  } catch (error) {
+    process.exitCode = process.exitCode || 1
+    console.error(error)
+  }
+  const found = { tests: [], broken: [] }
+  // The first versions send no notes of a worker with its last results.
+  const isWatched = !manifest(home).version.startsWith('0.')
+  for (const file of vitest.state.getFiles()) {
+    collect(file, session, [], file.filepath, found, isWatched)
+  }
+  for (const error of vitest.state.getUnhandledErrors ? vitest.state.getUnhandledErrors() : []) {
+    found.broken.push({ name: '(unhandled error)', error })
+  }
+  // The canary that must fail is the only failure of a green run.
+  const isBad = found.broken.length > 0 ||
+    found.tests.some((one) => one.status === 'fail' && !config.canaries.includes(one.title))
+  const isEmpty = found.tests.length === 0 && !options.passWithNoTests
+  const status = isBad || isEmpty ? 1 : 0
+  session.finish(found, status)
+  await vitest.close()
+  return status
+}
+
+module.exports = { run }

@@ -1,0 +1,85 @@
+"""Read a repository's settings of package managers: only those that change what is installed.
+
+`.npmrc`, `.yarnrc.yml` and `pnpm-workspace.yaml` belong to the repository. They could name another
+registry, a program to run or a credential, so that only listed settings are kept, as new text.
+"""
+
+import json
+import re
+from typing import Any
+
+from sandbox.recipe.actions.document import read_document
+from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
+from sandbox.setup.node.layout import NODE_FILES, Manager
+
+_NPMRC = re.compile(
+    r"(legacy-peer-deps|strict-peer-deps|auto-install-peers|strict-peer-dependencies"
+    r"|dedupe-peer-dependents|node-linker|hoist|shamefully-hoist|hoist-pattern(?:\[\])?"
+    r"|public-hoist-pattern(?:\[\])?|link-workspace-packages|prefer-workspace-packages"
+    r"|shared-workspace-lockfile|resolution-mode|save-exact|install-links|install-strategy"
+    r"|inject-workspace-packages|dedupe-injected-deps|disallow-workspace-cycles)"
+    r"=([\w@*./!,-]{0,200})"
+)
+_ADDRESSES = ("registry=", "_auth", "_password", "proxy", "cafile", "script-shell", "pnpmfile")
+_WORKSPACE = (
+    *("packages", "catalog", "catalogs", "overrides", "patchedDependencies", "packageExtensions"),
+    *("nodeLinker", "hoist", "hoistPattern", "publicHoistPattern", "shamefullyHoist"),
+    *(
+        "linkWorkspacePackages",
+        "autoInstallPeers",
+        "strictPeerDependencies",
+        "peersSuffixMaxLength",
+    ),
+    *("ignoredOptionalDependencies", "allowUnusedPatches", "sharedWorkspaceLockfile"),
+    *("injectWorkspacePackages", "dedupePeerDependents", "excludeLinksFromLockfile"),
+    *("peersSuffixMaxLength", "peerDependencyRules", "allowedDeprecatedVersions"),
+)
+_YARNRC = ("packageExtensions", "nmHoistingLimits", "nmSelfReferences", "catalog", "catalogs")
+
+
+def read_npmrc(files: CheckoutFiles, folder: str) -> tuple[str, ...]:
+    """Return the settings of `.npmrc` that are obeyed; others are noted in the log."""
+    path = beside(folder, ".npmrc")
+    lines = ["".join(line.split()) for line in files.text(path).splitlines()[:200]]
+    if any(word in line for line in lines for word in _ADDRESSES):
+        files.log.dropped(path, "registries and credentials of the repository are not used")
+    return tuple(line for line in lines if _NPMRC.fullmatch(line))
+
+
+def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[str, str]:
+    """Return a project's settings of its package manager as files for the set-up."""
+    found: dict[str, str] = {}
+    if manager == "pnpm":
+        if lines := read_npmrc(files, folder):
+            found[".npmrc"] = "\n".join(lines) + "\n"
+        workspace = _read_yaml(files, beside(folder, "pnpm-workspace.yaml"))
+        if workspace is not None:
+            found["pnpm-workspace.yaml"] = _chosen(workspace, _WORKSPACE)
+    if manager == "yarn":
+        settings = _read_yaml(files, beside(folder, ".yarnrc.yml"))
+        if settings:
+            found[".yarnrc.yml"] = _chosen(settings, _YARNRC)
+    return {f"{NODE_FILES}{beside(folder, name)}": text for name, text in found.items()}
+
+
+def workspace_patterns(files: CheckoutFiles, folder: str) -> list[str]:
+    """Return the patterns of a project's workspace folders."""
+    declared = files.json(beside(folder, "package.json")).get("workspaces")
+    patterns = words(mapping(declared).get("packages") if isinstance(declared, dict) else declared)
+    workspace = _read_yaml(files, beside(folder, "pnpm-workspace.yaml")) or {}
+    return patterns + words(workspace.get("packages"))
+
+
+def _chosen(table: dict[str, Any], names: tuple[str, ...]) -> str:
+    """Return the listed settings; JSON is valid YAML."""
+    return json.dumps({name: table[name] for name in names if name in table}, sort_keys=True)
+
+
+def _read_yaml(files: CheckoutFiles, path: str) -> dict[str, Any] | None:
+    """Return a YAML file's table; None if there is none."""
+    if path not in files.contents:
+        return None
+    found, problem = read_document(files.contents[path])
+    if problem:
+        files.log.dropped(path, problem)
+    return found
