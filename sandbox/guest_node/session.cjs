@@ -112,7 +112,7 @@ class Session {
     tests.forEach((one, index) => {
       if (one.status === undefined) return
       if (one.status === 'fail' || one.status === 'error') {
-        this.send(['fail', index, this.describe(one)], true)
+        this.send(['fail', index, 'call', this.describe(one)], true)
       }
       this.send(['ran', index, one.returned ? 1 : 0])
       this.send(['test', index, PHASES[one.status], Math.max(0, Math.round(one.ms || 0))])

@@ -6,46 +6,23 @@ from collections.abc import Mapping
 
 from sandbox.backends.base import Backend
 from sandbox.setup.node.layout import LOCKS, NODE_FILES, NODE_LINKS, USUAL_MAJOR
-from sandbox.setup.node.runtime import fetch_runtime, link_runtime, runtime_npm
+from sandbox.setup.node.managers import install_command
+from sandbox.setup.node.programs import LINK, SCAN
+from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
 from sandbox.setup.shell import Shell, pack
 from sandbox.spec import SandboxSpec
-from sandbox.types import NodePart, PythonPart, Recipe
+from sandbox.types import CommandResult, NodePart, PythonPart, Recipe
 
 _TREE = "node/tree"
 """Folder with the packages, laid out like the checkout."""
 
 _NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
 _MOST_SCRIPTS = 50
-# A folder of links for each `node_modules`, which a workspace copies: tools write beside packages,
-# and the environment is read-only. Links between the project's own folders stay relative.
-_LINK = """
-import os, sys
-tree, links = sys.argv[1:]
-os.makedirs(links)
-def link(source, target):
-    if os.path.islink(source):
-        os.symlink(os.readlink(source), target)
-    else:
-        os.symlink(source, target)
-for folder, names, _ in os.walk(tree):
-    if "node_modules" not in names:
-        continue
-    names.remove("node_modules")
-    source = os.path.join(folder, "node_modules")
-    target = os.path.join(links, os.path.relpath(folder, tree), "node_modules")
-    os.makedirs(target)
-    for name in os.listdir(source):
-        here, there = os.path.join(source, name), os.path.join(target, name)
-        if name == ".bin" or (name.startswith("@") and not os.path.islink(here)):
-            os.mkdir(there)
-            for inner in os.listdir(here):
-                link(os.path.join(here, inner), os.path.join(there, inner))
-        elif not name.startswith("."):
-            link(here, there)
-"""
+_YARN_REGISTRY = "https://registry.yarnpkg.com/"
 _LOCK = (
     '[ -d "$1" ] && cd "$1" && find . -path "*/node_modules/*" -type d -prune '
-    "-o -name .package-lock.json -print0 | sort -z | xargs -0 -r cat | sha256sum | cut -c-64"
+    "-o '(' -name .package-lock.json -o -name pnpm-lock.yaml -o -name yarn.lock -o -name bun.lock "
+    "')' -print0 | sort -z | xargs -0 -r cat | sha256sum | cut -c-64"
 )
 
 
@@ -71,7 +48,9 @@ class NodeToolchain:
         if node is None:
             return None
         version = node.version or str(USUAL_MAJOR)
-        alone = NodePart(version=version, manager_version=node.manager_version)
+        alone = NodePart(
+            version=version, manager=node.manager, manager_version=node.manager_version
+        )
         return Recipe(command="", parts=(PythonPart(version=recipe.python.version), alone))
 
     async def provide(self, shell: Shell, recipe: Recipe) -> Recipe:
@@ -95,17 +74,50 @@ class NodeToolchain:
         await shell.check(await shell.run("mkdir", "-p", tree), "make a folder")
         await shell.guest.unpack(pack(own), tree)
         npm = runtime_npm(shell, self._registry)
-        await npm.open_registry(self._backend)
+        registry = await npm.open_registry(self._backend)
         for folder in recipe.node.folders:
-            options = ("--legacy-peer-deps",) if recipe.node.legacy_peers else ()
-            done = await npm.run("ci", *options, cwd=f"{tree}/{folder}")
+            done = await self._install(shell, recipe.node, folder, registry)
             where = "" if folder == "." else f" of {folder}"
-            await shell.check(done, f"install the Node.js packages{where} with `npm ci`")
+            manager = recipe.node.manager
+            await shell.check(done, f"install the Node.js packages{where} with {manager}")
+        if recipe.node.manager != "npm" or not recipe.node.locked:
+            return tuple(name for name, _, _ in await self._scan(shell))
         return tuple(
             f"{name}@{version}"
             for folder in recipe.node.folders
             for name, version in _with_scripts(folder, files).items()
         )
+
+    async def _install(
+        self, shell: Shell, node: NodePart, folder: str, registry: str
+    ) -> CommandResult:
+        """Install the packages of one folder without their scripts."""
+        npm, cwd = runtime_npm(shell, self._registry), f"{shell.folder}/{_TREE}/{folder}"
+        if node.manager == "npm":
+            options = ("--legacy-peer-deps",) if node.legacy_peers else ()
+            asked = ("ci",) if node.locked else ("install", "--no-package-lock")
+            return await npm.run(*asked, *options, cwd=cwd)
+        command = install_command(node, f"{shell.folder}/node/cache", registry)
+        program = (manager_path(shell, node), *command.arguments)
+        if node.manager == "yarn":
+            # The classic yarn follows the addresses in its lock file, whatever the registry is.
+            await shell.run("sed", "-i", f"s|{_YARN_REGISTRY}|{registry}|g", f"{cwd}/yarn.lock")
+        return await npm.run_other(program, cwd=cwd, env=command.environment)
+
+    async def _scan(self, shell: Shell) -> list[tuple[str, tuple[str, ...], str]]:
+        """Return the installed packages with scripts: name and version, scripts, folder."""
+        tree = f"{shell.folder}/{_TREE}"
+        command = (shell.guest.python, "-I", "-S", "-c", SCAN, tree, str(_MOST_SCRIPTS))
+        done = await shell.run(*command)
+        found = []
+        for line in done.stdout.splitlines():
+            try:
+                name, scripts, folder = json.loads(line)
+            except ValueError:
+                continue  # the output was cut
+            if _NAME.fullmatch(str(name).rpartition("@")[0]):
+                found.append((str(name), tuple(map(str, scripts)), str(folder)))
+        return found
 
     async def build(
         self, shell: Shell, recipe: Recipe, files: Mapping[str, str], fetched: tuple[str, ...]
@@ -117,14 +129,19 @@ class NodeToolchain:
         """
         if recipe.node is None:
             return
-        linked = await shell.run("/bin/sh", "-c", link_runtime(shell))
+        linked = await shell.run("/bin/sh", "-c", link_runtime(shell, recipe.node))
         await shell.check(linked, "link the programs of Node.js")
         tree, npm = f"{shell.folder}/{_TREE}", runtime_npm(shell, self._registry)
-        for folder in recipe.node.folders if fetched else ():
-            for name in _with_scripts(folder, files):
-                await npm.run("rebuild", name, cwd=f"{tree}/{folder}", scripts=True)
+        if recipe.node.manager == "npm" and recipe.node.locked:
+            for folder in recipe.node.folders if fetched else ():
+                for name in _with_scripts(folder, files):
+                    await npm.run("rebuild", name, cwd=f"{tree}/{folder}", scripts=True)
+        elif fetched:
+            for _, scripts, folder in await self._scan(shell):
+                for script in scripts:
+                    await npm.run_script(script, cwd=folder)
         links = (tree, f"{shell.folder}/{NODE_LINKS}")
-        command = (shell.guest.python, "-I", "-S", "-c", _LINK, *links)
+        command = (shell.guest.python, "-I", "-S", "-c", LINK, *links)
         await shell.check(await shell.run(*command), "link the Node.js packages")
         await shell.run("rm", "-rf", f"{shell.folder}/node/cache")
 

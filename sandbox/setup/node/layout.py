@@ -14,7 +14,7 @@ LOCK_FILES: dict[Manager, tuple[str, ...]] = {
     "npm": LOCKS,
     "pnpm": ("pnpm-lock.yaml",),
     "yarn": ("yarn.lock",),
-    "bun": ("bun.lock", "bun.lockb"),
+    "bun": ("bun.lock",),
 }
 """Lock files of each package manager."""
 

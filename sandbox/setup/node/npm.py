@@ -1,5 +1,8 @@
 """Run npm in a set-up sandbox, without any configuration of the repository."""
 
+from collections.abc import Mapping
+from posixpath import dirname
+
 from sandbox.backends.base import Backend
 from sandbox.errors import SetupFailed
 from sandbox.setup.shell import Shell
@@ -12,8 +15,22 @@ _SETTINGS = {
     "ignore_scripts": "true",
     "fetch_retries": "1",
 }
-# Certificates of the operator are added to those of Node.js.
-_TRUSTING = 'export NODE_EXTRA_CA_CERTS="${SSL_CERT_FILE:-}"; exec "$@"'
+# Certificates of the operator are added to those of Node.js. Yarn has its own words for a proxy.
+_TRUSTING = (
+    'export NODE_EXTRA_CA_CERTS="${SSL_CERT_FILE:-}"; '
+    'proxy="${HTTPS_PROXY:-${https_proxy:-}}"; '
+    '[ -z "$proxy" ] || export YARN_HTTPS_PROXY="$proxy" YARN_HTTP_PROXY="$proxy"; exec "$@"'
+)
+_NO_DOWNLOADS = {
+    "PUPPETEER_SKIP_DOWNLOAD": "1",
+    "PUPPETEER_SKIP_CHROMIUM_DOWNLOAD": "1",
+    "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
+    "CYPRESS_INSTALL_BINARY": "0",
+    "ELECTRON_SKIP_BINARY_DOWNLOAD": "1",
+    "SENTRYCLI_SKIP_DOWNLOAD": "1",
+    "HUSKY": "0",
+}
+"""Variables with which install scripts do not even try to reach the network."""
 
 
 class Npm:
@@ -28,7 +45,9 @@ class Npm:
 
     def __init__(self, shell: Shell, node: str, script: str, registry: str | None) -> None:
         self._shell = shell
-        self._start = ("/bin/sh", "-c", _TRUSTING, "sh", node, script)
+        self._node = node
+        self._start = ("/bin/sh", "-c", _TRUSTING, "sh", node)
+        self._script = script
         # Two different files that do not exist: settings of other users and of the image could
         # name another registry.
         none = f"{shell.folder}/node/none"
@@ -48,11 +67,39 @@ class Npm:
             cwd: The folder of a `package.json`.
             scripts: Whether packages may run their install scripts.
         """
-        env = self._env | ({"npm_config_ignore_scripts": "false"} if scripts else {})
-        return await self._shell.run(*self._start, *arguments, cwd=cwd, env=env)
+        env = dict(self._env)
+        if scripts:
+            # The headers of Node.js are beside its program; node-gyp would download them.
+            home = dirname(dirname(self._node))
+            env |= {"npm_config_ignore_scripts": "false", "npm_config_nodedir": home}
+            env |= _NO_DOWNLOADS
+        return await self._shell.run(*self._start, self._script, *arguments, cwd=cwd, env=env)
 
-    async def open_registry(self, backend: Backend) -> None:
-        """Allow the set-up to reach the registry.
+    async def run_script(self, name: str, *, cwd: str) -> CommandResult:
+        """Run an install script of a package; `node-gyp` is what npm runs without any."""
+        if name != "node-gyp":
+            return await self.run("run", name, cwd=cwd, scripts=True)
+        script = f"{dirname(dirname(self._script))}/node_modules/node-gyp/bin/node-gyp.js"
+        home = dirname(dirname(self._node))
+        command = (*self._start, script, "rebuild", f"--nodedir={home}")
+        return await self._shell.run(*command, cwd=cwd, env=self._env)
+
+    async def run_other(
+        self, program: tuple[str, ...], *, cwd: str, env: Mapping[str, str]
+    ) -> CommandResult:
+        """Run another package manager with npm's settings, which all of them read.
+
+        Args:
+            program: Its path and arguments; all but bun are scripts.
+            cwd: The folder of a `package.json`.
+            env: Its own settings.
+        """
+        is_script = not program[0].endswith("/bun")
+        start = self._start if is_script else self._start[:-1]
+        return await self._shell.run(*start, *program, cwd=cwd, env={**self._env, **env})
+
+    async def open_registry(self, backend: Backend) -> str:
+        """Allow the set-up to reach the registry, and return its address.
 
         The operator's registry is allowed already, so that only npm's default is asked for. No
         untrusted code has run in this sandbox yet.
@@ -61,10 +108,11 @@ class Npm:
             SetupFailed: npm does not start.
         """
         if "npm_config_registry" in self._env:
-            return
+            return self._env["npm_config_registry"]
         asked = await self.run("config", "get", "registry")
         await self._shell.check(asked, "start npm")
         registry = asked.stdout.strip()
         if not registry.startswith("https://"):
             raise SetupFailed("Set-up failed: npm names no registry.", "Set sandbox.npm_registry.")
         await backend.allow_hosts(self._shell.guest, (registry,))
+        return registry

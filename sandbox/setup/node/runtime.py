@@ -5,6 +5,7 @@ import platform
 
 from sandbox.backends.base import Backend
 from sandbox.setup.node.layout import USUAL_MAJOR
+from sandbox.setup.node.managers import find_program
 from sandbox.setup.node.npm import Npm
 from sandbox.setup.shell import Shell
 from sandbox.types import NodePart
@@ -21,7 +22,7 @@ _NEWEST = 11
 
 def choose_npm(node: NodePart) -> str:
     """Return the version of npm: the requested one, or one that runs on this Node.js."""
-    if node.manager_version:
+    if node.manager == "npm" and node.manager_version:
         return node.manager_version
     major = int((node.version or str(USUAL_MAJOR)).split(".")[0])
     return str(
@@ -36,13 +37,19 @@ def runtime_npm(shell: Shell, registry: str | None) -> Npm:
     return Npm(shell, program, f"{home}/npm/bin/npm-cli.js", registry)
 
 
-def link_runtime(shell: Shell) -> str:
+def manager_path(shell: Shell, node: NodePart) -> str:
+    """Return the path of the recipe's package manager, if that is not npm."""
+    return f"{shell.folder}/node/runtime/node_modules/{find_program(node).script}"
+
+
+def link_runtime(shell: Shell, node: NodePart) -> str:
     """Return a shell script that puts the programs beside the environment's Python."""
     home = "../node/runtime/node_modules"
     links = {
         "node": f"{home}/{_package()}/bin/node",
         "npm": f"{home}/npm/bin/npm-cli.js",
         "npx": f"{home}/npm/bin/npx-cli.js",
+        **{name: f"{home}/{program}" for name, program in find_program(node).links.items()},
     }
     lines = [f"ln -sfn {target} {shell.folder}/bin/{name}" for name, target in links.items()]
     return " && ".join(lines)
@@ -65,7 +72,8 @@ async def fetch_runtime(
     npm = Npm(shell, f"{home}/bin/node", f"{home}/lib/node_modules/npm/bin/npm-cli.js", registry)
     await npm.open_registry(backend)
     target = f"{shell.folder}/node/runtime"
-    packages = (f"{_package()}@{version}", f"npm@{choose_npm(node)}")
+    manager = find_program(node).package
+    packages = [f"{_package()}@{version}", f"npm@{choose_npm(node)}", *filter(None, [manager])]
     await shell.check(
         await npm.run("install", "--no-save", "--prefix", target, *packages),
         f"fetch Node.js {version}",

@@ -1,0 +1,120 @@
+"""Run pnpm, yarn and bun: what each is called in the registry, and how it installs a lock file."""
+
+import platform
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sandbox.types import NodePart
+
+_BUN_ARCHITECTURES = {"x86_64": "x64", "aarch64": "aarch64"}
+_CLASSIC = "1"
+
+
+class ManagerProgram(NamedTuple):
+    """A package manager as a package of the registry."""
+
+    package: str
+    """The package with its version, as npm installs it; empty for npm itself."""
+    script: str
+    """Its program inside the folder of packages."""
+    links: dict[str, str]
+    """Names in the environment's `bin`, with their programs."""
+
+
+class InstallCommand(NamedTuple):
+    """One way to install the packages of a lock file without running their scripts."""
+
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def find_program(node: NodePart) -> ManagerProgram:
+    """Return the program of a recipe's package manager."""
+    version = node.manager_version
+    match node.manager:
+        case "pnpm":
+            links = {"pnpm": ".bin/pnpm", "pnpx": ".bin/pnpx"}
+            return ManagerProgram(f"pnpm@{version or 10}", ".bin/pnpm", links)
+        case "yarn":
+            name = "yarn" if _is_classic(node) else "@yarnpkg/cli-dist"
+            script = f"{name}/bin/yarn.js"
+            return ManagerProgram(f"{name}@{version or _CLASSIC}", script, {"yarn": script})
+        case "bun":
+            machine = platform.machine()
+            name = f"@oven/bun-linux-{_BUN_ARCHITECTURES.get(machine, machine)}"
+            script = f"{name}/bin/bun"
+            links = {"bun": script, "bunx": script}
+            return ManagerProgram(f"{name}@{version or 1}", script, links)
+        case _:
+            return ManagerProgram("", "", {})
+
+
+def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
+    """Return how the manager installs exactly what its lock file says, without any script.
+
+    Args:
+        node: The recipe's part.
+        home: A folder for caches, removed afterwards.
+        registry: The registry's address.
+    """
+    found = _COMMANDS[_kind(node)](home, registry)
+    return InstallCommand(
+        found.arguments, {"CI": "true", "HOME": f"{home}/home", **found.environment}
+    )
+
+
+def _is_classic(node: NodePart) -> bool:
+    return (node.manager_version or _CLASSIC).split(".")[0] == _CLASSIC
+
+
+def _kind(node: NodePart) -> str:
+    return "berry" if node.manager == "yarn" and not _is_classic(node) else node.manager
+
+
+def _pnpm(home: str, registry: str) -> InstallCommand:
+    arguments = ("install", "--frozen-lockfile", "--ignore-scripts", "--ignore-pnpmfile")
+    return InstallCommand(
+        (
+            *arguments,
+            "--reporter=append-only",
+            f"--store-dir={home}/store",
+            f"--registry={registry}",
+        ),
+        {"npm_config_manage_package_manager_versions": "false", "XDG_DATA_HOME": f"{home}/data"},
+    )
+
+
+def _yarn(home: str, registry: str) -> InstallCommand:
+    arguments = ("install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive")
+    own = ("--ignore-engines", "--no-progress", "--no-default-rc", f"--cache-folder={home}/yarn")
+    return InstallCommand((*arguments, *own), {"YARN_REGISTRY": registry})
+
+
+def _berry(home: str, registry: str) -> InstallCommand:
+    environment = {
+        "YARN_ENABLE_SCRIPTS": "0",
+        "YARN_ENABLE_TELEMETRY": "0",
+        "YARN_ENABLE_GLOBAL_CACHE": "0",
+        "YARN_ENABLE_HARDENED_MODE": "0",
+        "YARN_CACHE_FOLDER": f"{home}/berry",
+        "YARN_GLOBAL_FOLDER": f"{home}/global",
+        "YARN_IGNORE_PATH": "1",
+        # Every tool finds packages in folders; few know Plug'n'Play.
+        "YARN_NODE_LINKER": "node-modules",
+        "YARN_NPM_REGISTRY_SERVER": registry.rstrip("/"),
+    }
+    return InstallCommand(("install", "--immutable"), environment)
+
+
+def _bun(home: str, registry: str) -> InstallCommand:
+    arguments = ("install", "--frozen-lockfile", "--ignore-scripts", "--backend=copyfile")
+    environment = {"BUN_INSTALL_CACHE_DIR": f"{home}/bun", "BUN_CONFIG_REGISTRY": registry}
+    return InstallCommand((*arguments, f"--registry={registry}"), environment)
+
+
+_COMMANDS: dict[str, Callable[[str, str], InstallCommand]] = {
+    "pnpm": _pnpm,
+    "yarn": _yarn,
+    "berry": _berry,
+    "bun": _bun,
+}

@@ -1,0 +1,57 @@
+"""Programs of ours for a set-up sandbox, in Python: links to packages, and a list of scripts."""
+
+# A folder of links for each `node_modules`, which a workspace copies: tools write beside packages,
+# and the environment is read-only. Links between the project's own folders stay relative.
+LINK = """
+import os, sys
+tree, links = map(os.path.realpath, sys.argv[1:])
+os.makedirs(links, exist_ok=True)
+def link(source, target):
+    real = os.path.realpath(source)
+    inside = real.startswith(tree + os.sep) and os.sep + "node_modules" + os.sep not in real
+    if os.path.islink(source) and inside:
+        os.symlink(os.readlink(source), target)
+    else:
+        os.symlink(real, target)
+for folder, names, _ in os.walk(tree):
+    if "node_modules" not in names:
+        continue
+    names.remove("node_modules")
+    source = os.path.join(folder, "node_modules")
+    target = os.path.join(links, os.path.relpath(folder, tree), "node_modules")
+    os.makedirs(target)
+    for name in os.listdir(source):
+        here, there = os.path.join(source, name), os.path.join(target, name)
+        if name == ".bin" or (name.startswith("@") and not os.path.islink(here)):
+            os.mkdir(there)
+            for inner in os.listdir(here):
+                link(os.path.join(here, inner), os.path.join(there, inner))
+        elif not name.startswith("."):
+            link(here, there)
+"""
+
+# The packages with install scripts: `name@version`, the scripts' names, the folder.
+SCAN = """
+import json, os, sys
+tree, most = sys.argv[1], int(sys.argv[2])
+for folder, names, files in os.walk(tree):
+    names.sort()
+    parent = os.path.basename(os.path.dirname(folder))
+    outer = os.path.basename(os.path.dirname(os.path.dirname(folder)))
+    package = parent == "node_modules" or (parent.startswith("@") and outer == "node_modules")
+    if not package or "package.json" not in files:
+        continue
+    try:
+        with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
+            about = json.load(file)
+        own = about.get("scripts") or {}
+        scripts = [one for one in ("preinstall", "install", "postinstall") if one in own]
+    except (OSError, ValueError, AttributeError):
+        continue
+    if "binding.gyp" in files and not {"preinstall", "install"} & set(scripts):
+        scripts.insert(0, "node-gyp")
+    if scripts and most > 0:
+        most -= 1
+        name = "%.214s@%.50s" % (about.get("name"), about.get("version"))
+        print(json.dumps([name, scripts, folder]))
+"""
