@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
+const { control } = require('./controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
 const { split } = require('./options.cjs')
 const { findPackage } = require('./packages.cjs')
@@ -56,45 +57,6 @@ function watch (suite, returned) {
     }
   }
   for (const inner of suite.suites) watch(inner, returned)
-}
-
-/** Return functions that each check one wrong and one right answer with the project's libraries. */
-function assertions () {
-  const assert = require('assert')
-  const found = [(value) => assert.strictEqual([1, 2].length, value)]
-  found.push((value) => assert.ok([1, 2].length === value))
-  for (const name of ['chai', 'expect', 'should']) {
-    const home = findPackage(name)
-    const loaded = home && Object.keys(require.cache).find((file) => file.startsWith(home + path.sep))
-    if (!loaded) continue
-    try {
-      const library = require(home)
-      const expect = library.expect || library.default || library
-      if (name === 'chai') found.push((value) => expect([1, 2].length).to.equal(value))
-      if (name === 'expect') found.push((value) => expect([1, 2].length).toBe(value))
-      if (name === 'should') found.push((value) => library([1, 2].length).equal(value))
-    } catch (error) {
-      continue // a module that cannot be required twice has no control
-    }
-  }
-  return found
-}
-
-/** Throw unless all libraries accept `value`, which is 2 for the control that must pass. */
-function control (value) {
-  let error
-  for (const check of assertions()) {
-    let failure
-    try {
-      check(value)
-    } catch (thrown) {
-      failure = thrown
-    }
-    // One library that accepts a wrong answer is enough to distrust the session.
-    if (value !== 2 && failure === undefined) return
-    error = error || failure
-  }
-  if (error !== undefined) throw error
 }
 
 /** Return the titles of a test or hook, without the root's. */

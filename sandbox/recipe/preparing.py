@@ -47,7 +47,7 @@ _GENERATORS = frozenset(
 _PREPARING = frozenset(
     {"migrate", "makemigrations", "compilemessages", "collectstatic", "compilejsi18n", "loaddata"}
 )
-_BUILDS = frozenset({"build", "compile", "generate", "codegen", "build:all"})
+BUILDS = frozenset({"build", "compile", "generate", "codegen", "build:all"})
 """Scripts of a `package.json` that make files for later commands."""
 
 
@@ -84,7 +84,7 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
             if not word.startswith("/tmp")  # noqa: S108
         )
     if words[0] != "python":
-        is_build = words[:2] == ["npm", "run"] and not _BUILDS.isdisjoint(words[2:3])
+        is_build = words[:2] == ["npm", "run"] and not BUILDS.isdisjoint(words[2:3])
         is_own = words[0].startswith("./") and not words[0].endswith((".sh", "manage.py"))
         return is_build or is_own
     if words[1:2] == ["setup.py"] or _PREPARING & set(words):

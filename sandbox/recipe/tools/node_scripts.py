@@ -1,16 +1,18 @@
 """Read the scripts of a `package.json` like a Makefile: the commands behind `npm test`."""
 
-import shlex
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
 from sandbox.recipe.job import ToolReading
+from sandbox.recipe.preparing import BUILDS
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.types import StepKind
 
+_PATTERN = re.compile(r"/(?P<start>\^?)(?P<text>[\w:-]+)(?:\.[*+])?\$?/")
 _MOST_PACKAGES = 60
 _MOST_NAMES = 20
 
@@ -36,7 +38,8 @@ def read_script(
         None if there is no such script, or no command in it is known to check anything.
     """
     scripts = scripts_of(context.files, call.folder)
-    if name not in scripts:
+    # A build makes files, even if a part of it is known to check something.
+    if name not in scripts or name in BUILDS:
         return None
     text = " ".join((scripts[name], *arguments))
     lines = [scripts.get(f"pre{name}", ""), text, scripts.get(f"post{name}", "")]
@@ -56,12 +59,25 @@ def matching_scripts(files: CheckoutFiles, folder: str, patterns: Iterable[str])
     scripts = scripts_of(files, folder)
     found: list[str] = []
     for word in patterns:
-        pattern = next(iter(shlex.split(word)), "") if word.strip() else ""
+        pattern = word.strip("'\"")
         # A colon separates like a slash does in paths, which seldom matters here.
         named = [pattern] if pattern in scripts else []
         named = named or [name for name in scripts if fnmatchcase(name, pattern)]
         found += [name for name in named if name not in found]
     return found[:_MOST_NAMES]
+
+
+def named_by_pattern(files: CheckoutFiles, folder: str, word: str) -> list[str]:
+    """Return the scripts that `pnpm run "/^test:/"` runs; only plain prefixes are understood."""
+    found = _PATTERN.fullmatch(word)
+    if found is None:
+        return []
+    start, text = found["start"], found["text"]
+    return [
+        name
+        for name in scripts_of(files, folder)
+        if (name.startswith(text) if start else text in name)
+    ][:_MOST_NAMES]
 
 
 def packages_with(files: CheckoutFiles, folder: str, script: str) -> list[str]:

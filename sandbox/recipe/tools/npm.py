@@ -18,6 +18,7 @@ from sandbox.recipe.tools.base import (
 from sandbox.recipe.tools.node_scripts import (
     find_package,
     matching_scripts,
+    named_by_pattern,
     packages_with,
     read_script,
     scripts_of,
@@ -41,7 +42,7 @@ _INSTALLS = frozenset(
 )
 _NOTHING = frozenset(
     {
-        "config", "cache", "audit", "--version", "-v", "version", "pack", "publish", "ls", "list",
+        "config", "cache", "audit", "version", "pack", "publish", "ls", "list",
         "set", "why", "dedupe", "store", "setup", "fetch", "approve-builds", "fund", "outdated",
         "pkg", "view", "info", "whoami", "login",
     }
@@ -106,6 +107,11 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         return plain_command(call).with_(
             obstacles=(f"{line} needs {call.program}'s own runtime or browsers",)
         )
+    asks = next(iter(options.positional), "")
+    own = scripts_of(context.files, folder)
+    is_nothing = asks in _NOTHING and (call.program == "npm" or asks not in own)
+    if call.program in _MANAGERS and (is_nothing or options.has("--version", "-v")):
+        return ToolReading()
     folders = node_folder(context.files, folder)
     if folders is None:
         context.log.dropped(call.line(), _RUNS)
@@ -114,7 +120,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         found = _ManagerCall(call, options, folder, context).read()
     else:
         found = _read_program(call, folder, context)
-    return ToolReading() if found is None else found.with_(node_folders=folders)
+    return found.with_(node_folders=folders)
 
 
 @dataclass(frozen=True)
@@ -126,8 +132,8 @@ class _ManagerCall:
     folder: str
     context: ToolContext
 
-    def read(self) -> ToolReading | None:
-        """Return its reading; None if nothing of Node.js is needed for it."""
+    def read(self) -> ToolReading:
+        """Return its reading."""
         words, files = list(self.options.positional), self.context.files
         if words[:1] == ["workspace"] and words[1:]:
             return self._run(words[2:], find_package(files, self.folder, words[1]))
@@ -140,8 +146,8 @@ class _ManagerCall:
         is_script = self.call.program != "npm" and asks in scripts_of(files, self.folder)
         if asks in _INSTALLS and not is_script:
             return self._install(words)
-        if not asks or (asks in _NOTHING and not is_script):
-            return None
+        if not asks:
+            return ToolReading()
         if selected := self.options.values("-w", "--workspace", "--filter", "-F"):
             return self._run(words, _select(files, self.folder, selected))
         if self.options.has(*_EVERY):
@@ -172,7 +178,9 @@ class _ManagerCall:
         name = {"t": "test", "tst": "test"}.get(words[0], words[0])
         reading = ToolReading()
         for place in places:
-            reading = reading.plus(self._run_script(name, arguments, place))
+            several = named_by_pattern(self.context.files, place, name)
+            for script in several or [name]:
+                reading = reading.plus(self._run_script(script, arguments, place))
         return reading
 
     def _run_script(self, name: str, arguments: list[str], folder: str) -> ToolReading:

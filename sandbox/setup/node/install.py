@@ -78,8 +78,8 @@ class NodeToolchain:
         for folder in recipe.node.folders:
             done = await self._install(shell, recipe.node, folder, registry)
             where = "" if folder == "." else f" of {folder}"
-            manager = recipe.node.manager
-            await shell.check(done, f"install the Node.js packages{where} with {manager}")
+            asked = _install_words(recipe.node)
+            await shell.check(done, f"install the Node.js packages{where} with `{asked}`")
         if recipe.node.manager != "npm" or not recipe.node.locked:
             return tuple(name for name, _, _ in await self._scan(shell))
         return tuple(
@@ -173,6 +173,11 @@ def _with_scripts(folder: str, files: Mapping[str, str]) -> dict[str, str]:
         if isinstance(entry, dict) and entry.get("hasInstallScript") and _NAME.fullmatch(name):
             found[name] = str(entry.get("version"))[:50]
     return dict(list(found.items())[:_MOST_SCRIPTS])
+
+
+def _install_words(node: NodePart) -> str:
+    """Return the install command as a person would type it."""
+    return "npm ci" if node.manager == "npm" and node.locked else f"{node.manager} install"
 
 
 def _path(folder: str, name: str) -> str:

@@ -30,7 +30,7 @@ def project(**more: bytes) -> dict[str, bytes]:
 def test_the_packages_of_a_lock_file_are_planned() -> None:
     recipe = plan(project(__nvmrc=b"20.11\n"))
     assert recipe.node == NodePart(version="20.11", manager_version="10.8.2", folders=(".",))
-    assert (recipe.command, recipe.kind, recipe.obstacles) == ("npm test", "test", ())
+    assert (recipe.command, recipe.kind, recipe.obstacles) == ("npx vitest run", "test", ())
 
 
 def test_scripts_and_registries_do_not_reach_npm() -> None:
@@ -67,15 +67,20 @@ def test_workspaces_come_along_and_installed_packages_do_not() -> None:
     [
         (project(), (".",)),
         ({"package.json": b'{"name": "plain"}'}, ()),
-        ({"package.json": b'{"dependencies": {"x": "1"}}'}, None),
+        ({"package.json": b'{"dependencies": {"x": "1"}}'}, (".",)),
+        ({"web/x.js": b""}, None),
         ({"package.json": b"not json", "npm-shrinkwrap.json": b"{}"}, (".",)),
     ],
 )
-def test_packages_without_a_lock_file_of_npm_are_not_installed(
+def test_packages_are_installed_from_a_lock_file_or_else_as_of_today(
     contents: dict[str, bytes], folders: tuple[str, ...] | None
 ) -> None:
-    node = plan(contents).node
-    assert (node.folders if node is not None else None) == folders
+    recipe = plan(contents)
+    assert (recipe.node.folders if recipe.node is not None else None) == folders
+    is_noted = any("no lock file" in entry.reason for entry in recipe.fidelity)
+    assert is_noted is (
+        bool(folders) and not any("shrinkwrap" in n or "lock" in n for n in contents)
+    )
 
 
 def test_a_python_project_needs_no_node() -> None:

@@ -131,7 +131,7 @@ def test_scripts_of_package_json_are_told() -> None:
     package = '{"scripts": {"lint": "eslint ."}, "dependencies": {"unlocked": "1"}}'
     read = Read("npm run lint", {"package.json": package})
     assert "eslint ." in read.notes[0].reason
-    assert read.commands == ["npm run lint"]
+    assert read.commands == ["npx eslint ."]
     assert Read("npm config set x y; npm --version").reading.obstacles == ()
 
 
