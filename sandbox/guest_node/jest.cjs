@@ -2,6 +2,7 @@
 // Run jest with our reporter in this process, and our test runner around its own.
 
 const path = require('path')
+const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
 const { split } = require('./options.cjs')
 const { findBeside, findPackage, manifest } = require('./packages.cjs')
@@ -26,8 +27,11 @@ function jestArguments (config, version) {
     '--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`
   ]
   const options = given.rest.filter((word) => word.startsWith('-'))
-  if (config.targets.length > 0) own.push(...options, PATHS, ...targetFiles(config))
-  else own.push(...given.rest)
+  const targets = targetFiles(config)
+  const controls = place(config, targets)
+  const extra = controls === undefined ? [] : [controls]
+  if (targets.length > 0) own.push(...options, PATHS, ...targets, ...extra)
+  else own.push(...given.rest, ...(options.length < given.rest.length ? extra : []))
   if (pattern) own.push(`--testNamePattern=${pattern}`)
   if (config.maxfail > 0) own.push(`--bail=${config.maxfail}`)
   if (config.order !== 'given' && version >= 29) own.push('--randomize', `--seed=${config.seed + 1}`)

@@ -30,13 +30,14 @@ class Reporter {
     if (session === undefined) throw new Error('the reporter is in use')
     const own = session
     session = undefined
-    const results = { tests: [], broken: [] }
+    const results = { tests: [], broken: [], replaced: [] }
     this.onTestResult = (test, result) => {
       const file = result.testFilePath || test.path
       for (const one of result.testResults) results.tests.push(convert(one, file, own))
       for (const one of result.controls || []) {
         results.tests.push({ ...one, name: own.name(file, [one.title]) })
       }
+      results.replaced.push(...(result.replaced || []))
       const message = result.testExecError || result.failureMessage
       const isEmpty = result.testResults.length === 0 && !result.skipped
       if (result.testExecError || (isEmpty && message)) {

@@ -5,9 +5,11 @@
 const fs = require('fs')
 const path = require('path')
 const { control } = require('./controls.cjs')
+const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
 const { split } = require('./options.cjs')
 const { findPackage } = require('./packages.cjs')
+const { assertPlaces, realmPlaces, seal } = require('./seals.cjs')
 
 const NAMES = ['-g', '--grep', '-f', '--fgrep']
 const FLAGS = ['-w', '--watch', '-p', '--parallel', '-C', '--color', '--colors', '-b', '--bail']
@@ -89,6 +91,26 @@ function makeReporter (session, found, returned, finish) {
   }
 }
 
+/** Seal what decides how tests end. Mocha itself sets its globals before each file. */
+function sealAll (Mocha) {
+  const gate = { isOpen: false }
+  const own = Mocha.Suite.prototype.emit
+  const replaced = [seal(assertPlaces(), gate)]
+  let isSealed = false
+  Mocha.Suite.prototype.emit = function (event, ...given) {
+    if (event !== 'pre-require') return own.call(this, event, ...given)
+    gate.isOpen = true
+    try {
+      return own.call(this, event, ...given)
+    } finally {
+      gate.isOpen = false
+      if (!isSealed) replaced.push(seal(realmPlaces(globalThis), gate))
+      isSealed = true
+    }
+  }
+  return () => replaced.flat()
+}
+
 /** Start mocha; it ends the process itself. */
 async function run (config, session) {
   const home = findPackage('mocha')
@@ -97,6 +119,7 @@ async function run (config, session) {
     return 1
   }
   const Mocha = require(home)
+  const findReplaced = sealAll(Mocha)
   const given = split(config.args, NAMES, FLAGS, DROPPED)
   const found = { tests: [], broken: [] }
   const returned = new Set()
@@ -114,13 +137,15 @@ async function run (config, session) {
     for (const test of suite.tests) watch({ tests: [test], suites: [] }, returned)
     const isBad = () => found.broken.length > 0 || found.tests.some(
       (one) => one.status === 'fail' && !config.canaries.includes(one.title))
-    const finish = () => session.finish(found, isBad() ? 1 : 0)
+    const finish = () => session.finish({ ...found, replaced: findReplaced() }, isBad() ? 1 : 0)
     this.reporter(makeReporter(session, found, returned, finish))
     return start.call(this, (failures) => end && end(isBad() ? 1 : 0))
   }
-  const words = config.targets.length > 0
-    ? [...withoutFiles(given.rest), ...targetFiles(config)]
-    : given.rest
+  const targets = targetFiles(config)
+  const words = targets.length > 0 ? [...withoutFiles(given.rest), ...targets] : given.rest
+  const controls = place(config, targets)
+  const hasFiles = targets.length > 0 || withoutFiles(words).length < words.length
+  if (controls !== undefined && hasFiles) words.push(controls)
   const pattern = namePattern(config, given.value)
   const own = ['--no-parallel', '--full-trace', ...(pattern ? ['--grep', pattern] : [])]
   if (config.maxfail === 1) own.push('--bail')

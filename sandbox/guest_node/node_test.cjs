@@ -3,6 +3,7 @@
 
 const { spawn } = require('child_process')
 const path = require('path')
+const { place } = require('./file_controls.cjs')
 const { targetFiles, titlePattern } = require('./names.cjs')
 const { split } = require('./options.cjs')
 
@@ -72,12 +73,16 @@ async function run (config, session) {
   const given = split(config.args, NAMES, FLAGS, DROPPED)
   const { options, files } = splitFiles(given.rest)
   const pattern = titlePattern(config, given.value)
+  const targets = targetFiles(config)
+  const controls = place(config, targets)
+  const chosen = targets.length > 0 ? targets : files
+  if (controls !== undefined && chosen.length > 0) chosen.push(controls)
   const words = [
     '--require', path.join(__dirname, 'node_test_preload.cjs'), ...options, '--test',
     '--test-reporter', path.join(__dirname, 'node_test_reporter.cjs'),
     '--test-reporter-destination', 'stdout',
     ...(pattern ? [`--test-name-pattern=${pattern}`] : []),
-    ...(config.targets.length > 0 ? targetFiles(config) : files)
+    ...chosen
   ]
   const env = { ...process.env, METAAGENT_CONTROLS: JSON.stringify(config.canaries) }
   const child = spawn(process.execPath, words, {

@@ -9,6 +9,8 @@ function prepare (names) {
   const { test, after } = require('node:test')
   const assert = require('assert')
   const { control } = require('./controls.cjs')
+  const { assertPlaces, seal } = require('./seals.cjs')
+  const replaced = seal([...assertPlaces(), { label: 'Object.', object: Object, names: ['is'] }])
   const { strictEqual } = assert
   const exit = process.reallyExit
   let isEnded = false
@@ -23,6 +25,7 @@ function prepare (names) {
       isRefused = true
     }
     if (!isRefused) throw new Error('an assertion accepts a wrong answer')
+    if (replaced.length > 0) throw new Error(`the test machinery was replaced: ${replaced}`)
   })
   // A file that leaves before its last test must not look finished.
   process.on('exit', () => {

@@ -97,7 +97,8 @@ class Session {
    *
    * @param found `tests` are objects with `name`, `title`, `status` (pass, fail, skip, error;
    *   undefined if it did not run), `ms`, `error`, `returned` (whether the test's own function
-   *   returned). `broken` are files and suites that failed, with `name` and `error`.
+   *   returned). `broken` are files and suites that failed, with `name` and `error`. `replaced`
+   *   names functions that decide how tests end and were replaced.
    * @param status The exit status that follows from them.
    */
   finish (found, status) {
@@ -122,6 +123,8 @@ class Session {
       if (number < 0 || one.status === undefined || one.status === 'skip') continue
       this.send(['canary', number, PHASES[one.status], one.returned ? 1 : 0])
     }
+    const replaced = Array.from(new Set(found.replaced || []))
+    if (replaced.length > 0) this.send(['patched', replaced.slice(0, 20).map(String)])
     this.send(['end', status, 0])
     process.exitCode = status
     this.markFinished()

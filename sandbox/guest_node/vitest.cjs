@@ -5,8 +5,10 @@ const fs = require('fs')
 const os = require('os')
 const path = require('path')
 const { pathToFileURL } = require('url')
+const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
 const { findPackage, manifest } = require('./packages.cjs')
+const { REGISTERING, seal } = require('./seals.cjs')
 
 /** Return options for a vitest without an interface to its own parser. */
 function parseRoughly (words) {
@@ -40,7 +42,16 @@ if (!Runner || !getFn) {
   Runner = (await import(${at('runners.js')})).VitestTestRunner
   getFn = (await import(${at('suite.js')})).getFn
 }
+import assert from 'node:assert'
 const names = ${JSON.stringify(config.canaries)}
+${seal}
+const replaced = [seal([
+  { label: 'assert.', object: assert },
+  { label: 'assert.strict.', object: assert.strict },
+  { label: 'expect().', object: Object.getPrototypeOf(expect(0)) },
+  { label: 'Object.', object: Object, names: ['is'] },
+  { label: '', object: globalThis, names: ${JSON.stringify(REGISTERING)} }
+])]
 export default class extends Runner {
   async importFile (file, source) {
     const loaded = await super.importFile(file, source)
@@ -53,8 +64,12 @@ export default class extends Runner {
 
   async runTask (task) {
     task.meta.returned = false
-    await getFn(task)()
-    task.meta.returned = true
+    try {
+      await getFn(task)()
+      task.meta.returned = true
+    } finally {
+      if (replaced[0].length > 0) task.meta.replaced = replaced[0].slice(0, 20)
+    }
   }
 }
 `)
@@ -86,6 +101,7 @@ function collect (task, session, titles, file, found, isWatched) {
     const isTyped = inner.type === 'typecheck' || (task.file || task).pool === 'typescript' ||
       (inner.meta && inner.meta.typecheck)
     const returned = isTyped || !isWatched || (inner.meta && inner.meta.returned) === true
+    if (inner.meta && inner.meta.replaced) found.replaced.push(...inner.meta.replaced)
     found.tests.push({
       name: session.name(file, own),
       title: inner.name,
@@ -126,7 +142,10 @@ async function run (config, session) {
   if (pattern) options.testNamePattern = pattern
   if (config.maxfail !== null) options.bail = config.maxfail
   if (config.order !== 'given') options.sequence = { shuffle: true, seed: config.seed + 1 }
-  const filters = config.targets.length > 0 ? targetFiles(config) : given.filter
+  const targets = targetFiles(config)
+  const filters = targets.length > 0 ? targets : [...given.filter]
+  const controls = place(config, targets)
+  if (controls !== undefined && filters.length > 0) filters.push(controls)
   process.env.TEST = 'true'
   process.env.VITEST = 'true'
   process.env.NODE_ENV = process.env.NODE_ENV || 'test'
@@ -138,7 +157,7 @@ async function run (config, session) {
     process.exitCode = process.exitCode || 1
     console.error(error)
   }
-  const found = { tests: [], broken: [] }
+  const found = { tests: [], broken: [], replaced: [] }
   // The first versions send no notes of a worker with its last results.
   const isWatched = !manifest(home).version.startsWith('0.')
   for (const file of vitest.state.getFiles()) {

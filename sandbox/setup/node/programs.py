@@ -26,7 +26,8 @@ for folder, names, _ in os.walk(tree):
             os.mkdir(there)
             for inner in os.listdir(here):
                 link(os.path.join(here, inner), os.path.join(there, inner))
-        elif not name.startswith("."):
+        elif name == ".pnpm" or not name.startswith("."):
+            # The programs of pnpm are scripts with paths below `.pnpm`.
             link(here, there)
 """
 
