@@ -21,7 +21,7 @@ from sandbox.setup.toolchain import Toolchain
 from sandbox.spec import SandboxSpec
 from sandbox.types import Egress, Fidelity, Frozen, Recipe, TrustTier
 
-_VERSION = "6"
+_VERSION = "7"
 """Version of the installation procedure. A higher number invalidates older environments."""
 
 

@@ -34,7 +34,10 @@ _WORKSPACE = (
     *("injectWorkspacePackages", "dedupePeerDependents", "excludeLinksFromLockfile"),
     *("peersSuffixMaxLength", "peerDependencyRules", "allowedDeprecatedVersions"),
 )
-_YARNRC = ("packageExtensions", "nmHoistingLimits", "nmSelfReferences", "catalog", "catalogs")
+_YARNRC = (
+    *("compressionLevel", "supportedArchitectures", "defaultSemverRangePrefix"),
+    *("packageExtensions", "nmHoistingLimits", "nmSelfReferences", "catalog", "catalogs"),
+)
 
 
 def read_npmrc(files: CheckoutFiles, folder: str) -> tuple[str, ...]:

@@ -1,0 +1,101 @@
+"""A failing JavaScript test never gets a PASS, whatever its repository does to its runner."""
+
+import io
+import json
+import posixpath
+import tarfile
+
+import pytest
+
+from sandbox.backends.base import Guest
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.judge import run_tests
+from sandbox.setup.node.layout import NODE_LINKS
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
+from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.types import NodePart, PythonPart, Recipe, RunVerdict, TestReport, TrustTier
+from tests.hostile.javascript_forgeries import (
+    COMMANDS,
+    HONEST,
+    REPOSITORIES,
+    TARGET,
+    TARGETS,
+    USUAL,
+)
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
+
+WALL_S = 120.0
+PACKAGES = {"mocha": "11.7.1", "chai": "4.5.0", "vitest": "3.2.4", "jest": "30.0.5"}
+
+
+@pytest.fixture(scope="module")
+async def backend(docker_ready: None) -> DockerBackend:
+    return DockerBackend(SandboxSpec(pool=0))
+
+
+@pytest.fixture(scope="module")
+async def image(backend: DockerBackend) -> str:
+    node = NodePart(version="22", folders=(".",), locked=False)
+    package = json.dumps({"name": "shop", "devDependencies": PACKAGES})
+    environment = await Snapshotter(backend, SandboxSpec()).ensure(
+        Recipe(command="npx mocha", parts=(PythonPart(), node)),
+        EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL),
+        files={"node/package.json": package},
+    )
+    return environment.image
+
+
+async def place(guest: Guest, repositories: dict[str, tuple[str, dict[str, str]]]) -> None:
+    """Put every repository into a folder of its own, with links to the packages above them."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for number, (runner, files) in enumerate(repositories.values()):
+            for path, text in {**USUAL[runner], **files}.items():
+                member = tarfile.TarInfo(f"c{number}/{path}")
+                content = text.encode()
+                member.size, member.mode = len(content), 0o644
+                tar.addfile(member, io.BytesIO(content))
+    await guest.unpack(buffer.getvalue(), guest.workdir)
+    home = posixpath.dirname(posixpath.dirname(guest.python))
+    copy = ("cp", "-a", f"{home}/{NODE_LINKS}/.", guest.workdir)
+    assert (await guest.run(copy, limits=RunLimits(wall_s=60), cwd="/")).ok
+
+
+async def run_case(guest: Guest, number: int, runner: str) -> TestReport:
+    """Run the failing test of a repository by its name."""
+    programs = posixpath.dirname(guest.python)
+    return await run_tests(
+        guest,
+        COMMANDS[runner],
+        limits=RunLimits(wall_s=WALL_S),
+        targets=[f"c{number}/{TARGETS.get(runner, TARGET)}"],
+        working_directory=f"c{number}",
+        environment={"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin"},
+    )
+
+
+async def test_no_forgery_in_javascript_is_believed(backend: DockerBackend, image: str) -> None:
+    """All in one sandbox: whatever one leaves behind must not help the next either."""
+    believed = {}
+    async with backend.open(image) as guest:
+        await place(guest, REPOSITORIES)
+        for number, (name, (runner, _)) in enumerate(REPOSITORIES.items()):
+            report = await run_case(guest, number, runner)
+            if report.success or report.verdict is RunVerdict.PASS:
+                believed[name] = report.summary
+    assert believed == {}
+    assert len(REPOSITORIES) >= 40
+
+
+async def test_honest_javascript_beside_them_is_believed(
+    backend: DockerBackend, image: str
+) -> None:
+    honest = {runner: (runner, files) for runner, files in HONEST.items()}
+    found = {}
+    async with backend.open(image) as guest:
+        await place(guest, honest)
+        for number, runner in enumerate(honest):
+            report = await run_case(guest, number, runner)
+            found[runner] = (report.verdict, report.summary)
+    assert {verdict for verdict, _ in found.values()} == {RunVerdict.PASS}, found
