@@ -7,6 +7,19 @@ _READ = 20_000
 _MOST = 120
 """Maximum characters of a part's name."""
 _SAYS = {
+    "the lock file does not fit `package.json`: install again and commit the lock file": (
+        r"can only install packages when your package\.json and [^\n]{1,160} are in sync"
+        r"|ERR_PNPM_OUTDATED_LOCKFILE|YN0028|Your lockfile needs to be updated"
+        r"|lockfile had changes, but lockfile is frozen"
+    ),
+    "no version `{0}` is in the registry": r"No matching version found for (\S{1,120}?)\.?\s",
+    "there is no package `{0}` in the registry": (
+        r"404[^\n]{0,200}?'((?:@[\w.-]{1,60}/)?[\w.-]{1,80}@[^\s']{1,40})' is not"
+    ),
+    "it needs another Node.js: {0}": (
+        r"Unsupported engine:? ([^\n]{1,100})"
+        r"|The engine \"node\" is incompatible[^.\n]{0,80}\. ([^\n]{1,80})"
+    ),
     "no distribution of `{0}` can be had": r"No matching distribution found for ([^\s(]{1,120})",
     "there is no distribution `{0}`": (
         r"[Bb]ecause ([A-Za-z0-9][\w.-]{0,80}) was\s+not\s+found\s+in\s+the\s+"
@@ -42,6 +55,6 @@ def find_missing_part(log: str) -> str:
     for words, sign in _SIGNS:
         found = sign.search(text)
         if found:
-            part = next(group for group in found.groups() if group)
+            part = next((group for group in found.groups() if group), "")
             return words.format(part.strip().strip("`'\".")[:_MOST])
     return ""

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Collection
 
+from bot.mission.failures.node_signatures import is_own_package, missing_package
 from sandbox.types import RunVerdict, TestReport, TestResult
 
 _STRONG = re.compile(
@@ -86,6 +87,10 @@ def missing_modules(report: TestReport, files: Collection[str]) -> tuple[str, ..
     texts = [join_text(f) for f in report.failures] or [report.raw_output]
     for text in texts:
         match = _MISSING.search(text)
+        package = missing_package(text)
+        if match is None and package is not None and not is_own_package(package, files):
+            found.append(package)
+            continue
         if match is None or _is_ours(match[1], files) or _looks_mistyped(match[1], files):
             return ()
         found.append(match[1].split(".")[0])
@@ -129,6 +134,10 @@ def _why_nothing_ran(report: TestReport) -> str:
     if missing:
         return (
             f"the command `{report.target}` needs the module `{missing[1]}`, which is not installed"
+        )
+    if package := missing_package(report.raw_output):
+        return (
+            f"the command `{report.target}` needs the package `{package}`, which is not installed"
         )
     if report.knows_tests and report.exit_code in {0, 5}:
         return f"`{report.target}` collected no test"
