@@ -14,7 +14,7 @@ _PARTS = {
     ),
     "the compiled part of `{0}` is not installed": (
         r"Cannot find module ['\"]?(@(?:rollup|esbuild|swc|parcel|oxc-[\w-]+|unrs|napi-rs|img)"
-        r"/[\w.-]{1,80}-linux-[\w.-]{1,40})"
+        r"/[\w.-]{1,80}-linux-[\w-]{1,40})"
     ),
     "the browser `{0}` is not installed": (
         r"Executable doesn't exist at \S{0,200}?(chrom|firefox|webkit)"

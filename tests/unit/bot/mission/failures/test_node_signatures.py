@@ -7,6 +7,10 @@ from bot.mission.failures.setup_log import find_missing_part
 from bot.mission.failures.signatures import missing_modules
 from sandbox.types import RunVerdict, TestReport, TestResult, TestStatus
 
+NPM_DRIFT = (
+    "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your package.json"
+    " and package-lock.json or npm-shrinkwrap.json are in sync."
+)
 DRIFT = "the lock file does not fit `package.json`: install again and commit the lock file"
 
 
@@ -52,11 +56,7 @@ def test_missing_parts_of_node_are_described(message: str, part: str | None) -> 
 @pytest.mark.parametrize(
     ("log", "part"),
     [
-        (
-            "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your"
-            " package.json and package-lock.json or npm-shrinkwrap.json are in sync.",
-            DRIFT,
-        ),
+        (NPM_DRIFT, DRIFT),
         ("ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile", DRIFT),
         ("YN0028: The lockfile would have been modified by this install", DRIFT),
         ("error Your lockfile needs to be updated, but yarn was run with `--frozen", DRIFT),
