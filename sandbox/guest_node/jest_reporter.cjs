@@ -45,7 +45,9 @@ class Reporter {
       }
     }
     this.onRunComplete = (_, total) => {
-      own.finish(results, total.success ? 0 : 1)
+      // Jest itself decides after its reporters.
+      const isBad = total.numFailedTests + total.numRuntimeErrorTestSuites > 0 || total.snapshot.failure
+      own.finish(results, isBad ? 1 : 0)
     }
   }
 
