@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from sandbox.recipe.actions.document import read_document
-from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
+from sandbox.recipe.files import CheckoutFiles, beside
 from sandbox.setup.node.layout import NODE_FILES, Manager
 
 _NPMRC = re.compile(
@@ -63,14 +63,6 @@ def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[
         if settings:
             found[".yarnrc.yml"] = _chosen(settings, _YARNRC)
     return {f"{NODE_FILES}{beside(folder, name)}": text for name, text in found.items()}
-
-
-def workspace_patterns(files: CheckoutFiles, folder: str) -> list[str]:
-    """Return the patterns of a project's workspace folders."""
-    declared = files.json(beside(folder, "package.json")).get("workspaces")
-    patterns = words(mapping(declared).get("packages") if isinstance(declared, dict) else declared)
-    workspace = _read_yaml(files, beside(folder, "pnpm-workspace.yaml")) or {}
-    return patterns + words(workspace.get("packages"))
 
 
 def _chosen(table: dict[str, Any], names: tuple[str, ...]) -> str:
