@@ -1,6 +1,7 @@
 """Plan the recipe of a checkout: from a given command, the failing job's workflow, or its files."""
 
 import re
+import shlex
 from collections.abc import Collection, Mapping
 from posixpath import dirname
 
@@ -155,7 +156,8 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
     read = rebuild_command(command, context)
     wanted = rebuilt.wanted.plus(read.wanted)
     if (is_wrapper(command) or is_node_script(command)) and read.command:
-        return read.with_(wanted=wanted, environment={**rebuilt.environment, **read.environment})
+        environment = {**rebuilt.environment, **read.environment}
+        return _at_top(read.with_(wanted=wanted, environment=environment))
     obstacles = read.obstacles if not is_pytest(command) else ()
     return rebuilt.with_(
         wanted=wanted,
@@ -167,6 +169,15 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
         folder=".",
         obstacles=obstacles,
     )
+
+
+def _at_top(plan: Rebuilt) -> Rebuilt:
+    """Return a plan whose commands start at the top of the checkout, as a given command does."""
+    if plan.folder == ".":
+        return plan
+    there = f"cd {shlex.quote(plan.folder)} && "
+    prepare = tuple(there + line for line in plan.prepare)
+    return plan.with_(command=there + plan.command, prepare=prepare, folder=".")
 
 
 def _without_wrapper(rebuilt: Rebuilt, context: ToolContext, *, tested: bool) -> Rebuilt:

@@ -208,9 +208,12 @@ class _ManagerCall:
         return reading
 
     def _arguments_after(self, word: str) -> list[str]:
-        """Return the quoted words after a word of the call."""
+        """Return the quoted words that belong to the script or program after a word of the call."""
         words = self.call.words
         start = words.index(word) + 1 if word in words else len(words)
+        if self.call.program == "npm" and word not in _EXEC_WORDS:
+            # npm itself takes the options before `--`.
+            start = words.index("--") + 1 if "--" in words else len(words)
         found = list(self.call.shown[start:])
         return found[1:] if found[:1] == ["--"] else found
 

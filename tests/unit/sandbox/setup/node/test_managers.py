@@ -1,0 +1,34 @@
+"""How pnpm, yarn and bun install a lock file: nothing of others runs, and nothing is changed."""
+
+import pytest
+
+from sandbox.setup.node.managers import find_program, install_command
+from sandbox.types import NodePart
+
+REGISTRY = "https://registry.example/"
+
+
+@pytest.mark.parametrize(
+    ("node", "package", "words"),
+    [
+        (NodePart(manager="pnpm", manager_version="9.1.0"), "pnpm@9.1.0", "--ignore-scripts"),
+        (NodePart(manager="pnpm"), "pnpm@10", "--frozen-lockfile"),
+        (NodePart(manager="yarn", manager_version="1"), "yarn@1", "--ignore-scripts"),
+        (NodePart(manager="yarn"), "yarn@1", "--frozen-lockfile"),
+        (NodePart(manager="yarn", manager_version="4.4.1"), "@yarnpkg/cli-dist@4.4.1", "--immut"),
+        (NodePart(manager="bun", manager_version="1.2.20"), "@1.2.20", "--ignore-scripts"),
+    ],
+)
+def test_a_manager_installs_what_is_locked_without_scripts(
+    node: NodePart, package: str, words: str
+) -> None:
+    command = install_command(node, "/opt/env/node/cache", REGISTRY)
+    said = " ".join((*command.arguments, *map("=".join, command.environment.items())))
+    assert find_program(node).package.endswith(package)
+    assert words in said
+    assert REGISTRY.rstrip("/") in said
+    assert "--ignore-scripts" in said or "YARN_ENABLE_SCRIPTS=0" in said
+
+
+def test_npm_needs_no_other_program() -> None:
+    assert find_program(NodePart()).package == ""
