@@ -90,6 +90,15 @@ def rebuild_command(command: str, context: ToolContext) -> Rebuilt:
     return _combine(ToolReading(), _read(step, context), step, context)
 
 
+def start_at_top(plan: Rebuilt) -> Rebuilt:
+    """Return a plan whose commands start at the top of the checkout, as a given command does."""
+    if plan.folder == ".":
+        return plan
+    there = f"cd {shlex.quote(plan.folder)} && "
+    prepare = tuple(there + line for line in plan.prepare)
+    return plan.with_(command=there + plan.command, prepare=prepare, folder=".")
+
+
 def _read(step: ResolvedStep, context: ToolContext) -> ToolReading:
     if step.shell == "python":
         line = f"python -c {shlex.quote(step.script)}"

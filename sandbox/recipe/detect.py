@@ -1,13 +1,12 @@
 """Plan the recipe of a checkout: from a given command, the failing job's workflow, or its files."""
 
 import re
-import shlex
 from collections.abc import Collection, Mapping
 from posixpath import dirname
 
 from sandbox.errors import SetupFailed
 from sandbox.recipe.actions.reading import find_job
-from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
+from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command, start_at_top
 from sandbox.recipe.building import build_in_place
 from sandbox.recipe.command import (
     classify_command,
@@ -157,7 +156,7 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
     wanted = rebuilt.wanted.plus(read.wanted)
     if (is_wrapper(command) or is_node_script(command)) and read.command:
         environment = {**rebuilt.environment, **read.environment}
-        return _at_top(read.with_(wanted=wanted, environment=environment))
+        return start_at_top(read.with_(wanted=wanted, environment=environment))
     obstacles = read.obstacles if not is_pytest(command) else ()
     return rebuilt.with_(
         wanted=wanted,
@@ -169,15 +168,6 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
         folder=".",
         obstacles=obstacles,
     )
-
-
-def _at_top(plan: Rebuilt) -> Rebuilt:
-    """Return a plan whose commands start at the top of the checkout, as a given command does."""
-    if plan.folder == ".":
-        return plan
-    there = f"cd {shlex.quote(plan.folder)} && "
-    prepare = tuple(there + line for line in plan.prepare)
-    return plan.with_(command=there + plan.command, prepare=prepare, folder=".")
 
 
 def _without_wrapper(rebuilt: Rebuilt, context: ToolContext, *, tested: bool) -> Rebuilt:
