@@ -140,7 +140,8 @@ def _jest(file: str, test: str, body: list[str], checkout: CheckoutPaths) -> Tes
     )
     message = next((line.strip() for line in body if line.strip()), "")
     return TestResult(
-        name=f"{file}::{test.strip()}",
+        # As in the records of our own reporters.
+        name=f"{file}::{' > '.join(_NESTED.split(test.strip()))}",
         status=TestStatus.FAIL,
         error_message=message[:1000] or None,
         traceback=join_bounded(body) or None,
