@@ -11,7 +11,7 @@ from bot.domain.account import Grant
 from bot.domain.mission import Budget, Outcome
 from bot.domain.model import ModelCall
 from bot.errors import BudgetSpent, GitHubError, MetaAgentError, Paused, StoreError, Superseded
-from bot.mission.failures.setup_log import find_missing_part
+from bot.mission.failures.setup_log import LOCK_DRIFT, find_missing_part
 from bot.mission.mind import Billed, Waiting
 from bot.ports import Checkpoint, Clock, Meter
 from sandbox.errors import HostGone, ImportRejected, SandboxDied, SandboxError, SetupFailed
@@ -29,6 +29,11 @@ _FOR_THE_TERMINAL = (
 _FOR_THE_OPERATOR = (
     "the operator of MetaAgent should look at Docker there, and at the log. "
     "Re-run the check when Docker works again"
+)
+
+_WHICH_LOCK = (
+    "The lock file does not fit `package.json`, so that no job can install the packages. Which "
+    "versions are right? Run the project's package manager and commit the lock file that it writes."
 )
 
 _logger = logging.getLogger(__name__)
@@ -77,6 +82,11 @@ def classify_error(
         advice = "\n\n".join(part for part in (error.advice, log) if part)
         part = find_missing_part(error.log)
         reason = f"{error.message.rstrip('.')}: {part}" if part else error.message
+        if part == LOCK_DRIFT:
+            # CI refuses it, too: the commit is incomplete, and only its author may choose versions.
+            return Trouble(
+                outcome=Outcome.NEEDS_HUMAN, reason=reason, advice=advice, question=_WHICH_LOCK
+            )
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=reason, advice=advice)
     if isinstance(error, ImportRejected):
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=error.message, advice=error.advice)

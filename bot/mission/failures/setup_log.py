@@ -6,8 +6,10 @@ _READ = 20_000
 """Characters to read, from the end of the log."""
 _MOST = 120
 """Maximum characters of a part's name."""
+LOCK_DRIFT = "the lock file does not fit `package.json`: install again and commit the lock file"
+"""What is wrong if a package manager refuses the lock file: the commit, not the environment."""
 _SAYS = {
-    "the lock file does not fit `package.json`: install again and commit the lock file": (
+    LOCK_DRIFT: (
         r"can only install packages when your package\.json and [^\n]{1,160} are in sync"
         r"|ERR_PNPM_OUTDATED_LOCKFILE|YN0028|Your lockfile needs to be updated"
         r"|lockfile had changes, but lockfile is frozen"

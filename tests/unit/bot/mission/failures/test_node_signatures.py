@@ -2,9 +2,12 @@
 
 import pytest
 
+from bot.domain.mission import Outcome
 from bot.mission.failures.node_signatures import missing_node_part, missing_package
 from bot.mission.failures.setup_log import find_missing_part
 from bot.mission.failures.signatures import missing_modules
+from bot.mission.steps import classify_error
+from sandbox.errors import SetupFailed
 from sandbox.types import RunVerdict, TestReport, TestResult, TestStatus
 
 NPM_DRIFT = (
@@ -93,3 +96,11 @@ def test_a_package_of_the_checkout_is_no_missing_one() -> None:
     report = red("Cannot find module '@shop/core' from 'a.test.js'")
     assert missing_modules(report, ["a.test.js"]) == ("@shop/core",)
     assert missing_modules(report, ["packages/core/index.js"]) == ()
+
+
+def test_a_lock_file_that_does_not_fit_is_a_question_and_no_broken_environment() -> None:
+    error = SetupFailed("Set-up failed: could not install.", "Read its output.", log=NPM_DRIFT)
+    trouble = classify_error(error, "m-1:one")
+    assert trouble.outcome is Outcome.NEEDS_HUMAN
+    assert trouble.question is not None
+    assert trouble.reason.endswith(DRIFT)
