@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
 from sandbox.recipe.node_managers import lock_of, manager_version
-from sandbox.recipe.node_settings import read_npmrc, settings_files
+from sandbox.recipe.node_settings import PNPM_SETTINGS, read_npmrc, settings_files
 from sandbox.recipe.node_versions import node_of_project
 from sandbox.recipe.preparing import line_needs_node
 from sandbox.setup.node.layout import NODE_FILES, Manager
@@ -106,14 +106,23 @@ def node_files(
             if not name.startswith(prefix) or _FOREIGN.match(name):
                 continue
             if name.rsplit("/", 1)[-1] == "package.json" and len(found) < _MOST_PACKAGES:
-                kept = {key: value for key, value in files.json(name).items() if key in _KEPT}
-                found[f"{NODE_FILES}{name}"] = json.dumps(kept, sort_keys=True)
+                found[f"{NODE_FILES}{name}"] = json.dumps(_kept(files, name), sort_keys=True)
             elif _PATCH.fullmatch(name.removeprefix(prefix)):
                 found[f"{NODE_FILES}{name}"] = contents[name].decode("utf-8", "replace")
         if (lock := lock_of(files, folder)) is not None:
             found[f"{NODE_FILES}{lock[1]}"] = contents[lock[1]].decode("utf-8", "replace")
             found |= settings_files(files, folder, lock[0])
     return found
+
+
+def _kept(files: CheckoutFiles, path: str) -> dict[str, object]:
+    """Return the fields of a `package.json` that decide what is installed."""
+    kept = {key: value for key, value in files.json(path).items() if key in _KEPT}
+    if "pnpm" in kept:
+        kept["pnpm"] = {
+            key: value for key, value in mapping(kept["pnpm"]).items() if key in PNPM_SETTINGS
+        }
+    return kept
 
 
 def without_node(recipe: Recipe, why: str) -> Recipe | None:

@@ -21,7 +21,7 @@ _NPMRC = re.compile(
     r"=([\w@*./!,-]{0,200})"
 )
 _ADDRESSES = ("registry=", "_auth", "_password", "proxy", "cafile", "script-shell", "pnpmfile")
-_WORKSPACE = (
+PNPM_SETTINGS = (
     *("packages", "catalog", "catalogs", "overrides", "patchedDependencies", "packageExtensions"),
     *("nodeLinker", "hoist", "hoistPattern", "publicHoistPattern", "shamefullyHoist"),
     *(
@@ -34,6 +34,7 @@ _WORKSPACE = (
     *("injectWorkspacePackages", "dedupePeerDependents", "excludeLinksFromLockfile"),
     *("peersSuffixMaxLength", "peerDependencyRules", "allowedDeprecatedVersions"),
 )
+"""Settings of pnpm. `pnpmfile` and `configDependencies` would run code while it fetches."""
 _YARNRC = (
     *("compressionLevel", "supportedArchitectures", "defaultSemverRangePrefix"),
     *("packageExtensions", "nmHoistingLimits", "nmSelfReferences", "catalog", "catalogs"),
@@ -57,7 +58,7 @@ def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[
             found[".npmrc"] = "\n".join(lines) + "\n"
         workspace = _read_yaml(files, beside(folder, "pnpm-workspace.yaml"))
         if workspace is not None:
-            found["pnpm-workspace.yaml"] = _chosen(workspace, _WORKSPACE)
+            found["pnpm-workspace.yaml"] = _chosen(workspace, PNPM_SETTINGS)
     if manager == "yarn":
         settings = _read_yaml(files, beside(folder, ".yarnrc.yml"))
         if settings:

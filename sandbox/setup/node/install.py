@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 from sandbox.backends.base import Backend
+from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import LOCKS, NODE_FILES, NODE_LINKS, USUAL_MAJOR
 from sandbox.setup.node.managers import install_command
 from sandbox.setup.node.programs import LINK, SCAN
@@ -17,6 +18,8 @@ _TREE = "node/tree"
 """Folder with the packages, laid out like the checkout."""
 
 _NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
+_EXEC = re.compile(rb"[\"'@]\s*exec(?::|%3a)", re.IGNORECASE)
+"""A dependency whose code Yarn runs to fetch it, with the network."""
 _MOST_SCRIPTS = 50
 _YARN_REGISTRY = "https://registry.yarnpkg.com/"
 _LOCK = (
@@ -70,6 +73,11 @@ class NodeToolchain:
             for name, text in files.items()
             if name.startswith(NODE_FILES)
         }
+        if recipe.node.manager == "yarn" and any(map(_EXEC.search, own.values())):
+            raise SetupFailed(
+                "Set-up failed: an `exec:` dependency of Yarn runs code while it is fetched.",
+                "Replace it by a package of the registry.",
+            )
         tree = f"{shell.folder}/{_TREE}"
         await shell.check(await shell.run("mkdir", "-p", tree), "make a folder")
         await shell.guest.unpack(pack(own), tree)

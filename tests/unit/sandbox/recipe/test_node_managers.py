@@ -65,7 +65,8 @@ def test_without_a_lock_file_npm_installs_the_versions_of_today() -> None:
 
 def test_only_settings_that_name_no_address_and_no_program_are_kept() -> None:
     files = {
-        "package.json": '{"name": "x", "scripts": {"postinstall": "evil"}}',
+        "package.json": '{"name": "x", "scripts": {"postinstall": "evil"},'
+        ' "pnpm": {"overrides": {"a": "2"}, "configDependencies": {"pnpm-plugin-evil": "1"}}}',
         "pnpm-lock.yaml": "lockfileVersion: '9.0'\n",
         "pnpm-workspace.yaml": "packages:\n  - packages/*\nregistry: https://evil.example\n"
         "pnpmfile: ./evil.cjs\ncatalog: {a: 1.0.0}\n",
@@ -84,6 +85,7 @@ def test_only_settings_that_name_no_address_and_no_program_are_kept() -> None:
         "catalog": {"a": "1.0.0"},
     }
     assert found["node/patches/a@1.0.0.patch"] == "--- a\n"
+    assert json.loads(found["node/package.json"])["pnpm"] == {"overrides": {"a": "2"}}
     assert "evil" not in "".join(found.values())
 
 

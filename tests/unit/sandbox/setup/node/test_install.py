@@ -153,3 +153,27 @@ async def test_everything_of_the_part_is_in_the_key() -> None:
 )
 def test_npm_runs_on_its_node(node: NodePart, npm: str) -> None:
     assert choose_npm(node) == npm
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["package.json", "yarn.lock"])
+async def test_a_dependency_that_runs_code_while_it_is_fetched_is_refused(name: str) -> None:
+    world = World()
+    files = {"node/package.json": "{}", "node/yarn.lock": "", f"node/{name}": '"a@exec:./x.patch"'}
+    node = NodePart(version="22", manager="yarn", manager_version="4", folders=(".",))
+    recipe = Recipe(command="npx vitest", parts=(PythonPart(), node))
+    with pytest.raises(SetupFailed, match="exec:"):
+        await world.ensure(recipe, files=files)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("manager", ["pnpm", "yarn", "bun"])
+async def test_every_manager_installs_before_the_network_is_cut(manager: str) -> None:
+    world = World()
+    node = NodePart(version="22", manager=manager, manager_version="4.0.0", folders=(".",))
+    recipe = Recipe(command="npx vitest", parts=(PythonPart(), node))
+    await world.ensure(recipe, files={"node/package.json": "{}"})
+    packages = world.backend.setups[-1]
+    installs = [" ".join(command) for command in packages.commands if "install" in command]
+    assert any(f"/{manager}" in line or "yarn.js" in line for line in installs)
+    assert packages in world.backend.ended
