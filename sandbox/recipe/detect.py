@@ -261,13 +261,12 @@ def _complete_requirements(
     ]
     tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
     # ruff is for rung 0, and pytest lets repositories with a lint job share an environment with the
-    # others
-    usual = (*tools, *(tool for tool in ("pytest", "ruff") if tool not in tools))
-    return plan.with_(
-        wanted=wanted.plus(
-            Requirements(lines=tuple(tool for tool in usual if tool not in _names(wanted)))
-        )
-    )
+    # others. A job of Node.js alone needs neither.
+    is_node = plan.node_folders is not None and not plan.node_optional
+    ours = () if is_node and not _is_sufficient(wanted) else ("pytest", "ruff")
+    usual = (*tools, *(tool for tool in ours if tool not in tools))
+    lines = tuple(tool for tool in usual if tool not in _names(wanted))
+    return plan.with_(wanted=wanted.plus(Requirements(lines=lines)))
 
 
 def _is_sufficient(wanted: Requirements) -> bool:
