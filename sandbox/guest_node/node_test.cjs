@@ -2,6 +2,8 @@
 // Run Node's own test runner. This process only reads: neither the runner nor a test is in it.
 
 const { spawn } = require('child_process')
+const fs = require('fs')
+const os = require('os')
 const path = require('path')
 const { place } = require('./file_controls.cjs')
 const { targetFiles, titlePattern } = require('./names.cjs')
@@ -32,7 +34,8 @@ class Events {
   constructor (config, session) {
     this.session = session
     this.canaries = config.canaries
-    this.found = { tests: [], broken: [] }
+    this.found = { tests: [], broken: [], replaced: [] }
+    this.failed = new Map()
     this.titles = []
     this.isBad = false
   }
@@ -49,6 +52,7 @@ class Events {
     const isFailed = type === 'test:fail' && event.todo === undefined
     const isFile = path.isAbsolute(name) || (nesting === 0 && file && file.endsWith(name))
     if (isFailed && !this.canaries.includes(name)) this.isBad = true
+    if (type === 'test:fail') this.failed.set(name, (this.failed.get(name) || 0) + 1)
     if (isFile || event.isSuite) {
       // A file or suite fails with its tests, too; then they say more.
       if (isFailed && !event.isBySubtests) {
@@ -68,6 +72,18 @@ class Events {
   }
 }
 
+/** Report the tests that failed by the notes of their own process, but not by their results. */
+function compare (events, file) {
+  const noted = new Map()
+  for (const line of fs.readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
+    const name = JSON.parse(line)
+    noted.set(name, (noted.get(name) || 0) + 1)
+  }
+  for (const [name, count] of noted) {
+    if (count > (events.failed.get(name) || 0)) events.found.replaced.push(`the result of ${name}`)
+  }
+}
+
 /** Run the tests, and return the exit status. */
 async function run (config, session) {
   const given = split(config.args, NAMES, FLAGS, DROPPED)
@@ -84,7 +100,10 @@ async function run (config, session) {
     ...(pattern ? [`--test-name-pattern=${pattern}`] : []),
     ...chosen
   ]
-  const env = { ...process.env, METAAGENT_CONTROLS: JSON.stringify(config.canaries) }
+  const notes = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'notes-')), 'failed')
+  fs.writeFileSync(notes, '')
+  const controlNames = JSON.stringify(config.canaries)
+  const env = { ...process.env, METAAGENT_CONTROLS: controlNames, METAAGENT_NOTES: notes }
   const child = spawn(process.execPath, words, {
     env, stdio: ['ignore', 'inherit', 'inherit', 'ignore', 'pipe']
   })
@@ -104,6 +123,7 @@ async function run (config, session) {
     child.on('close', (code, cause) => resolve([code, cause]))
   })
   if (signal !== null || status > 1) session.broken(`node --test ended with ${signal || status}`)
+  compare(events, notes)
   const result = events.isBad || signal !== null || status > 1 ? 1 : 0
   session.finish(events.found, result)
   return result

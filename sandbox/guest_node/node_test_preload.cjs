@@ -2,11 +2,24 @@
 // Control tests in the process of each file of Node's test runner.
 
 const NAMES = process.env.METAAGENT_CONTROLS
+const NOTES = process.env.METAAGENT_NOTES
 delete process.env.METAAGENT_CONTROLS
+delete process.env.METAAGENT_NOTES
+
+/** Note each test that fails, outside of the stream of results, which a test can rewrite. */
+function noteFailures (afterEach) {
+  const { openSync, writeSync } = require('fs')
+  const { stringify } = JSON
+  const notes = openSync(NOTES, 'a')
+  afterEach((context) => {
+    // The first versions with such hooks do not tell the error.
+    if (context && context.error) writeSync(notes, stringify(context.name) + '\n')
+  })
+}
 
 /** Register the controls before the file is loaded, and check the libraries after its last test. */
 function prepare (names) {
-  const { test, after } = require('node:test')
+  const { test, after, afterEach } = require('node:test')
   const assert = require('assert')
   const { control } = require('./controls.cjs')
   const { assertPlaces, seal } = require('./seals.cjs')
@@ -14,6 +27,7 @@ function prepare (names) {
   const { strictEqual } = assert
   const exit = process.reallyExit
   let isEnded = false
+  noteFailures(afterEach)
   test(names[0], () => { control(2) })
   test(names[1], () => { strictEqual([1, 2].length, 3) })
   after(() => {
@@ -39,5 +53,5 @@ function prepare (names) {
 if (NAMES) {
   // The process of `node --test` itself hands the names on to the process of each file.
   if (process.env.NODE_TEST_CONTEXT) prepare(JSON.parse(NAMES))
-  else process.env.METAAGENT_CONTROLS = NAMES
+  else Object.assign(process.env, { METAAGENT_CONTROLS: NAMES, METAAGENT_NOTES: NOTES })
 }

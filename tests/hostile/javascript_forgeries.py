@@ -117,6 +117,12 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "M.Runner.prototype.emit = function (n, t, ...r) {\n"
         "  return e.call(this, n === 'fail' ? 'pass' : n, t, ...r) }\n"
     ),
+    "mocha: fail is ignored for one test": product(
+        "const M = require('mocha'); const f = M.Runner.prototype.fail\n"
+        "M.Runner.prototype.fail = function (t, ...r) {\n"
+        "  if (t.title !== 'gives a rebate') return f.call(this, t, ...r)\n"
+        "  t.state = 'passed'; this.emit('pass', t) }\n"
+    ),
     "mocha: fail is ignored": product(
         "const M = require('mocha'); M.Runner.prototype.fail = function (t) {\n"
         "  t.state = 'passed'; this.emit('pass', t) }\n"
@@ -214,6 +220,14 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "new (require('worker_threads').Worker)('process.exit(0)', { eval: true })",
         "node:test",
     ),
+    "node: rewrites its stream of results": product(
+        "const w = process.stdout.write\n"
+        "process.stdout.write = function (b, ...r) {\n"
+        "  if (Buffer.isBuffer(b) && b.includes('gives a rebate')) b = Buffer.from(\n"
+        "    b.toString('latin1').replace('test:fail', 'test:pass'), 'latin1')\n"
+        "  return w.call(this, b, ...r) }\n",
+        "node:test",
+    ),
     # --- jest ------------------------------------------------------------------------------------
     "jest: expect replaced": product("global.expect = () => ({ toBe() {} })\n", "jest"),
     "jest: a matcher replaced": product(
@@ -260,6 +274,11 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
             "  if (e.name === 'test_fn_failure' || e.name === 'test_done') e.test.errors = [] } }\n",
         },
     ),
+    "jest: errors of its own test are lost": called(
+        "const k = Object.getOwnPropertySymbols(globalThis).find((x) => /STATE/.test(String(x)));"
+        "globalThis[k].currentlyRunningTest.errors.push = () => 0",
+        "jest",
+    ),
     # --- vitest ----------------------------------------------------------------------------------
     "vitest: a matcher replaced": product(
         "import { expect } from 'vitest'\n"
@@ -280,6 +299,20 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
     "vitest: tells its worker's channel": called(
         "const w = globalThis.__vitest_worker__; const f = w.current; f.result = { state: 'pass' };"
         " w.rpc.onTaskUpdate && w.rpc.onTaskUpdate([[f.id, { state: 'pass' }, { returned: true }]], [])",
+        "vitest",
+    ),
+    "vitest: rewrites what its worker tells": product(
+        "const w = globalThis.__vitest_worker__; const o = w.rpc\n"
+        "const flip = (p) => p[1] && JSON.stringify(p[1].errors || []).includes('90')\n"
+        "  ? [p[0], { ...p[1], state: 'pass', errors: undefined }, p[2]] : p\n"
+        "w.rpc = new Proxy(o, { get: (t, k) => k === 'onTaskUpdate'\n"
+        "  ? (packs, ...r) => t[k](packs.map(flip), ...r) : t[k] })\n",
+        "vitest",
+    ),
+    "vitest: the state of its own task": called(
+        "const t = []; const find = (x) => { if (x.name === 'gives a rebate') t.push(x);"
+        " (x.tasks || []).forEach(find) }; find(globalThis.__vitest_worker__.current || {});"
+        "for (const x of t) Object.defineProperty(x.result, 'state', { get: () => 'pass', set() {} })",
         "vitest",
     ),
     "vitest: a plugin without assertions": (
