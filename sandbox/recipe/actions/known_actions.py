@@ -179,6 +179,9 @@ def find_effect(name: str, inputs: Inputs) -> Effect | None:
     if language := next(
         (lang for prefix, lang in _TOOLCHAINS.items() if name.startswith(prefix)), ""
     ):
+        if language in {"node", "bun"}:
+            reason = "the set-up installs the package manager that the project names"
+            return Effect("replaced", reason, toolchain=language)
         return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
     return _find_special_effect(name, inputs)
 
