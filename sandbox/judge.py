@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
 from sandbox.backends.base import Guest
+from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
 from sandbox.known_answers import observe, observe_together
 from sandbox.runners import detect_runner, detect_traits
@@ -199,7 +200,10 @@ async def _check_copies(
             summary = f"{why}; {report.summary}"
             return report.with_(success=False, verdict=RunVerdict.NO_VERDICT, summary=summary)
         case _:
-            return report.with_(unconfirmed=answers.not_copied if request.targets else ())
+            # Only tests in Python are copied so far.
+            foreign = [name for name in request.targets if not is_python(name.split("::")[0])]
+            found = (*answers.not_copied, *foreign)
+            return report.with_(unconfirmed=tuple(dict.fromkeys(found)) if request.targets else ())
 
 
 async def written_reports(guest: Guest, reports: tuple[str, ...]) -> dict[str, bytes]:

@@ -229,8 +229,8 @@ def _unconfirmed(runs: Sequence[VerifiedRun]) -> Iterator[str]:
     names = dict.fromkeys(name for run in runs for name in run.report.unconfirmed)
     for name in list(names)[:_TESTS_SHOWN]:
         yield (
-            f"`{name}`: its file does not define it plainly, so no copy of it was run that "
-            "must fail"
+            f"`{name}`: its file does not define it plainly in Python, so no copy of it was run "
+            "that must fail"
         )
 
 
