@@ -83,6 +83,7 @@ _NODE_KINDS = {
     **dict.fromkeys(("tsc", "vue-tsc", "tsd"), StepKind.TYPES),
 }
 """Programs of Node.js packages."""
+_PACKAGE_SCRIPT = re.compile(r"(?<![\w.-])node_modules/(?:\.bin/)?([\w-]{1,40})")
 _KINDS = {
     **dict.fromkeys(_TESTS, StepKind.TEST),
     **dict.fromkeys(_FORMATS, StepKind.FORMAT),
@@ -210,6 +211,8 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         return _NODE_KINDS[tool]
     if _is_django_test(words) or (tool == "node" and "--test" in words):
         return StepKind.TEST
+    if tool == "node" and (script := _PACKAGE_SCRIPT.search(" ".join(words))) is not None:
+        return _NODE_KINDS.get(script[1].removesuffix("-cli"), StepKind.OTHER)
     if tool == "npm":
         return _classify_npm(words[1:])
     if re.match(

@@ -98,6 +98,11 @@ def test_a_python_project_needs_no_node() -> None:
         ("npx tsc --noEmit", "npx tsc --noEmit", "types"),
         ("npx prettier --check .", "npx prettier --check .", "format"),
         ("node --test", "node --test", "test"),
+        (
+            "node -r x node_modules/jest/bin/jest.js",
+            "node -r x node_modules/jest/bin/jest.js",
+            "test",
+        ),
         ("npm ci && npm run build", "", "other"),
     ],
 )
