@@ -207,12 +207,11 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         return StepKind.FORMAT if words[1:2] == ["format"] else StepKind.LINT
     if tool in _KINDS:
         return _KINDS[tool]
-    if tool in _NODE_KINDS:
-        return _NODE_KINDS[tool]
+    package = _package_of(words) if tool == "node" else tool
+    if package in _NODE_KINDS:
+        return _NODE_KINDS[package]
     if _is_django_test(words) or (tool == "node" and "--test" in words):
         return StepKind.TEST
-    if tool == "node" and (script := _PACKAGE_SCRIPT.search(" ".join(words))) is not None:
-        return _NODE_KINDS.get(script[1].removesuffix("-cli"), StepKind.OTHER)
     if tool == "npm":
         return _classify_npm(words[1:])
     if re.match(
@@ -226,6 +225,12 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
     if tool in _WRAPPERS or step_name:
         return next((kind for word, kind in _GUESSES.items() if word in name), StepKind.OTHER)
     return StepKind.OTHER
+
+
+def _package_of(words: list[str]) -> str:
+    """Return the package whose program `node` starts; empty for another script."""
+    found = _PACKAGE_SCRIPT.search(" ".join(words))
+    return found[1].removesuffix("-cli") if found else ""
 
 
 def _classify_npm(words: list[str]) -> StepKind:
