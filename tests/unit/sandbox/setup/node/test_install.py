@@ -3,6 +3,7 @@
 import pytest
 
 from sandbox.errors import SetupFailed
+from sandbox.setup.node.layout import Manager
 from sandbox.setup.node.runtime import choose_npm
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
@@ -168,7 +169,7 @@ async def test_a_dependency_that_runs_code_while_it_is_fetched_is_refused(name: 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("manager", ["pnpm", "yarn", "bun"])
-async def test_every_manager_installs_before_the_network_is_cut(manager: str) -> None:
+async def test_every_manager_installs_before_the_network_is_cut(manager: Manager) -> None:
     world = World()
     node = NodePart(version="22", manager=manager, manager_version="4.0.0", folders=(".",))
     recipe = Recipe(command="npx vitest", parts=(PythonPart(), node))
