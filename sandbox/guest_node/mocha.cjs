@@ -83,7 +83,8 @@ function makeReporter (session, found, returned, finish) {
       runner.on('pass', (test) => add(test, 'pass'))
       runner.on('pending', (test) => add(test, 'skip'))
       runner.on('fail', (one, error) => {
-        if (one.type === 'hook') found.broken.push({ name: session.name(one.file, titles(one)), error })
+        // The file of a hook, because a hook cannot be requested by name.
+        if (one.type === 'hook') found.broken.push({ name: session.name(one.file, []), error })
         else add(one, 'fail', error)
       })
       runner.on('end', finish)

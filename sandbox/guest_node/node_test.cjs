@@ -36,13 +36,24 @@ class Events {
     this.canaries = config.canaries
     this.found = { tests: [], broken: [], replaced: [] }
     this.failed = new Map()
+    this.printed = new Map()
     this.titles = []
     this.isBad = false
+  }
+
+  /** Return the error that a file printed before it ended; undefined without one. */
+  printedError (file) {
+    const found = /^\w*Error\b[^]*/m.exec(this.printed.get(path.resolve(file)) || '')
+    return found === null ? undefined : found[0]
   }
 
   take (event) {
     const { type, name, nesting, file } = event
     if (typeof name !== 'string' || !Number.isInteger(nesting)) return
+    if (type === 'test:stderr') {
+      this.printed.set(file, ((this.printed.get(file) || '') + event.text).slice(-16000))
+      return
+    }
     if (type === 'test:start') {
       this.titles.length = nesting
       this.titles[nesting] = name
@@ -56,7 +67,8 @@ class Events {
     if (isFile || event.isSuite) {
       // A file or suite fails with its tests, too; then they say more.
       if (isFailed && !event.isBySubtests) {
-        this.found.broken.push({ name: this.session.name(file || name, isFile ? [] : titles), error: event.error })
+        const error = (isFile && this.printedError(file || name)) || event.error
+        this.found.broken.push({ name: this.session.name(file || name, []), error })
       }
       return
     }

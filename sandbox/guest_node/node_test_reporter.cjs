@@ -19,6 +19,10 @@ function plain (error) {
 module.exports = async function * report (source) {
   for await (const { type, data } of source) {
     if (type === 'test:stdout' || type === 'test:stderr') yield data.message
+    if (type === 'test:stderr') {
+      const text = String(data.message).slice(0, 8000)
+      fs.writeSync(EVENTS, JSON.stringify({ type, name: '', nesting: 0, file: data.file, text }) + '\n')
+    }
     if (type !== 'test:pass' && type !== 'test:fail' && type !== 'test:start') continue
     const details = data.details || {}
     const failure = details.error

@@ -88,7 +88,8 @@ const quiet = {
 function collect (task, session, titles, file, found, isWatched) {
   const errors = (task.result && task.result.errors) || []
   if (task.type === 'suite' && errors.length > 0) {
-    found.broken.push({ name: session.name(file, titles), error: errors[0] })
+    // Its file, because a suite or hook cannot be requested by name.
+    found.broken.push({ name: session.name(file, []), error: errors[0] })
   }
   for (const inner of task.tasks || []) {
     const own = [...titles, inner.name]
@@ -164,7 +165,8 @@ async function run (config, session) {
     collect(file, session, [], file.filepath, found, isWatched)
   }
   for (const error of vitest.state.getUnhandledErrors ? vitest.state.getUnhandledErrors() : []) {
-    found.broken.push({ name: '(unhandled error)', error })
+    const file = error && error.VITEST_TEST_PATH
+    found.broken.push({ name: file ? session.name(file, []) : '(unhandled error)', error })
   }
   // The canary that must fail is the only failure of a green run.
   const isBad = found.broken.length > 0 ||
