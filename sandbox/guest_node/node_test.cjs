@@ -37,21 +37,25 @@ class Events {
     this.found = { tests: [], broken: [], replaced: [] }
     this.failed = new Map()
     this.printed = new Map()
+    this.broken = []
     this.titles = []
     this.isBad = false
   }
 
-  /** Return the error that a file printed before it ended; undefined without one. */
-  printedError (file) {
-    const found = /^\w*Error\b[^]*/m.exec(this.printed.get(path.resolve(file)) || '')
-    return found === null ? undefined : found[0]
+  /** Give each file that ended with an error the text that it printed, which may come late. */
+  explain () {
+    for (const [file, broken] of this.broken) {
+      const found = /^\w*Error\b[^]*/m.exec(this.printed.get(path.resolve(file)) || '')
+      if (found !== null) broken.error = found[0]
+    }
   }
 
   take (event) {
     const { type, name, nesting, file } = event
     if (typeof name !== 'string' || !Number.isInteger(nesting)) return
     if (type === 'test:stderr') {
-      this.printed.set(file, ((this.printed.get(file) || '') + event.text).slice(-16000))
+      const place = path.resolve(file || '')
+      this.printed.set(place, ((this.printed.get(place) || '') + event.text).slice(-16000))
       return
     }
     if (type === 'test:start') {
@@ -67,8 +71,10 @@ class Events {
     if (isFile || event.isSuite) {
       // A file or suite fails with its tests, too; then they say more.
       if (isFailed && !event.isBySubtests) {
-        const error = (isFile && this.printedError(file || name)) || event.error
-        this.found.broken.push({ name: this.session.name(file || name, []), error })
+        const place = file || name
+        const broken = { name: this.session.name(place, []), error: event.error }
+        if (isFile) this.broken.push([place, broken])
+        this.found.broken.push(broken)
       }
       return
     }
@@ -136,6 +142,7 @@ async function run (config, session) {
   })
   if (signal !== null || status > 1) session.broken(`node --test ended with ${signal || status}`)
   compare(events, notes)
+  events.explain()
   const result = events.isBad || signal !== null || status > 1 ? 1 : 0
   session.finish(events.found, result)
   return result
