@@ -4,7 +4,7 @@
 const path = require('path')
 const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
-const { split } = require('./options.cjs')
+const { split, withoutFiles } = require('./options.cjs')
 const { findBeside, findPackage, manifest } = require('./packages.cjs')
 
 const NAMES = ['-t', '--testNamePattern']
@@ -16,6 +16,14 @@ const DROPPED = [
   '--reporters', '--outputFile', '--testRunner', '--coverageReporters', '--coverageDirectory',
   '--coverageThreshold', '--changedSince'
 ]
+const VALUED = [
+  '-c', '--config', '--env', '--testEnvironment', '--rootDir', '--roots', '--projects', '-w',
+  '--maxWorkers', '--testTimeout', '--selectProjects', '--ignoreProjects', '--shard', '--preset',
+  '--setupFiles', '--setupFilesAfterEnv', '--testMatch', '--testRegex', '--transform', '--globals',
+  '--cacheDirectory', '--moduleNameMapper', '--testPathIgnorePatterns', '--resolver', '--filter',
+  '--modulePathIgnorePatterns', '--testPathPattern', '--testPathPatterns', '--globalSetup',
+  '--globalTeardown', '--workerIdleMemoryLimit', '--maxConcurrency'
+]
 const PATHS = '--runTestsByPath'
 
 /** Return jest's arguments. */
@@ -26,12 +34,15 @@ function jestArguments (config, version) {
     '--ci', '--coverage=false',
     '--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`
   ]
-  const options = given.rest.filter((word) => word.startsWith('-'))
   const targets = targetFiles(config)
   const controls = place(config, targets)
-  const extra = controls === undefined ? [] : [controls]
-  if (targets.length > 0) own.push(...options, PATHS, ...targets, ...extra)
-  else own.push(...given.rest, ...(options.length < given.rest.length ? extra : []))
+  if (targets.length > 0) {
+    own.push(...withoutFiles(given.rest, VALUED), PATHS, ...targets)
+    if (controls !== undefined) own.push(controls)
+  } else {
+    // A pattern of the command may leave our own file out: which words are patterns is not sure.
+    own.push(...given.rest)
+  }
   if (pattern) own.push(`--testNamePattern=${pattern}`)
   if (config.maxfail > 0) own.push(`--bail=${config.maxfail}`)
   if (config.order !== 'given' && version >= 29) own.push('--randomize', `--seed=${config.seed + 1}`)

@@ -7,8 +7,8 @@ const path = require('path')
 const { control } = require('./controls.cjs')
 const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
-const { split } = require('./options.cjs')
-const { findPackage } = require('./packages.cjs')
+const { split, withoutFiles } = require('./options.cjs')
+const { findPackage, manifest } = require('./packages.cjs')
 const { assertPlaces, realmPlaces, seal } = require('./seals.cjs')
 
 const NAMES = ['-g', '--grep', '-f', '--fgrep']
@@ -18,19 +18,6 @@ const VALUED = [
   '-r', '--require', '--import', '--config', '--package', '--opts', '-t', '--timeout', '-s', '--slow',
   '-u', '--ui', '--extension', '--ignore', '--exclude', '--file', '--spec', '--retries', '--node-option'
 ]
-
-/** Return options without the files to run. */
-function withoutFiles (words) {
-  const kept = []
-  for (let index = 0; index < words.length; index += 1) {
-    if (!words[index].startsWith('-')) continue
-    const isFile = words[index] === '--spec' || words[index].startsWith('--spec=')
-    const isFollowed = VALUED.includes(words[index])
-    if (!isFile) kept.push(words[index], ...(isFollowed ? [words[index + 1]] : []))
-    if (isFollowed) index += 1
-  }
-  return kept
-}
 
 /** Wrap all test functions: a test that passes must have returned. */
 function watch (suite, returned) {
@@ -67,7 +54,7 @@ function titles (runnable) {
 }
 
 /** Return mocha's reporter, which only collects. */
-function makeReporter (session, found, returned, finish) {
+function makeReporter (session, found, returned, { prepare, finish }) {
   const add = (test, status, error) => {
     found.tests.push({
       name: session.name(test.file, titles(test)),
@@ -80,6 +67,7 @@ function makeReporter (session, found, returned, finish) {
   }
   return class {
     constructor (runner) {
+      prepare(runner.suite)
       runner.on('pass', (test) => add(test, 'pass'))
       runner.on('pending', (test) => add(test, 'skip'))
       runner.on('fail', (one, error) => {
@@ -125,33 +113,37 @@ async function run (config, session) {
   const found = { tests: [], broken: [] }
   const returned = new Set()
   const start = Mocha.prototype.run
-  Mocha.prototype.run = function (end) {
-    const files = config.order === 'given' ? [] : this.suite.suites
-    files.reverse() // mocha has no random order
-    watch(this.suite, returned)
-    const suite = Mocha.Suite.create(this.suite, '')
+  const isBad = () => found.broken.length > 0 || found.tests.some(
+    (one) => one.status === 'fail' && !config.canaries.includes(one.title))
+  const finish = () => session.finish({ ...found, replaced: findReplaced() }, isBad() ? 1 : 0)
+  // All files are loaded when mocha makes its reporter.
+  const prepare = (root) => {
+    if (config.order !== 'given') root.suites.reverse() // mocha has no random order
+    const suite = Mocha.Suite.create(root, '')
     config.canaries.forEach((name, number) => {
       suite.addTest(new Mocha.Test(name, () => {
         control(number ? 3 : 2)
       }))
     })
-    for (const test of suite.tests) watch({ tests: [test], suites: [] }, returned)
-    const isBad = () => found.broken.length > 0 || found.tests.some(
-      (one) => one.status === 'fail' && !config.canaries.includes(one.title))
-    const finish = () => session.finish({ ...found, replaced: findReplaced() }, isBad() ? 1 : 0)
-    this.reporter(makeReporter(session, found, returned, finish))
+    watch(root, returned)
+  }
+  Mocha.prototype.run = function (end) {
+    this.reporter(makeReporter(session, found, returned, { prepare, finish }))
     return start.call(this, (failures) => end && end(isBad() ? 1 : 0))
   }
   const targets = targetFiles(config)
-  const words = targets.length > 0 ? [...withoutFiles(given.rest), ...targets] : given.rest
+  const options = withoutFiles(given.rest, VALUED)
+  const own = [...split(options, [], [], ['--spec']).rest]
+  const words = targets.length > 0 ? [...own, ...targets] : [...given.rest]
   const controls = place(config, targets)
-  const hasFiles = targets.length > 0 || withoutFiles(words).length < words.length
+  const hasFiles = targets.length > 0 || own.length < given.rest.length
   if (controls !== undefined && hasFiles) words.push(controls)
   const pattern = namePattern(config, given.value)
-  const own = ['--no-parallel', '--full-trace', ...(pattern ? ['--grep', pattern] : [])]
-  if (config.maxfail === 1) own.push('--bail')
+  const isParallel = Number(manifest(home).version.split('.')[0]) >= 8
+  const first = [...(isParallel ? ['--no-parallel'] : []), '--full-trace', ...(pattern ? ['--grep', pattern] : [])]
+  if (config.maxfail === 1) first.push('--bail')
   const program = ['bin/_mocha', 'bin/_mocha.js'].map((name) => path.join(home, name)).find(fs.existsSync)
-  process.argv = [process.argv[0], program, ...own, ...words]
+  process.argv = [process.argv[0], program, ...first, ...words]
   require(program)
   return undefined
 }

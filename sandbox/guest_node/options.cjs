@@ -25,4 +25,15 @@ function split (args, valued, flags, dropped) {
   return { value: values[values.length - 1], rest }
 }
 
-module.exports = { split }
+/** Return a command's options with their values, without the files to run. */
+function withoutFiles (words, valued) {
+  const kept = []
+  for (let index = 0; index < words.length; index += 1) {
+    if (!words[index].startsWith('-')) continue
+    kept.push(words[index])
+    if (valued.includes(words[index]) && index + 1 < words.length) kept.push(words[(index += 1)])
+  }
+  return kept
+}
+
+module.exports = { split, withoutFiles }
