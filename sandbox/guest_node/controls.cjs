@@ -19,7 +19,8 @@ function assertions () {
   ]
   for (const name of ['chai', 'expect', 'should', 'expect.js']) {
     const home = findPackage(name)
-    const isLoaded = home && Object.keys(require.cache).some((file) => file.startsWith(home + path.sep))
+    const isInside = (file) => file.startsWith(home + path.sep)
+    const isLoaded = home && Object.keys(require.cache).some(isInside)
     if (!isLoaded) continue
     try {
       const library = require(home)

@@ -53,7 +53,9 @@ function write (text, names, tool) {
   let check = (value) => `expect([1, 2].length).toBe(${value})`
   let test = 'test'
   if (tool === 'vitest' && /from ['"]vitest['"]/.test(text)) load('{ test, expect }', 'vitest')
-  if (tool === 'jest' && /['"]@jest\/globals['"]/.test(text)) load('{ test, expect }', '@jest/globals')
+  if (tool === 'jest' && /['"]@jest\/globals['"]/.test(text)) {
+    load('{ test, expect }', '@jest/globals')
+  }
   const assert = /['"]((?:node:)?assert(?:\/strict)?)['"]/.exec(text)
   if (tool === 'mocha' || tool === 'node:test') {
     test = tool === 'mocha' ? 'it' : 'test'

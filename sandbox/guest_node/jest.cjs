@@ -45,7 +45,9 @@ function jestArguments (config, version) {
   }
   if (pattern) own.push(`--testNamePattern=${pattern}`)
   if (config.maxfail > 0) own.push(`--bail=${config.maxfail}`)
-  if (config.order !== 'given' && version >= 29) own.push('--randomize', `--seed=${config.seed + 1}`)
+  if (config.order !== 'given' && version >= 29) {
+    own.push('--randomize', `--seed=${config.seed + 1}`)
+  }
   return own
 }
 
@@ -61,11 +63,12 @@ async function run (config, session) {
   reporter.begin(session)
   const version = Number(manifest(cli).version.split('.')[0])
   const runner = path.join(__dirname, 'jest_test_runner.cjs')
+  const usual = version >= 27 ? 'jest-circus' : 'jest-jasmine2'
   // Workers inherit these names; what they are worth is decided in this process.
   process.env.METAAGENT_CONTROLS = JSON.stringify(config.canaries)
   process.env.METAAGENT_RUNNER =
-    findBeside(findBeside(cli, '@jest/core') || cli, version >= 27 ? 'jest-circus' : 'jest-jasmine2') ||
-    findBeside(findBeside(cli, 'jest-config') || cli, version >= 27 ? 'jest-circus' : 'jest-jasmine2') ||
+    findBeside(findBeside(cli, '@jest/core') || cli, usual) ||
+    findBeside(findBeside(cli, 'jest-config') || cli, usual) ||
     ''
   process.env.NODE_ENV = process.env.NODE_ENV || 'test'
   const words = [...jestArguments(config, version), `--testRunner=${runner}`]

@@ -12,7 +12,8 @@ function begin (own) {
 
 /** Return the result of one test in the common form. */
 function convert (one, file, own) {
-  const status = { passed: 'pass', failed: 'fail', pending: 'skip', skipped: 'skip', todo: 'skip', disabled: 'skip' }
+  const skipped = { pending: 'skip', skipped: 'skip', todo: 'skip', disabled: 'skip' }
+  const status = { passed: 'pass', failed: 'fail', ...skipped }
   const details = (one.failureDetails || [])[0]
   const error = details && details.stack ? details : (one.failureMessages || [])[0]
   return {
@@ -46,7 +47,8 @@ class Reporter {
     }
     this.onRunComplete = (_, total) => {
       // Jest itself decides after its reporters.
-      const isBad = total.numFailedTests + total.numRuntimeErrorTestSuites > 0 || total.snapshot.failure
+      const failures = total.numFailedTests + total.numRuntimeErrorTestSuites
+      const isBad = failures > 0 || total.snapshot.failure
       own.finish(results, isBad ? 1 : 0)
     }
   }

@@ -13,10 +13,13 @@ const { assertPlaces, realmPlaces, seal } = require('./seals.cjs')
 
 const NAMES = ['-g', '--grep', '-f', '--fgrep']
 const FLAGS = ['-w', '--watch', '-p', '--parallel', '-C', '--color', '--colors', '-b', '--bail']
-const DROPPED = ['-R', '--reporter', '-O', '--reporter-option', '--reporter-options', '-j', '--jobs']
+const DROPPED = [
+  '-R', '--reporter', '-O', '--reporter-option', '--reporter-options', '-j', '--jobs'
+]
 const VALUED = [
-  '-r', '--require', '--import', '--config', '--package', '--opts', '-t', '--timeout', '-s', '--slow',
-  '-u', '--ui', '--extension', '--ignore', '--exclude', '--file', '--spec', '--retries', '--node-option'
+  '-r', '--require', '--import', '--config', '--package', '--opts', '-t', '--timeout', '-s',
+  '--slow', '-u', '--ui', '--extension', '--ignore', '--exclude', '--file', '--spec', '--retries',
+  '--node-option'
 ]
 
 /** Wrap all test functions: a test that passes must have returned. */
@@ -140,9 +143,12 @@ async function run (config, session) {
   if (controls !== undefined && hasFiles) words.push(controls)
   const pattern = namePattern(config, given.value)
   const isParallel = Number(manifest(home).version.split('.')[0]) >= 8
-  const first = [...(isParallel ? ['--no-parallel'] : []), '--full-trace', ...(pattern ? ['--grep', pattern] : [])]
+  const first = ['--full-trace']
+  if (isParallel) first.push('--no-parallel')
+  if (pattern) first.push('--grep', pattern)
   if (config.maxfail === 1) first.push('--bail')
-  const program = ['bin/_mocha', 'bin/_mocha.js'].map((name) => path.join(home, name)).find(fs.existsSync)
+  const programs = ['bin/_mocha', 'bin/_mocha.js'].map((name) => path.join(home, name))
+  const program = programs.find(fs.existsSync)
   process.argv = [process.argv[0], program, ...first, ...words]
   require(program)
   return undefined

@@ -10,9 +10,14 @@ const { targetFiles, titlePattern } = require('./names.cjs')
 const { split } = require('./options.cjs')
 
 const NAMES = ['--test-name-pattern']
-const FLAGS = ['--watch', '--test', '--test-only', '--experimental-test-coverage', '--test-force-exit']
-const DROPPED = ['--test-reporter', '--test-reporter-destination', '--test-name-pattern', '--test-isolation']
-const VALUED = ['-r', '--require', '--import', '--loader', '--experimental-loader', '-C', '--conditions', '--env-file']
+const FLAGS = [
+  '--watch', '--test', '--test-only', '--experimental-test-coverage', '--test-force-exit'
+]
+const DROPPED = ['--test-reporter', '--test-reporter-destination', '--test-isolation']
+const VALUED = [
+  '-r', '--require', '--import', '--loader', '--experimental-loader', '-C', '--conditions',
+  '--env-file'
+]
 const EVENTS = 4
 const MOST_BYTES = 32 << 20
 

@@ -21,7 +21,8 @@ module.exports = async function * report (source) {
     if (type === 'test:stdout' || type === 'test:stderr') yield data.message
     if (type === 'test:stderr') {
       const text = String(data.message).slice(0, 8000)
-      fs.writeSync(EVENTS, JSON.stringify({ type, name: '', nesting: 0, file: data.file, text }) + '\n')
+      const printed = { type, name: '', nesting: 0, file: data.file, text }
+      fs.writeSync(EVENTS, JSON.stringify(printed) + '\n')
     }
     if (type !== 'test:pass' && type !== 'test:fail' && type !== 'test:start') continue
     const details = data.details || {}

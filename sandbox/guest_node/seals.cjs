@@ -15,7 +15,8 @@ function seal (places, gate) {
   for (const { label, object, names } of places) {
     for (const name of names || getOwnPropertyNames(object)) {
       const descriptor = getOwnPropertyDescriptor(object, name)
-      if (!descriptor || !descriptor.configurable || typeof descriptor.value !== 'function') continue
+      if (!descriptor || !descriptor.configurable) continue
+      if (typeof descriptor.value !== 'function') continue
       let { value } = descriptor
       if (name === 'constructor' || name === 'prototype') continue
       defineProperty(object, name, {

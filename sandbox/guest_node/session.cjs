@@ -8,6 +8,7 @@ const TEXT = 8000
 const FRAMES = 40
 const ESCAPES = /\u001b\[[0-9;]*m/g
 const AT = /^\s*at (?:async )?(?:(.*?) \()?(?:file:\/\/)?(\/[^\s()]+?):(\d+):(\d+)\)?$/
+const NAMED = /^(?:Uncaught )?([A-Za-z_$][\w$.]*)(?: \[[\w.]+\])?: /
 const PHASES = { pass: 'ppp', fail: 'pfp', skip: 's--', error: 'f--' }
 
 /** Return a string without colours, cut to a length. */
@@ -35,9 +36,11 @@ function describe (error, root) {
     const isObject = typeof error === 'object' && error !== null
     const stack = plain(isObject ? error.stack || error.message || '' : error, 4 * TEXT)
     const head = stack.split('\n').find((line) => line.trim() !== '') || ''
-    const named = /^(?:Uncaught )?([A-Za-z_$][\w$.]*(?:Error|Exception|Failure)?)(?: \[[\w.]+\])?: /.exec(head)
+    const named = NAMED.exec(head)
     let message = isObject ? plain(error.message || '', TEXT) : ''
-    if (message === '') message = named ? stack.slice(stack.indexOf(named[0]) + named[0].length) : stack
+    if (message === '') {
+      message = named ? stack.slice(stack.indexOf(named[0]) + named[0].length) : stack
+    }
     message = message.split(/\n\s+at /)[0].trim()
     const ownName = isObject && typeof error.name === 'string' ? error.name : ''
     return {
@@ -104,7 +107,8 @@ class Session {
   finish (found, status) {
     const { targets } = this.config
     // A runner reports the tests that were not asked for as skipped.
-    const isAsked = (one) => one.status !== 'skip' || targets.length === 0 || targets.includes(one.name)
+    const isAsked = (one) =>
+      one.status !== 'skip' || targets.length === 0 || targets.includes(one.name)
     const tests = found.tests.filter((one) => !this.canaries.includes(one.title) && isAsked(one))
     this.send(['items', channel.packNames(tests.map((one) => one.name))])
     for (const one of found.broken) {

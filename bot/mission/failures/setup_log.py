@@ -7,7 +7,7 @@ _READ = 20_000
 _MOST = 120
 """Maximum characters of a part's name."""
 LOCK_DRIFT = "the lock file does not fit `package.json`: install again and commit the lock file"
-"""What is wrong if a package manager refuses the lock file: the commit, not the environment."""
+"""A mistake of the commit, not of the environment: a package manager refuses the lock file."""
 _SAYS = {
     LOCK_DRIFT: (
         r"can only install packages when your package\.json and [^\n]{1,160} are in sync"
