@@ -21,13 +21,23 @@ const VALUED = [
 const EVENTS = 4
 const MOST_BYTES = 32 << 20
 
+/** Return the files of a pattern such as `dist/*.js`; Node.js before 21 knows none. */
+function expand (word) {
+  const [folder, name] = [path.dirname(word), path.basename(word)]
+  if (!name.includes('*') || folder.includes('*') || !fs.existsSync(folder)) return [word]
+  const escaped = name.split('*').map((part) => part.replace(/[.+^$]/g, '\\$&')).join('[^/]*')
+  const pattern = new RegExp(`^${escaped}$`)
+  const found = fs.readdirSync(folder).filter((one) => pattern.test(one)).sort()
+  return found.length > 0 ? found.map((one) => path.join(folder, one)) : [word]
+}
+
 /** Split a command's words into Node's options and the files. */
 function splitFiles (words) {
   const options = []
   const files = []
   for (let index = 0; index < words.length; index += 1) {
     if (words[index] === '--') continue
-    if (!words[index].startsWith('-')) files.push(words[index])
+    if (!words[index].startsWith('-')) files.push(...expand(words[index]))
     else if (VALUED.includes(words[index])) options.push(words[index], words[(index += 1)])
     else options.push(words[index])
   }

@@ -48,6 +48,8 @@ _NOT_RUNS = {
     "jest": frozenset({"--init", "--showConfig", "--clearCache", "--listTests", "--version"}),
     "mocha": frozenset({"init", "--version", "--list-files"}),
 }
+_EXPANDING = frozenset({"mocha", "node:test"})
+_PATTERNS = re.compile(r"[\w\s./*=:@,+-]{1,2000}")
 _NOT_OURS = frozenset({"--browser", "--typecheck.only", "--standalone", "--mergeReports"})
 """Options of runs that are not in Node.js alone, or run no tests."""
 
@@ -66,6 +68,10 @@ class NodeCommand(Frozen):
 def split_node_command(command: str) -> NodeCommand | None:
     """Return the parts of a command that only starts a JavaScript test runner; None otherwise."""
     words = split_words(command)
+    if words is None and _PATTERNS.fullmatch(command):
+        # Only patterns of files need a shell, and these two expand them by themselves.
+        found = split_node_command(" ".join(f"'{w}'" if "*" in w else w for w in command.split()))
+        return found if found is not None and found.tool in _EXPANDING else None
     if not words or len(words) > 500:  # noqa: PLR2004 - a bound for parsing
         return None
     environment: dict[str, str] = {}

@@ -21,6 +21,8 @@ from sandbox.runners.javascript.command import split_node_command
         ("node --test", "node:test", ()),
         ("node --import tsx --test test/a.ts", "node:test", ("--import", "tsx", "test/a.ts")),
         ("bunx vitest", "vitest", ()),
+        ("node --test dist/*.js", "node:test", ("dist/*.js",)),
+        ("npx mocha test/**/*.spec.js", "mocha", ("test/**/*.spec.js",)),
     ],
 )
 def test_a_command_is_split(command: str, tool: str, args: tuple[str, ...]) -> None:
@@ -41,6 +43,8 @@ def test_variables_and_options_of_node_are_kept() -> None:
     "command",
     [
         "npx vitest run | tee log",
+        "npx jest src/*.js",
+        "node --test dist/*.js && rm *",
         "npx vitest bench",
         "npx vitest --browser",
         "npx jest --listTests",
