@@ -54,6 +54,12 @@ _RUN_WORDS = frozenset({"run", "run-script", "rum", "urn"})
 _EXEC_WORDS = frozenset({"exec", "x", "dlx"})
 _EVERY = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
+_COVERAGE_VALUED = frozenset(
+    {"-r", "--reporter", "-x", "--exclude", "-n", "--include", "--report-dir", "-o"}
+    | {"--reports-dir", "--nycrc-path", "--cwd", "--temp-directory", "--lines", "--branches"}
+    | {"--functions", "--statements", "--extension", "-c", "--config", "--src", "-e"}
+    | {"--require", "-i"}
+)
 _MONOREPO = {"turbo": ("run",), "nx": ("run-many",), "lerna": ("run",)}
 _RUNS = "it needs Node.js"
 _ABSENT = "the sandbox has no Node.js"
@@ -229,10 +235,9 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
     if call.program in {"cross-env", "cross-env-shell"}:
         return context.script(" ".join(call.shown[1:]), call.folder, call.environment)
     if call.program in {"npx", "bunx", "pnpx"}:
-        start = next((n for n, word in enumerate(call.words) if n and not word.startswith("-")), 0)
-        if start and call.words[start] in set(PROGRAMS) - {"node", "npx"}:
-            return context.script(" ".join(call.shown[start:]), call.folder, call.environment)
-        return _kept(call, context)
+        return _read_launched(call, context)
+    if call.program in {"c8", "nyc"}:
+        return _read_covered(call, context)
     if call.program in _RUNNERS:
         names = matching_scripts(context.files, folder, words)
         lines = [f"npm run {shlex.quote(name)}" for name in names]
@@ -241,6 +246,24 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         return context.scripts(words, folder, call.environment)
     if call.program in _MONOREPO:
         return _read_monorepo(call, folder, context)
+    return _kept(call, context)
+
+
+def _read_covered(call: Call, context: ToolContext) -> ToolReading:
+    """Read the program whose coverage `c8` or `nyc` measures."""
+    rest = read_options(call.words[1:], _COVERAGE_VALUED, stop=True).rest
+    if not rest:
+        return _kept(call, context)
+    context.log.replaced(call.line(), "coverage is not measured")
+    line = " ".join(call.shown[len(call.words) - len(rest) :])
+    return context.script(line, call.folder, call.environment)
+
+
+def _read_launched(call: Call, context: ToolContext) -> ToolReading:
+    """Read the program that `npx` and the like start."""
+    start = next((n for n, word in enumerate(call.words) if n and not word.startswith("-")), 0)
+    if start and call.words[start] in set(PROGRAMS) - {"node", "npx"}:
+        return context.script(" ".join(call.shown[start:]), call.folder, call.environment)
     return _kept(call, context)
 
 

@@ -18,6 +18,7 @@ SCRIPTS = {
     "both": "npm run build && mocha",
     "loop": "npm run loop",
     "odd": "my-own-runner",
+    "covered": "c8 --reporter=text -x dist pnpm test:unit",
     "browser": "playwright test",
     "par": "concurrently 'npm:x' 'eslint .'",
 }
@@ -49,6 +50,7 @@ def plan(command: str, files: dict[str, str] = FILES) -> Recipe:
         ("pnpm run /^test:/", "npx mocha 'test/**/*.js' && npx tsc --noEmit"),
         ("bun run test:types", "npx tsc --noEmit"),
         ("npm run odd", "npm run odd"),
+        ("npm run covered", "npx mocha 'test/**/*.js'"),
         ("yarn odd", "npm run odd"),
         ("npm run loop", "npm run loop"),
         ("pnpm vitest run", "npx vitest run"),
