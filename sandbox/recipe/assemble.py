@@ -257,8 +257,13 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
         first = commands.index(named[0]) if named else 0
         return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
     first = commands.index(known[0])
-    # a program between two checks may prepare the second one
-    return known[:_MOST_COMMANDS], [command for command in commands[:first] if command not in known]
+    # A build of Node.js between two checks prepares the second one.
+    early = [
+        command
+        for number, command in enumerate(commands)
+        if command not in known and (number < first or needs_node(command))
+    ]
+    return known[:_MOST_COMMANDS], early
 
 
 def _common_settings(

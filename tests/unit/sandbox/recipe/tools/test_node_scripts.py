@@ -16,6 +16,7 @@ SCRIPTS = {
     "all": "run-s lint test:*",
     "build": "tsc -p .",
     "both": "npm run build && mocha",
+    "between": "eslint . && npm run build && mocha",
     "loop": "npm run loop",
     "odd": "my-own-runner",
     "covered": "c8 --reporter=text -x dist pnpm test:unit",
@@ -74,6 +75,11 @@ def test_a_script_becomes_its_commands(command: str, expected: str) -> None:
 def test_a_build_runs_before_and_is_no_check() -> None:
     recipe = plan("npm run both")
     assert (recipe.command, recipe.prepare) == ("npx mocha", ("npm run build",))
+
+
+def test_a_build_between_two_checks_runs_before_them() -> None:
+    recipe = plan("npm run between")
+    assert (recipe.command, recipe.prepare) == ("npx eslint . && npx mocha", ("npm run build",))
 
 
 def test_browsers_are_an_obstacle() -> None:
