@@ -21,7 +21,8 @@ _NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
 _EXEC = re.compile(rb"[\"'@]\s*exec(?::|%3a)", re.IGNORECASE)
 """A dependency whose code Yarn runs to fetch it, with the network."""
 _MOST_SCRIPTS = 50
-_YARN_REGISTRY = "https://registry.yarnpkg.com/"
+_YARN_ADDRESS = r's#^( +resolved ")https://[^/"]+/((@[^/"]+/)?[^/"]+/-/)#\1{registry}\2#'
+"""A script of sed: packages in a lock file of the classic yarn come from our registry."""
 _LOCK = (
     '[ -d "$1" ] && cd "$1" && find . -path "*/node_modules/*" -type d -prune '
     "-o '(' -name .package-lock.json -o -name pnpm-lock.yaml -o -name yarn.lock -o -name bun.lock "
@@ -109,7 +110,8 @@ class NodeToolchain:
         program = (manager_path(shell, node), *command.arguments)
         if node.manager == "yarn":
             # The classic yarn follows the addresses in its lock file, whatever the registry is.
-            await shell.run("sed", "-i", f"s|{_YARN_REGISTRY}|{registry}|g", f"{cwd}/yarn.lock")
+            script = _YARN_ADDRESS.format(registry=f"{registry.rstrip('/')}/")
+            await shell.run("sed", "-i", "-E", script, f"{cwd}/yarn.lock")
         return await npm.run_other(program, cwd=cwd, env=command.environment)
 
     async def _scan(self, shell: Shell) -> list[tuple[str, tuple[str, ...], str]]:
