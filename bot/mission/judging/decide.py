@@ -50,13 +50,21 @@ def _decide_by_rules(context: MissionContext, *, retried: bool) -> tuple[Action,
     if not context.budget.allows_another_iteration:
         return Action.ABORT, "the budget is spent"
     if _worker(plan) is None:
-        return Action.ABORT, "no rung of the ladder applies to this failure"
+        return Action.ABORT, _unfixable(context)
     if confidence is None:
         return Action.ABORT, "there is no confidence"
     action, reason = _by_route(confidence, retried=retried)
     if action is Action.ASK_HUMAN and context.request.answer is not None:
         return Action.RUN_WORKER, f"{reason}; a person answered: go on"
     return action, reason
+
+
+def _unfixable(context: MissionContext) -> str:
+    """Return why no fixer can begin."""
+    report = context.test_results
+    if report is not None and report.knows_tests and not report.traits.searched_by:
+        return "the search repairs Python only, and no model is configured or allowed here"
+    return "no rung of the ladder applies to this failure"
 
 
 def _by_route(confidence: ConfidenceAssessment, *, retried: bool) -> tuple[Action, str]:

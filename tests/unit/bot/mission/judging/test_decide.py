@@ -19,6 +19,7 @@ from tests.builders import (
     a_running_mission,
     an_iteration,
 )
+from tests.fakes.scripted_workspace import a_run
 
 
 def mission(route: Route = Route.EXECUTE, **changes: Any) -> MissionContext:
@@ -92,6 +93,17 @@ def test_what_cannot_go_on_aborts(changes: dict[str, Any]) -> None:
     found = decide_next_action(mission(**changes))
     assert found.decision.action is Action.ABORT
     assert found.decision.reason
+
+
+@pytest.mark.parametrize(
+    ("runner", "words"), [("vitest", "no model is configured"), ("pytest", "no rung of the ladder")]
+)
+def test_without_a_fixer_the_reason_names_what_is_missing(runner: str, words: str) -> None:
+    iteration = an_iteration(plan=None, candidate=None, verification=None)
+    red = a_run({"src/a.test.ts::adds": "AssertionError: 1"}, runner=runner)
+    found = decide_next_action(mission(iterations=(iteration,), test_results=red))
+    assert found.decision.action is Action.ABORT
+    assert words in found.decision.reason
 
 
 def test_the_criteria_travel_with_the_action() -> None:
