@@ -4,23 +4,11 @@ import re
 import shlex
 
 from sandbox.types import StepKind
+from sandbox.types.launchers import PYTHON_LAUNCHERS
 
 _RUNNERS = (
-    "uv run",
-    "poetry run",
-    "pipenv run",
-    "pdm run",
-    "rye run",
-    "hatch run",
-    "python -m",
-    "python3 -m",
-    "coverage run -m",
-    "xvfb-run -a",
-    "time",
-    "uvx",
-    "uv tool run",
-    "pipx run",
-    "npx",
+    *map(" ".join, PYTHON_LAUNCHERS),
+    *("python -m", "python3 -m", "coverage run -m", "xvfb-run -a", "time", "npx"),
 )
 _STARTER_OPTION = re.compile(
     r"(?:(?:--(?:with|from|python|extra|group|only-group|package|directory|project|spec|index-url"

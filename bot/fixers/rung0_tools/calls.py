@@ -7,20 +7,11 @@ from collections.abc import Sequence
 
 from bot.fixers.rung0_tools.tool import Tool, ToolCall
 from sandbox.types import TestReport
+from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS
 
 _SEPARATORS = frozenset(";&|()\n")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _AROUND = frozenset({"time", "command", "exec"})
-# The environment's programs come first in the sandbox, so that these are not needed there.
-_PYTHON_LAUNCHERS = (
-    *(("uv", "run"), ("uv", "tool", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run")),
-    *(("hatch", "run"), ("rye", "run"), ("uvx",), ("pipx", "run")),
-)
-_NODE_LAUNCHERS = (
-    *(("npx",), ("pnpm", "exec"), ("yarn", "run"), ("yarn", "exec"), ("yarn",)),
-    *(("bunx",), ("bun", "x"), ("npm", "exec"), ("pnpm",)),
-)
-"""They find the programs of installed packages. The longest of equal starts comes first."""
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d{1,2})?)?")
 _ENVIRONMENT = re.compile(r"(?:.*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/")
 _LISTING = re.compile(r"\$\(([^()$`]{1,400})\)")
@@ -91,7 +82,8 @@ def _read_call(
 
 def _take_launcher(words: list[str]) -> list[str]:
     """Remove what starts the program from the words; return what the sandbox needs of it."""
-    for launchers, is_needed in ((_PYTHON_LAUNCHERS, False), (_NODE_LAUNCHERS, True)):
+    # The environment's programs come first in the sandbox, so that Python's are not needed there.
+    for launchers, is_needed in ((PYTHON_LAUNCHERS, False), (NODE_LAUNCHERS, True)):
         found = next((one for one in launchers if tuple(words[: len(one)]) == one), None)
         if found is None:
             continue

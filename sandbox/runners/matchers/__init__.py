@@ -7,6 +7,7 @@ from sandbox.runners.findings import PrintedFinding
 from sandbox.runners.matchers import compilers, javascript, python, texts
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
+from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS
 
 __all__ = [
     "EVERY",
@@ -126,14 +127,6 @@ _BUILDERS = frozenset(
         "javac",
     }
 )
-_LAUNCHERS = (
-    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("rye",
-    "run"), ("uvx",),
-    ("pipx", "run"), ("npx",), ("pnpm", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("npm",
-    "exec", "--"),
-)  # fmt: skip
-
-
 _LISTING = re.compile(r"""(?:test|\[)\s+-z\s+"?\$\((?P<command>[^()$`"]{1,400})\)"?(?:\s+\])?""")
 
 
@@ -172,7 +165,7 @@ def _program(command: str) -> list[str]:
     words = split_words(command) or []
     while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():
         words = words[1:]
-    for launcher in _LAUNCHERS:
+    for launcher in (*PYTHON_LAUNCHERS, *NODE_LAUNCHERS):
         if tuple(words[: len(launcher)]) == launcher:
             words = words[len(launcher) :]
             while words and words[0].startswith("-"):
