@@ -363,7 +363,7 @@ def an_attempt(**changes: Any) -> FixAttempt:
         candidates=(a_candidate(),),
         candidates_tried=12,
         seconds=1.2,
-        notes=("rung 0 (ruff): the failing step does not run ruff",),
+        notes=("rung 0 (tools): the failing step runs no tool that fixes its findings",),
     ).with_(**changes)
 
 
