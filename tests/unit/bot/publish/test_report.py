@@ -106,7 +106,9 @@ def test_every_step_of_a_fix_is_explained() -> None:
         verification=a_verification(green=False, partial=True),
     )
     refused = an_iteration(
-        number=2, candidate=a_candidate(title="refused-one"), verification=a_verification(green=False)
+        number=2,
+        candidate=a_candidate(title="refused-one"),
+        verification=a_verification(green=False),
     )
     last = an_iteration(number=3, candidate=a_candidate(title="use == in even", explanation="last"))
     tried = told(iterations=(first, refused, last)).partition("What was tried")[2]
