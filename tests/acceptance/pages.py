@@ -15,8 +15,8 @@ _FENCE = re.compile(
 _TRIED = re.compile(r"\b\d+ tried\b")
 _RIVALS = re.compile(r"\b\d+(?= (?:plausible )?fixes (?:that )?behave differently\b)")
 """How many candidates a search tries before it ends, and how many behaviours it finds, depends on how fast the machine is."""
-_CONFIDENCE = re.compile(r"\b(confidence \d\.\d)\d\b")
-"""Each further behaviour that is found lowers it a little."""
+_CONFIDENCE = re.compile(r"\bconfidence \d\.\d+\b")
+"""Each further behaviour that is found changes it."""
 _SECONDS = re.compile(r"\b\d+\.\d+ ?s\b|\b\d+\.\d+(?= s\b)")
 
 
@@ -45,7 +45,7 @@ def same(text: str) -> str:
     """Replace what depends on the machine: seconds, candidates and behaviours found meanwhile, and blanks at the ends of lines."""
     told = "\n".join(line.rstrip() for line in text.strip().splitlines())
     counted = _RIVALS.sub("N", _TRIED.sub("N tried", told))
-    return _SECONDS.sub("N s", _CONFIDENCE.sub(r"\1", counted))
+    return _SECONDS.sub("N s", _CONFIDENCE.sub("confidence N", counted))
 
 
 class Shell:
