@@ -32,7 +32,7 @@ PNPM_SETTINGS = (
     ),
     *("ignoredOptionalDependencies", "allowUnusedPatches", "sharedWorkspaceLockfile"),
     *("injectWorkspacePackages", "dedupePeerDependents", "excludeLinksFromLockfile"),
-    *("peersSuffixMaxLength", "peerDependencyRules", "allowedDeprecatedVersions"),
+    *("peerDependencyRules", "allowedDeprecatedVersions"),
 )
 """Settings of pnpm. `pnpmfile` and `configDependencies` would run code while it fetches."""
 _YARNRC = (

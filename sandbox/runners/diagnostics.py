@@ -19,12 +19,12 @@ from sandbox.runners.findings import CheckoutPaths, as_results
 from sandbox.runners.matchers import (
     EVERY,
     is_build,
-    listing_command,
     matchers_for,
     read_findings,
 )
 from sandbox.runners.matchers.python import TYPES
 from sandbox.types import CommandResult, TestResult, TestStatus
+from sandbox.types.launchers import listing_command
 
 _MYPY = re.compile(r"(?<![-\w./=])(?:\S*/)?mypy(?=\s|$)")
 _MYPY_ASKED = " --show-column-numbers --show-error-codes"

@@ -1,4 +1,6 @@
-"""Programs that only start another one from an environment: `uv run pytest`, `npx eslint`."""
+"""Words around a program that only start it: `uv run pytest`, `npx eslint`, `test -z "$(…)"`."""
+
+import re
 
 PYTHON_LAUNCHERS: tuple[tuple[str, ...], ...] = (
     *(("uv", "run"), ("uv", "tool", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run")),
@@ -9,3 +11,19 @@ NODE_LAUNCHERS: tuple[tuple[str, ...], ...] = (
     *(("bunx",), ("bun", "x"), ("npm", "exec"), ("pnpm",)),
 )
 """They find the programs of installed packages. The longest of equal starts comes first."""
+
+NODE_COVERAGE_VALUED = frozenset(
+    {"-r", "--reporter", "-x", "--exclude", "-n", "--include", "--report-dir", "-o"}
+    | {"--reports-dir", "--nycrc-path", "--cwd", "--temp-directory", "--lines", "--branches"}
+    | {"--functions", "--statements", "--extension", "-c", "--config", "--src", "-e"}
+    | {"--require", "-i"}
+)
+"""Options of `c8` and `nyc` whose value is the next word."""
+
+_LISTING = re.compile(r"""(?:test|\[)\s+-z\s+"?\$\((?P<command>[^()$`"]{1,400})\)"?(?:\s+\])?""")
+
+
+def listing_command(command: str) -> str:
+    """Return the command in `test -z "$(gofmt -l .)"`, which is red if it lists a file."""
+    found = _LISTING.fullmatch(command.strip())
+    return found["command"].strip() if found is not None else ""

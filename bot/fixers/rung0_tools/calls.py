@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 from bot.fixers.rung0_tools.tool import Tool, ToolCall
 from sandbox.types import TestReport
-from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS
+from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS, listing_command
 
 _SEPARATORS = frozenset(";&|()\n")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _AROUND = frozenset({"time", "command", "exec"})
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d{1,2})?)?")
 _ENVIRONMENT = re.compile(r"(?:.*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/")
-_LISTING = re.compile(r"\$\(([^()$`]{1,400})\)")
 _TOOLCHAIN = re.compile(r"\+[\w.-]+")
 
 
@@ -123,6 +122,8 @@ def _commands(line: str) -> list[list[str]]:
 
 def _take_listing(words: list[str]) -> list[str]:
     """Return the command inside of `test -z "$(gofmt -l .)"`, else the words."""
-    is_test = words[0] in {"test", "["} and words[1:2] == ["-z"] and len(words) > 2  # noqa: PLR2004
-    inner = _LISTING.fullmatch(words[2]) if is_test else None
-    return shlex.split(inner[1]) if inner is not None else words
+    inner = listing_command(" ".join(words))
+    try:
+        return shlex.split(inner) or words
+    except ValueError:  # an unclosed quote
+        return words

@@ -24,6 +24,7 @@ from sandbox.recipe.tools.node_scripts import (
     scripts_of,
 )
 from sandbox.types import Recipe, StepKind
+from sandbox.types.launchers import NODE_COVERAGE_VALUED
 
 PROGRAMS = (
     "npm", "npx", "yarn", "yarnpkg", "pnpm", "pnpx", "bun", "bunx", "node", "corepack", "tsc",
@@ -54,12 +55,6 @@ _RUN_WORDS = frozenset({"run", "run-script", "rum", "urn"})
 _EXEC_WORDS = frozenset({"exec", "x", "dlx"})
 _EVERY = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
-_COVERAGE_VALUED = frozenset(
-    {"-r", "--reporter", "-x", "--exclude", "-n", "--include", "--report-dir", "-o"}
-    | {"--reports-dir", "--nycrc-path", "--cwd", "--temp-directory", "--lines", "--branches"}
-    | {"--functions", "--statements", "--extension", "-c", "--config", "--src", "-e"}
-    | {"--require", "-i"}
-)
 _MONOREPO = {"turbo": ("run",), "nx": ("run-many",), "lerna": ("run",)}
 _RUNS = "it needs Node.js"
 _ABSENT = "the sandbox has no Node.js"
@@ -251,7 +246,7 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
 
 def _read_covered(call: Call, context: ToolContext) -> ToolReading:
     """Read the program whose coverage `c8` or `nyc` measures."""
-    rest = read_options(call.words[1:], _COVERAGE_VALUED, stop=True).rest
+    rest = read_options(call.words[1:], NODE_COVERAGE_VALUED, stop=True).rest
     if not rest:
         return _kept(call, context)
     context.log.replaced(call.line(), "coverage is not measured")

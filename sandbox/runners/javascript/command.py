@@ -8,33 +8,18 @@ from pydantic import Field
 
 from sandbox.guest.pytest_command import split_words
 from sandbox.types import Frozen
+from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_LAUNCHERS
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _TOOLS = {"vitest": "vitest", "jest": "jest", "mocha": "mocha", "_mocha": "mocha"}
 _STARTERS = {
-    ("npx",), ("pnpx",), ("bunx",), ("yarn",), ("pnpm",), ("bun",), ("env",), ("npm", "exec"),
-    ("yarn", "exec"), ("yarn", "run"), ("pnpm", "exec"), ("pnpm", "run"), ("bun", "run"),
-    ("bun", "x"), ("yarn", "dlx"), ("pnpm", "dlx"),
+    *NODE_LAUNCHERS, ("pnpx",), ("bun",), ("env",), ("pnpm", "run"), ("bun", "run"),
+    ("yarn", "dlx"), ("pnpm", "dlx"),
 }  # fmt: skip
 _STARTER_FLAGS = frozenset(
     {"--no", "-y", "--yes", "--no-install", "--silent", "-s", "--", "--bun", "-q", "--quiet"}
 )
 _COVERAGE = frozenset({"c8", "nyc"})
-_COVERAGE_VALUED = frozenset(
-    {
-        "-r",
-        "--reporter",
-        "-x",
-        "--exclude",
-        "-n",
-        "--include",
-        "--report-dir",
-        "-o",
-        "--reports-dir",
-    }
-    | {"--reports-dir", "--temp-directory", "--lines", "--branches", "--functions", "--statements"}
-    | {"--extension", "-c", "--config", "--src", "-e", "--require", "-i", "--cwd", "--nycrc-path"}
-)
 _NODE_VALUED = frozenset(
     {"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"}
     | {"--env-file", "--stack-size"}
@@ -98,7 +83,7 @@ def _strip(words: list[str], environment: dict[str, str]) -> list[str]:
         elif words[:1] in (["cross-env"], ["cross-env-shell"]) or tuple(words[:1]) in _STARTERS:
             words = words[1:]
         elif words[0] in _COVERAGE:
-            words = _after_options(words[1:], _COVERAGE_VALUED)
+            words = _after_options(words[1:], NODE_COVERAGE_VALUED)
         else:
             return words
         while words and words[0] in _STARTER_FLAGS:

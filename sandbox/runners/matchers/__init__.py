@@ -1,19 +1,16 @@
 """Problem matchers: one table for each tool, and the selection for a command."""
 
-import re
-
 from sandbox.guest.pytest_command import split_words
 from sandbox.runners.findings import PrintedFinding
 from sandbox.runners.matchers import compilers, javascript, python, texts
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
-from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS
+from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS, listing_command
 
 __all__ = [
     "EVERY",
     "Matcher",
     "is_build",
-    "listing_command",
     "matchers_for",
     "plain_lines",
     "read_findings",
@@ -127,13 +124,6 @@ _BUILDERS = frozenset(
         "javac",
     }
 )
-_LISTING = re.compile(r"""(?:test|\[)\s+-z\s+"?\$\((?P<command>[^()$`"]{1,400})\)"?(?:\s+\])?""")
-
-
-def listing_command(command: str) -> str:
-    """Return the command in `test -z "$(gofmt -l .)"`, which is red if it lists a file."""
-    found = _LISTING.fullmatch(command.strip())
-    return found["command"].strip() if found is not None else ""
 
 
 def matchers_for(command: str) -> tuple[Matcher, ...] | None:

@@ -86,7 +86,14 @@ def test_a_failing_command_is_repaired_by(command: str, expected: list[str]) -> 
     [
         *("pytest -q", "", "ruff --version", "flake8 .", "echo ruff check", "ruff check 'unclosed"),
         *("scruff check .", "ruff format .", "black .", "prettier --write .", "isort src"),
-        *("cargo test", "go test ./...", "npm run lint", "terraform plan", "dprint fmt"),
+        *(
+            'test -z "$(gofmt -l \'a)"',
+            "cargo test",
+            "go test ./...",
+            "npm run lint",
+            "terraform plan",
+            "dprint fmt",
+        ),
     ],
 )
 def test_other_commands_are_left_alone(command: str) -> None:
