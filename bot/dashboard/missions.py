@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -26,9 +27,11 @@ from bot.domain.mission_record import (
     StageMark,
 )
 from bot.domain.request import MissionRequest, Trigger
-from bot.errors import UsageError
+from bot.errors import StoreError, UsageError
 from bot.evidence.keep import bundle_name, find_bundle
 from sandbox.types import Frozen
+
+log = logging.getLogger(__name__)
 
 LONGEST_ID = 300
 """Longest mission id in an address, in characters."""
@@ -144,6 +147,9 @@ class MissionPages:
                 if left <= 0 or record.state is RecordState.ENDED:
                     return
                 await asyncio.sleep(min(LOOK_S, left))
+        except StoreError as error:
+            # The answer has begun, so that no page can tell; the browser asks again.
+            log.warning("event stream ended early: %s", error.message)
         finally:
             self._streams.discard(stream)
 

@@ -21,6 +21,7 @@ from tests.demo.story import (
     wait_for_ci,
     watch,
 )
+from tests.github_server.entities import CheckRun
 from tests.github_server.server import LocalGitHub
 
 pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
@@ -213,18 +214,23 @@ def test_a_command_by_a_stranger_is_not_heard(github: LocalGitHub, bot: BotProce
     assert len(github.pull_requests("acme/broken_math")) == 1
 
 
+def own_check_of(github: LocalGitHub, name: str, sha: str, red: str) -> CheckRun:
+    """Let a check of another app turn red; our own check run, when it is completed."""
+    wait_for_ci(github, sha)
+    github.third_party_check(name, sha, red, "failure")
+    wait(
+        lambda: any(run.status == "completed" for run in github.own_check_runs(sha)),
+        60,
+        "our check run",
+    )
+    return github.own_check_runs(sha)[-1]
+
+
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_repository_without_tests_is_told_so(github: LocalGitHub, bot: BotProcess) -> None:
     github.create_repository("acme", "empty", {"README.md": "# nothing here\n"}, ci="true")
     sha = github.push("acme/empty", "main", {"notes.txt": "still nothing\n"})
-    wait_for_ci(github, sha)
-    github.third_party_check("acme/empty", sha, "other checks", "failure")
-    wait(
-        lambda: any(r.status == "completed" for r in github.own_check_runs(sha)),
-        60,
-        "our check run",
-    )
-    own = github.own_check_runs(sha)[-1]
+    own = own_check_of(github, "acme/empty", sha, "other checks")
     assert "ENV_UNBUILDABLE" in (own.title or "")
     assert "test" in (own.summary or "").lower()
 
@@ -234,14 +240,7 @@ def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotP
     files = {"app.py": "x = 1\n", ".github/metaagent.yml": "test_command: no-such-tool --all\n"}
     github.create_repository("acme", "odd", files, ci="true")
     sha = github.push("acme/odd", "main", {"app.py": "x = 2\n"})
-    wait_for_ci(github, sha)
-    github.third_party_check("acme/odd", sha, "other checks", "failure")
-    wait(
-        lambda: any(r.status == "completed" for r in github.own_check_runs(sha)),
-        60,
-        "our check run",
-    )
-    own = github.own_check_runs(sha)[-1]
+    own = own_check_of(github, "acme/odd", sha, "other checks")
     assert "ENV_UNBUILDABLE" in (own.title or "")
     assert "no-such-tool" in json.dumps([own.title, own.summary, own.text])
 
@@ -255,14 +254,7 @@ def test_a_red_formatter_becomes_a_pull_request(github: LocalGitHub, bot: BotPro
     }
     github.create_repository("acme", "words", files, ci="true")
     sha = github.push("acme/words", "main", {"words.py": "WORDS = {'a':1 }\n"})
-    wait_for_ci(github, sha)
-    github.third_party_check("acme/words", sha, "format", "failure")
-    wait(
-        lambda: any(r.status == "completed" for r in github.own_check_runs(sha)),
-        60,
-        "our check run",
-    )
-    own = github.own_check_runs(sha)[-1]
+    own = own_check_of(github, "acme/words", sha, "format")
     assert (own.title or "").startswith("FIXED"), own.summary
     (fix,) = github.pull_requests("acme/words")
     assert fix.pull is not None

@@ -1,13 +1,12 @@
 """`DEMO_PICTURES=FOLDER make demo`: pictures of the dashboard, as `docs/pictures` has them."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 from bot.dashboard.token_file import FILE
-from tests.browser import NAMES
+from tests.browser import find_chromium, launch
 from tests.demo.bot_process import BotProcess
 
 VARIABLE = "DEMO_PICTURES"
@@ -26,15 +25,12 @@ def take_pictures(bot: BotProcess, folder: Path) -> list[Path]:
     Raises:
         RuntimeError: no Chromium is installed.
     """
-    program = next((found for name in NAMES if (found := shutil.which(name))), None)
+    program = find_chromium()
     if program is None:
         raise RuntimeError("pictures need Chromium: run `make browser`")
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:
-        # As root Chromium's own sandbox does not start; the pages are ours.
-        browser = driver.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--no-proxy-server"]
-        )
+        browser = launch(driver, program)
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
         sign_in(page, bot)
         taken = [take(page, folder / "dashboard.png")]

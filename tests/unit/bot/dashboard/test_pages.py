@@ -188,6 +188,24 @@ async def test_a_database_that_fails_is_a_page_that_says_so(house: House) -> Non
     assert "10.0.0.7" not in reply.text
 
 
+async def test_a_stream_whose_database_goes_away_ends(house: House) -> None:
+    await house.furnish()
+    http = await house.browser_of("reader")
+    found = await house.missions.find(RUNS)
+
+    class GoesAway:
+        answers = iter([found])
+
+        async def find(self, *_: object) -> object:
+            for answer in self.answers:
+                return answer
+            raise StoreError("the server closed the connection at 10.0.0.7")
+
+    object.__setattr__(house.parts, "records", GoesAway())
+    reply = await http.get(f"/dashboard/missions/{quote(RUNS, safe='')}/events")
+    assert (reply.status_code, reply.text) == (200, "")
+
+
 def test_stages_last_until_the_next_one_and_the_last_until_the_end() -> None:
     minute = "2026-01-02T03:04"
     marks = tuple(
