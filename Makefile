@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test chaos demo serve image service-image release bench-sandbox bench-repair soak docs site lock docker browser postgres model clean
+.PHONY: dev check fix test chaos demo serve image service-image release publish bench-sandbox bench-repair soak docs site lock docker browser postgres model clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -51,6 +51,9 @@ service-image: dev docker  ## the service's image, also without a registry
 
 release: dev  ## wheel, source archive, list of parts and checksums of a release, in build/release
 	./scripts/build-release $(VENV)
+
+publish: dev  ## give the release in build/release to the package index; only GitHub's workflow may
+	./scripts/publish-release $(VENV) build/release
 
 bench-sandbox: dev docker  ## the sandbox's figures, each beside what is demanded of it, as one line of JSON
 	@$(PY) -m benchmarks.sandbox

@@ -12,6 +12,8 @@ from typing_extensions import override
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung0_tools.fixer import ToolFixer
+from bot.fixers.rung0_tools.tool import Tool
 from sandbox.runners.base import GuestPlaces, RunRequest
 from sandbox.runners.diagnostics import Diagnostics
 from sandbox.types import CommandResult, StepKind, TestReport, TestResult
@@ -79,12 +81,17 @@ class HostWorkspace(FakeWorkspace):
         return a_lint_report(*found, target=self.command)
 
 
-async def repaired(workspace: HostWorkspace) -> Candidate | RungNote:
+async def repaired(
+    workspace: HostWorkspace, fixer: ToolFixer | None = None
+) -> Candidate | RungNote:
     report = await workspace.red()
     context = a_running_mission(test_results=report)
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=report.failures)
     (proposal,) = [
-        one async for one in tool_fixers()[0].propose(context, diagnosis, workspace, FixBudget())
+        one
+        async for one in (fixer or tool_fixers()[0]).propose(
+            context, diagnosis, workspace, FixBudget()
+        )
     ]
     assert await workspace.changes() == ()
     return proposal
@@ -153,9 +160,31 @@ async def test_a_broken_file_is_no_business_of_a_formatter(tmp_path: Path) -> No
     assert isinstance(await repaired(workspace), RungNote)
 
 
+async def test_edits_of_a_whole_project_stay_in_the_named_file(tmp_path: Path) -> None:
+    """Ruff stands for cargo and go here: it is on every machine, and it formats the whole folder."""
+    tool = Tool(
+        name="a project's formatter",
+        runs="ruff check",
+        suffixes=(".py",),
+        fix="format --no-cache",
+        whole_project=True,
+        drops="--select",
+        layout_only=True,
+    )
+    files = {"bad.py": f"import os\n{UGLY}", "ugly.py": UGLY}
+    workspace = HostWorkspace(tmp_path, files, "ruff check --select=F401 .", StepKind.LINT)
+    candidate = await repaired(workspace, ToolFixer((tool,)))
+    assert isinstance(candidate, Candidate)
+    assert [change.path for change in candidate.changes] == ["bad.py"]
+    assert "ruff format --no-cache ." in workspace.commands
+
+
 @pytest.fixture(scope="module")
 def rust() -> None:
-    """Skip without a Rust toolchain: this project does not need one, and no script installs it."""
+    """Skip without a Rust toolchain: this project does not need one, and no script installs it.
+
+    The mechanism has a test above that always runs; these show Rust's own programs.
+    """
     # The programs of rustup are there without a toolchain, too.
     words = ["cargo", "fmt", "--version"]
     if not shutil.which("cargo") or subprocess.run(words, check=False).returncode:
