@@ -108,15 +108,16 @@ async def run_fresh(
         if alone.success:
             standby.begin()
         elif no_verdict(alone) or fails_otherwise(before, alone):
-            # By name the tests do not run, or lack what earlier ones do: the whole command decides.
+            # By name these do not run, or lack what earlier ones do: the whole command decides.
             first.runs.clear()
-            targets, dependent = (), tuple(sorted(alone.failing))
+            dependent = tuple(sorted(alone.failing))
+            targets = tuple(name for name in targets if name in alone.passing)
         elif not gone(before, alone):
             return FreshRuns(runs=tuple(first.runs))
     full = await first.run("full command")
     if not full.success:
         return FreshRuns(runs=tuple(first.runs))
-    beside = asyncio.create_task(_control(first, context, targets))
+    beside = asyncio.create_task(_control(first, context, () if dependent else targets))
     try:
         found = await _again(full, standby, change, before, targets=targets)
         report = await beside

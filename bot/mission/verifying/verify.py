@@ -20,6 +20,8 @@ from sandbox.errors import ChangeRejected
 from sandbox.types import Checkout, RunVerdict, StepKind, TestReport, TestStatus
 
 _TESTS_SHOWN = 5
+_WHOLE = frozenset({"full command", "full command again"})
+"""Labels of runs of the whole command."""
 
 
 async def verify_fix(
@@ -83,7 +85,8 @@ async def _verified(
     if fresh.unlike:
         return shown.with_(reason="the change does not give the same files twice", runs=fresh.runs)
     shown = shown.with_(not_verified=(*shown.not_verified, *_alone(fresh.dependent)))
-    judged_by_runs = _elsewhere(_judge(shown, before, fresh.runs, context), fresh.elsewhere)
+    verdict = _judge(shown, before, fresh.runs, context, dependent=frozenset(fresh.dependent))
+    judged_by_runs = _elsewhere(verdict, fresh.elsewhere)
     if not fresh.flaky:
         return judged_by_runs.with_(control=fresh.control)
     reason = "the failing tests pass without the change too: chance made them green"
@@ -112,10 +115,15 @@ def _elsewhere(found: Verification, elsewhere: Elsewhere) -> Verification:
 
 
 def _judge(
-    shown: Verification, before: TestReport, runs: tuple[VerifiedRun, ...], context: MissionContext
+    shown: Verification,
+    before: TestReport,
+    runs: tuple[VerifiedRun, ...],
+    context: MissionContext,
+    *,
+    dependent: frozenset[str],
 ) -> Verification:
     """Compare the runs before and after."""
-    whole = [r.report for r in runs if r.label in {"full command", "full command again"}]
+    whole = [run.report for run in runs if run.label in _WHOLE]
     later = uncovered(context)
     # Failures of a later command count as known; the first red run still has to be repaired.
     last = later.report if later else before
@@ -128,8 +136,12 @@ def _judge(
     skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     # Two fresh sandboxes: a single green run may be chance.
     suite = len(whole) > 1 and all(run.report.success for run in runs)
-    # Every run includes the failing tests: a failure must be gone in all of them.
-    always_gone = [_gone(before, last, run.report) for run in runs]
+    # Every run includes the failing tests, but whole ones alone those that need earlier tests: a
+    # failure must be gone in all of them.
+    always_gone = [
+        _gone(before, last, run.report) | (dependent if run.label not in _WHOLE else frozenset())
+        for run in runs
+    ]
     gone = frozenset[str].intersection(*always_gone) if whole else frozenset[str]()
     # Flaky tests turn green by themselves, and repaired ones were gained before.
     gained = gone - find_shaky(context.triage) - (gone_of(before, last) if later else frozenset())
