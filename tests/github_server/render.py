@@ -1,5 +1,7 @@
 """Accounts, Apps, installations, repositories and labels in GitHub's JSON."""
 
+from urllib.parse import quote
+
 from tests.github_server.entities import App, Installation, Json, Label, Repository, User
 from tests.github_server.gitstore import moment
 from tests.github_server.world import World
@@ -256,7 +258,7 @@ def label_json(world: World, repo: Repository, label: Label) -> Json:
     return {
         "id": label.id,
         "node_id": node("LA", label.id),
-        "url": f"{world.api_url}/repos/{repo.full_name}/labels/{label.name}",
+        "url": f"{world.api_url}/repos/{repo.full_name}/labels/{quote(label.name)}",
         "name": label.name,
         "color": label.color,
         "default": False,

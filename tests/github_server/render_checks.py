@@ -1,5 +1,7 @@
 """Check suites, check runs, workflow runs and jobs in GitHub's JSON."""
 
+from urllib.parse import quote
+
 from tests.github_server.entities import CheckRun, Job, Json, Repository, Suite, WorkflowRun
 from tests.github_server.render import (
     app_json,
@@ -119,7 +121,7 @@ def workflow_json(world: World, run: WorkflowRun) -> Json:
         "updated_at": repo.created_at,
         "url": f"{api(world, repo)}/actions/workflows/{run.workflow_id}",
         "html_url": f"{html(world, repo)}/blob/{repo.default_branch}/{run.path}",
-        "badge_url": f"{html(world, repo)}/workflows/{run.name}/badge.svg",
+        "badge_url": f"{html(world, repo)}/workflows/{quote(run.name)}/badge.svg",
     }
 
 
