@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -55,6 +56,7 @@ class DurableCheckpoint:
         pauses_s: Pauses before each retry of a failed GitHub call, in seconds.
         blobs: Store for values too large for a row; None keeps every value in its row.
         interruptions: Limit of such interruptions.
+        turns: Limit of steps that run at the same time; a pause before a retry takes no turn.
     """
 
     def __init__(
@@ -62,10 +64,12 @@ class DurableCheckpoint:
         pauses_s: tuple[float, ...] = PAUSES_S,
         blobs: BlobStore | None = None,
         interruptions: InterruptionLimit | None = None,
+        turns: asyncio.Semaphore | None = None,
     ) -> None:
         self._pauses_s = pauses_s
         self._blobs = blobs
         self._interruptions = interruptions or InterruptionLimit()
+        self._turns = turns or nullcontext()
         self._names: set[str] = set()
 
     async def step(
@@ -111,7 +115,8 @@ class DurableCheckpoint:
 
         async def body() -> Record:
             try:
-                record = keep(await call())
+                async with self._turns:
+                    record = keep(await call())
             except Exception as error:
                 if self._interruptions.allow(error, _workflow()):
                     raise interruption(error) from error

@@ -101,7 +101,10 @@ class DurableEngine:
         self._handlers = handlers
         self._pace = pace or EngineTiming()
         interruptions = InterruptionLimit()
-        checkpoint = partial(DurableCheckpoint, self._pace.pauses_s, handlers.blobs, interruptions)
+
+        def checkpoint(turns: asyncio.Semaphore | None) -> DurableCheckpoint:
+            return DurableCheckpoint(self._pace.pauses_s, handlers.blobs, interruptions, turns)
+
         self._workflows = Workflows(handlers, checkpoint, self.submit, interruptions)
         self._works = works
         self._workers, self._workers_total = workers, workers_total

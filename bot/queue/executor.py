@@ -10,8 +10,12 @@ from bot.queue.postgres import with_timeout
 from bot.queue.rows import APPLICATION, ASKED, COMMANDS, INTAKE, MISSIONS, NOTICES, PROTOCOL, Rows
 from bot.queue.workflows import Workflows
 
-SETTLING = 1_000
-"""Red heads watched at the same time; a watcher sleeps nearly all the time."""
+SLEEPING = 1_000
+"""Red heads, commands and notices that one process takes at the same time.
+
+They sleep nearly all the time, until checks settle or GitHub's rate limit resets. A small number
+would let one account at its limit block all others. Their steps have a limit of their own.
+"""
 LINES = frozenset({ASKED, MISSIONS})
 """Queues of missions that have not repeatedly crashed their process."""
 QUARANTINE, DEATHS = "quarantine", 3
@@ -84,8 +88,9 @@ def set_limits(rows: Rows, share: Share) -> None:
             limiter=_per_minute(share.per_minute),
             partition_limiter=_per_minute(share.per_minute_each),
         )
-    for name, at_once in ((INTAKE, SETTLING), (COMMANDS, 4), (NOTICES, 4), (QUARANTINE, 1)):
-        rows.set_limits(name, share.poll_s, worker_concurrency=at_once)
+    for name in (INTAKE, COMMANDS, NOTICES):
+        rows.set_limits(name, share.poll_s, worker_concurrency=SLEEPING)
+    rows.set_limits(QUARANTINE, share.poll_s, worker_concurrency=1)
 
 
 def launch(url: str, executor: str, workflows: Workflows, share: Share) -> None:

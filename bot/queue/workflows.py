@@ -31,12 +31,15 @@ Change = Notice | GivenUp
 Workflow = Callable[[Record], Awaitable[Record]]
 Tidy = Callable[[datetime, Any], Coroutine[Any, Any, None]]
 Submit = Callable[[MissionRequest], Awaitable[bool]]
-MakeCheckpoint = Callable[[], PatientCheckpoint]
+MakeCheckpoint = Callable[[asyncio.Semaphore | None], PatientCheckpoint]
+"""Creates a checkpoint whose steps take turns, or run at once."""
 
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 
 CLOSE_S = 10.0
 """Timeout for closing the handlers, in seconds."""
+AT_ONCE = 4
+"""Steps of commands that one process runs at the same time, and as many of notices and feedback."""
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +102,7 @@ class Workflows:
         self._interruptions = interruptions or InterruptionLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._here: list[str] = []
+        self._commands, self._notices = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         works = (self._mission, self._settle, self._command, self._feedback, self._notice)
         self.by_name: Mapping[str, Workflow] = {
             work.__name__.lstrip("_"): self._wrap(work) for work in works
@@ -114,7 +118,7 @@ class Workflows:
         async def tidy(_: datetime, __: Any) -> None:
             with self._at_work():
                 try:
-                    await self._checkpoint().step("tidy", Frozen, self._tidy)
+                    await self._checkpoint(self._notices).step("tidy", Frozen, self._tidy)
                 except (MetaAgentError, SandboxError) as error:
                     log.warning("cleanup failed, retrying at the next scheduled time: %s", error)
 
@@ -187,7 +191,7 @@ class Workflows:
         # Repeated from `submit`: a crash between the two must not hide the mission.
         await self._handlers.begun(request)
         try:
-            context = await self._handlers.mission(request, self._checkpoint())
+            context = await self._handlers.mission(request, self._checkpoint(None))
             record: Record = {"ok": {"outcome": context.outcome.value if context.outcome else None}}
         except (MetaAgentError, SandboxError) as error:
             self._interrupt_if_temporary(error)
@@ -203,7 +207,7 @@ class Workflows:
         """Wait for a head's checks and submit one mission for all its failures."""
         red = _read(RedHead, data)
         try:
-            request = await self._handlers.settle(red, self._checkpoint())
+            request = await self._handlers.settle(red, self._checkpoint(None))
             if request is not None:
                 await self._submit(request)
         except (MetaAgentError, SandboxError) as error:
@@ -216,7 +220,7 @@ class Workflows:
         """Execute a command."""
         command = _read(Command, data)
         try:
-            await self._handlers.command(command, self._checkpoint())
+            await self._handlers.command(command, self._checkpoint(self._commands))
         except (MetaAgentError, SandboxError) as error:
             self._interrupt_if_temporary(error)
             log.exception("command %s failed", command.command_id)
@@ -232,7 +236,7 @@ class Workflows:
             return Frozen()
 
         try:
-            await self._checkpoint().step("feed_back", Frozen, hand_over)
+            await self._checkpoint(self._notices).step("feed_back", Frozen, hand_over)
         except (MetaAgentError, SandboxError) as error:
             self._interrupt_if_temporary(error)
             log.exception(
@@ -248,7 +252,7 @@ class Workflows:
         try:
             if isinstance(change, GivenUp):
                 await self._handlers.ended(change.request.mission_id)
-            await self._handlers.notice(change, self._checkpoint())
+            await self._handlers.notice(change, self._checkpoint(self._notices))
         except (MetaAgentError, SandboxError) as error:
             self._interrupt_if_temporary(error)
             log.exception("processing a change failed", extra={"change": change.kind})

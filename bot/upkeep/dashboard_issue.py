@@ -8,7 +8,7 @@ from bot.domain.boxes import DASHBOARD_MARKER
 from bot.domain.github import IssueState
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import DashboardDue, RepositoryRef
-from bot.errors import NotFound, NotPermitted, QueueError
+from bot.errors import GitHubError, NotFound, NotPermitted, QueueError
 from bot.ports import Services
 from bot.publish.dashboard_issue import OFF, TITLE, read_board, render_off
 
@@ -76,13 +76,17 @@ class DashboardIssues:
         """Write the issue if its text changed.
 
         An issue that a person closed stays as it is. Without the right to write issues, changes
-        are ignored for an hour.
+        are ignored for an hour. If GitHub fails or limits us, the next change or sweep writes it.
 
         Raises:
-            GitHubError: GitHub failed, limits us or could not be reached; try again later.
             StoreError: registry or records could not be read.
         """
-        repository = due.repository
+        try:
+            await self._write(due.repository)
+        except GitHubError as error:
+            log.warning("%s: no dashboard issue: %s", due.repository.full_name, error.message)
+
+    async def _write(self, repository: RepositoryRef) -> None:
         self._unwanted_until.pop(repository.id, None)
         policy = await self._services.read_policy(repository)
         try:

@@ -27,7 +27,7 @@ from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
 from bot.queue.engine import DurableEngine, EngineTiming
 from bot.queue.library_table import library_table
 from bot.queue.rows import MISSIONS, PROTOCOL, UNDER_WAY
-from bot.queue.workflows import Change, Handlers
+from bot.queue.workflows import AT_ONCE, Change, Handlers
 from sandbox.errors import HostGone, SandboxDied
 from tests.builders import a_repository
 from tests.fakes.memory_queue import MemoryQueue
@@ -45,6 +45,8 @@ class Missions:
         self.steps: list[str] = []
         self.feedback: list[Feedback] = []
         self.commands: list[Command] = []
+        self.obeyed: list[Command] = []
+        self.obeying = self.most_obeying = 0
         self.notices: list[Change] = []
         self.at_once = 0
         self.most_at_once: dict[int, int] = {}
@@ -116,7 +118,18 @@ class Missions:
         self.live.append(f"-{mission_id}")
 
     async def obey(self, command: Command, checkpoint: Checkpoint) -> None:
+        async def act() -> Publication:
+            if command.word == "limited":
+                raise RateLimited("wait", retry_after_s=600.0)
+            self.obeying += 1
+            self.most_obeying = max(self.most_obeying, self.obeying)
+            await asyncio.sleep(0.1)
+            self.obeying -= 1
+            return Publication(mission_id=command.command_id)
+
         self.commands.append(command)
+        await checkpoint.step("act", Publication, act)
+        self.obeyed.append(command)
 
     async def take_notice(self, change: Change, _: PatientCheckpoint) -> None:
         self.notices.append(change)
@@ -486,6 +499,18 @@ async def test_commands_and_changes_reach_those_who_answer_them(
     await until(lambda: len(missions.notices) == 2 and len(missions.commands) == 1)
     assert missions.commands == [a_command()]
     assert {type(notice) for notice in missions.notices} == {HeadMoved, InstallationChange}
+
+
+async def test_commands_that_github_limits_block_no_others(
+    engine: DurableEngine, missions: Missions
+) -> None:
+    for number in range(2 * AT_ONCE):
+        await engine.command(a_command(number).with_(word="limited"))
+    await until(lambda: len(missions.commands) == 2 * AT_ONCE)
+    for number in range(100, 100 + 3 * AT_ONCE):
+        await engine.command(a_command(number))
+    await until(lambda: len(missions.obeyed) == 3 * AT_ONCE)
+    assert missions.most_obeying == AT_ONCE
 
 
 async def test_a_dashboard_is_due_once_in_each_of_its_turns(

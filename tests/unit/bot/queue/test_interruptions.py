@@ -65,7 +65,7 @@ class Away:
             notice=self.notice,
             ended=self.end,
         )
-        return Workflows(handlers, MemoryCheckpoint, self.submit, InterruptionLimit())
+        return Workflows(handlers, lambda _: MemoryCheckpoint(), self.submit, InterruptionLimit())
 
 
 def as_kept(work: MissionRequest | RedHead | Command | Feedback | HeadMoved) -> Record:

@@ -7,7 +7,7 @@ import pytest
 
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import DashboardDue
-from bot.errors import NotPermitted
+from bot.errors import NotPermitted, RateLimited
 from bot.publish.dashboard_issue import OFF, ON
 from bot.upkeep.dashboard_issue import DashboardIssues
 from tests.fakes.memory_queue import MemoryQueue
@@ -116,6 +116,12 @@ async def test_a_missing_right_is_told_once_an_hour(
     boards.world.clock.advance(3_601)
     await boards.issues.changed(REPOSITORY)
     assert len(boards.queue.notices) == 1
+
+
+async def test_a_limit_of_github_is_left_to_the_next_change(boards: Boards) -> None:
+    boards.world.github.faults["own_issue"] = [RateLimited("wait", retry_after_s=3_000.0)]
+    assert await boards.refresh() == []
+    assert await boards.refresh() == ["open_issue"]
 
 
 async def test_two_at_once_open_one_issue(boards: Boards) -> None:
