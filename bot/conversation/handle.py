@@ -77,6 +77,12 @@ class Allowed(Frozen):
     why_not: str = ""
 
 
+class Offered(Frozen):
+    """The result of looking for the command's box in the dashboard."""
+
+    yes: bool = True
+
+
 class Shown(Frozen):
     """The result of adding a reaction."""
 
@@ -102,7 +108,15 @@ async def handle_command(
         return Reply(command_id=command.command_id, refused=allowed.why_not)
     await checkpoint.step("seen", Shown, lambda: _react(command, "eyes", services))
     try:
-        came = await checkpoint.step("act", CommandOutcome, lambda: _act(command, services))
+        offered = Offered()
+        if command.origin is Origin.BOX:
+            # A step of its own: acting changes the dashboard, and may be repeated after a crash.
+            offered = await checkpoint.step(
+                "offered", Offered, lambda: _find_box(command, services)
+            )
+        came = await checkpoint.step(
+            "act", CommandOutcome, lambda: _act(command, offered, services)
+        )
     except MetaAgentError as error:
         log.warning("command failed: %s", error.message, extra={"command": command.command_id})
         advice = f" ({pen(services).prose(error.advice, cap=300)})" if error.advice else ""
@@ -143,7 +157,7 @@ async def _check_allowed(command: Command, services: Services, checkpoint: Check
         return Allowed(yes=False, why_not=f"reading the permission failed: {error.message}")
 
 
-async def _act(command: Command, services: Services) -> CommandOutcome:
+async def _act(command: Command, offered: Offered, services: Services) -> CommandOutcome:
     """Run the command if the policy allows it."""
     entry = VERBS[command.verb or Verb.HELP]
     # Read now: the policy may have changed since the webhook arrived.
@@ -152,7 +166,7 @@ async def _act(command: Command, services: Services) -> CommandOutcome:
     asked_of = policy.with_(enabled=True) if entry.always else policy
     if (reason := command_refusal(asked_of, command.origin)) is not None:
         return refuse(f"Not allowed here: {pen(services).prose(reason, cap=300)}.")
-    if command.origin is Origin.BOX and not await _is_offered(command, policy, services):
+    if not offered.yes:
         return refuse("The dashboard changed meanwhile, so nothing was done. Look again, and tick.")
     if command.verb is None:
         return refuse(
@@ -165,15 +179,16 @@ async def _act(command: Command, services: Services) -> CommandOutcome:
     return await ACTIONS[command.verb](await find_scene(command, policy, services), services)
 
 
-async def _is_offered(command: Command, policy: RepositoryPolicy, services: Services) -> bool:
-    """Return True if the dashboard has this box now, with the same words.
+async def _find_box(command: Command, services: Services) -> Offered:
+    """Look whether the dashboard has this box now, with the same words.
 
     People who may edit the issue but not command us could give a box another meaning, for others
     to tick.
     """
+    policy = await services.read_policy(command.repository)
     if not policy.dashboard_issue:
-        return False
-    return command.box in (await read_board(command.repository, policy, services)).rows
+        return Offered(yes=False)
+    return Offered(yes=command.box in (await read_board(command.repository, policy, services)).rows)
 
 
 async def _stage(command: Command, policy: RepositoryPolicy, services: Services) -> CommandOutcome:

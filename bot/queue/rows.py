@@ -19,7 +19,7 @@ from bot.queue.postgres import with_timeout
 from bot.queue.workflows import workflow_for
 
 APPLICATION = "metaagent"
-PROTOCOL = "mission-protocol-3"
+PROTOCOL = "mission-protocol-4"
 """Application version.
 
 It changes with the order or names of steps, which strands waiting missions.

@@ -5,7 +5,7 @@ CREATE TABLE application_versions (
     version_timestamp INTEGER NOT NULL DEFAULT (strftime('%s','now') * 1000),
     created_at INTEGER NOT NULL DEFAULT (strftime('%s','now') * 1000)
 , "application_name" TEXT DEFAULT NULL);
-INSERT INTO "application_versions" VALUES('b4dabb6f-2ee2-47a1-a2a7-022309a1852f','mission-protocol-3',1795378699000,1795378699000,'metaagent');
+INSERT INTO "application_versions" VALUES('b4dabb6f-2ee2-47a1-a2a7-022309a1852f','mission-protocol-4',1795378699000,1795378699000,'metaagent');
 CREATE TABLE dbos_migrations (version INTEGER NOT NULL PRIMARY KEY);
 INSERT INTO "dbos_migrations" VALUES(123);
 CREATE TABLE notifications (
@@ -123,8 +123,8 @@ CREATE TABLE workflow_status (
     deduplication_id TEXT,
     priority INTEGER NOT NULL DEFAULT 0
 , queue_partition_key TEXT, forked_from TEXT, "owner_xid" TEXT DEFAULT NULL, "parent_workflow_id" TEXT DEFAULT NULL, "serialization" TEXT DEFAULT NULL, "delay_until_epoch_ms" BIGINT DEFAULT NULL, "was_forked_from" BOOLEAN NOT NULL DEFAULT FALSE, "rate_limited" BOOLEAN NOT NULL DEFAULT FALSE, "completed_at" BIGINT, "attributes" TEXT, "schedule_name" TEXT, "debounce_deadline_epoch_ms" BIGINT DEFAULT NULL, "is_debounced" BOOLEAN NOT NULL DEFAULT FALSE, "application_name" TEXT DEFAULT NULL, "creator_xid" TEXT DEFAULT NULL);
-INSERT INTO "workflow_status" VALUES('m-in-flight','PENDING','mission',NULL,NULL,NULL,NULL,NULL,NULL,'local',1795378699000,1795378701000,'mission-protocol-3',NULL,NULL,NULL,1,'missions',NULL,NULL,NULL,1795378701000,NULL,10,'42',NULL,'e817a7b2-0ca6-4f48-b470-60db5beb91cd',NULL,'portable_json',NULL,0,0,NULL,'null',NULL,NULL,0,'metaagent','2f4e13ff-6687-4381-84f8-962023ad5f38');
-INSERT INTO "workflow_status" VALUES('m-waiting','ENQUEUED','mission',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1795378699000,1795378699000,'mission-protocol-3',NULL,NULL,NULL,0,'missions',NULL,NULL,NULL,NULL,NULL,10,'42',NULL,NULL,NULL,'portable_json',NULL,0,0,NULL,'null',NULL,NULL,0,'metaagent','2f36d576-41f4-4389-be7c-98cae2594898');
+INSERT INTO "workflow_status" VALUES('m-in-flight','PENDING','mission',NULL,NULL,NULL,NULL,NULL,NULL,'local',1795378699000,1795378701000,'mission-protocol-4',NULL,NULL,NULL,1,'missions',NULL,NULL,NULL,1795378701000,NULL,10,'42',NULL,'e817a7b2-0ca6-4f48-b470-60db5beb91cd',NULL,'portable_json',NULL,0,0,NULL,'null',NULL,NULL,0,'metaagent','2f4e13ff-6687-4381-84f8-962023ad5f38');
+INSERT INTO "workflow_status" VALUES('m-waiting','ENQUEUED','mission',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1795378699000,1795378699000,'mission-protocol-4',NULL,NULL,NULL,0,'missions',NULL,NULL,NULL,NULL,NULL,10,'42',NULL,NULL,NULL,'portable_json',NULL,0,0,NULL,'null',NULL,NULL,0,'metaagent','2f36d576-41f4-4389-be7c-98cae2594898');
 CREATE INDEX workflow_status_created_at_index ON workflow_status (created_at);
 CREATE INDEX idx_workflow_topic ON notifications (destination_uuid, topic);
 CREATE INDEX "idx_workflow_status_delayed" ON "workflow_status" ("delay_until_epoch_ms") WHERE status = 'DELAYED';

@@ -1,7 +1,7 @@
 """Who is heard, what they see, and that nothing is done or said twice."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from bot.domain.command import Command, Verb
 from bot.domain.policy import Triggers
 from bot.errors import GitHubError, NotFound, NotPermitted, QueueError, StoreError
 from bot.publish.dashboard_issue import read_board
-from bot.queue.memory import MemoryCheckpoint
+from bot.queue.memory import MemoryCheckpoint, Value
 from tests.builders import HEAD, a_repository
 from tests.fakes.fake_github_state import FakeComment
 from tests.unit.bot.conversation.desks import (
@@ -354,6 +354,28 @@ async def test_a_box_is_a_command_where_the_dashboard_offers_it() -> None:
     again = await ticked(office, fix.row)
     assert "changed meanwhile" in again.text
     assert office.audit.kept[-1].actor == "alice"
+
+
+class CrashedAfterActing(MemoryCheckpoint):
+    """Runs a step again whose result was never stored."""
+
+    async def step(
+        self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
+    ) -> Value:
+        if name == "act":
+            await call()
+        return await super().step(name, returns, call)
+
+
+async def test_a_box_whose_result_was_lost_is_not_said_to_be_gone() -> None:
+    office = Office(dashboard_issue=True)
+    (off,) = (await read_board(a_repository(), office.policy, office.services)).rows
+    box = a_tick("off repository", box=off, number=9, is_pull_request=False)
+    checkpoint = CrashedAfterActing()
+    reply = await handle_command(box, office.services, checkpoint)
+    assert reply.ok, reply.text
+    assert "Off for this repository" in office.github.comments[-1].body
+    assert checkpoint.names == {"permission", "seen", "offered", "act", "tell"}
 
 
 async def test_a_box_with_other_words_or_where_none_is_wanted_does_nothing() -> None:
