@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -12,10 +13,11 @@ from pydantic import SecretStr
 
 from bot.conversation.handle import handle_command
 from bot.conversation.policy_change import check_policy_change
-from bot.domain.command import Command
+from bot.domain.command import Command, Origin
 from bot.domain.mission import MissionContext
 from bot.domain.request import (
     DashboardDue,
+    DashboardTouched,
     Feedback,
     GivenUp,
     Halted,
@@ -38,6 +40,7 @@ from bot.ports import Checkpoint, PatientCheckpoint
 from bot.queue.dispatch import Dispatcher
 from bot.queue.workflows import Change, Handlers
 from bot.registry import under_way
+from bot.registry.dashboards import StoredDashboards
 from bot.settings import Settings
 from bot.store.database import is_postgres
 from bot.upkeep.dashboard_issue import DashboardIssues
@@ -86,9 +89,11 @@ class Service:
         self.parts = build_parts(settings)
         self.engine = build_engine(settings, self._handlers(), works=role is not Role.WEB)
         # The handlers are called after the launch only.
-        self._services = build_services(settings, self.parts, self.engine)
+        services = build_services(settings, self.parts, self.engine)
+        known = StoredDashboards(self.parts.database)
+        self._dashboards = DashboardIssues(services, known, settings.dashboard.issue_every_s)
+        self._services = replace(services, read_policy=self._dashboards.read_policy)
         self._after_merge = AfterMerge(self._services)
-        self._dashboards = DashboardIssues(self._services, settings.dashboard.issue_every_s)
         self.inbox = build_inbox(settings, self.parts, self.engine, takes_in=self._takes_in)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
@@ -116,7 +121,7 @@ class Service:
                 # One process sweeps for all: it holds an advisory lock of PostgreSQL.
                 is_ours=partial(self.parts.database.do, lambda tx: tx.keep("sweep")),
                 is_unanswered=self.engine.is_unanswered,
-                look_after=self._dashboards.look_after,
+                look_after=self._dashboards.changed,
             )
             self._running.append(start_endless(sweeper.run(self._settings.sweep_s), "sweep"))
 
@@ -209,6 +214,9 @@ class Service:
             context = await handle_request(
                 request, self.parts.mission_services, self.parts.github, checkpoint
             )
+        # A policy without origins may be one that was not read.
+        if context.policy.origins and not request.staged:
+            await self._dashboards.learn(request.repository, context.policy, is_new=False)
         await self._dashboards.changed(request.repository)
         return context
 
@@ -226,6 +234,8 @@ class Service:
             return
         async with self._rights(command.repository):
             await handle_command(command, self._services, checkpoint)
+        if command.origin is Origin.BOX:
+            await self._dashboards.touched(command.repository, None)
         await self._dashboards.changed(command.repository)
 
     async def _feedback(self, feedback: Feedback) -> None:
@@ -245,8 +255,9 @@ class Service:
         elif isinstance(change, HeadMoved):
             async with self._rights(change.repository):
                 await self._follow(change, checkpoint)
-            is_policy = change.touches_policy and change.branch == change.repository.default_branch
-            await self._dashboards.changed(change.repository, policy=is_policy)
+            await self._dashboards.changed(change.repository)
+        elif isinstance(change, DashboardTouched):
+            await self._dashboards.touched(change.repository, change)
         elif isinstance(change, DashboardDue):
             if not await under_way.is_stopped(change.repository, self.parts.registry):
                 async with self._rights(change.repository):
@@ -278,6 +289,8 @@ class Service:
 
     async def _follow(self, moved: HeadMoved, checkpoint: PatientCheckpoint) -> None:
         async def follow() -> Frozen:
+            if moved.touches_policy and moved.branch == moved.repository.default_branch:
+                await self._services.read_policy(moved.repository)
             await head_moved(moved, self._services)
             await self._after_merge.request(moved)
             return Frozen()

@@ -1,10 +1,12 @@
 """Active missions, offered fixes, open questions, switches and installations."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
 from bot.domain.lesson import AlikeEdit
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import SHA, RepositoryRef
 from sandbox.types import FileEdit, Frozen, KnownCall
 
@@ -138,3 +140,30 @@ class InstallationState(Frozen):
     removed: bool = False
     permissions: dict[str, str] = Field(default_factory=dict)
     at: str = ""
+
+
+class DashboardIssue(Frozen):
+    """What is known of a repository's dashboard issue without asking GitHub."""
+
+    policy: RepositoryPolicy | None = None
+    """The policy as it was last read; None before that."""
+    number: int | None = None
+    """None until it is opened, or found again."""
+    closed_by: Literal["", "policy", "person"] = ""
+    digest: str = ""
+    """Digest of the text that we wrote; empty if a person changed it since."""
+    not_before: str = ""
+    """Time until which a missing right is not tried again, ISO 8601."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Return True if the policy wants the issue."""
+        return self.policy is not None and self.policy.dashboard_issue
+
+    def needs_work(self, now: str) -> bool:
+        """Return True if there may be something to write."""
+        if self.policy is None or self.policy.mode == "staged" or now < self.not_before:
+            return False
+        if self.is_wanted:
+            return self.closed_by != "person"
+        return self.number is not None and self.closed_by != "policy"

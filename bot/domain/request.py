@@ -236,6 +236,16 @@ class DashboardDue(Frozen):
         return f"dashboard:{self.repository.id}:{self.turn}"
 
 
+class DashboardTouched(Frozen):
+    """A person closed, opened, deleted or edited an issue of ours."""
+
+    kind: Literal["dashboard_touched"] = "dashboard_touched"
+    repository: RepositoryRef
+    number: int
+    action: Literal["closed", "reopened", "deleted", "edited"]
+    delivery_id: str | None = None
+
+
 class InstallationChange(Frozen):
     """A change of an installation, its repositories or its permissions."""
 

@@ -9,7 +9,7 @@ from bot.intake.identity import OwnApp
 from bot.intake.on_button import on_button
 from bot.intake.on_comment import on_comment, on_review_comment
 from bot.intake.on_installation import on_installation, on_ping
-from bot.intake.on_issue import on_issue_edited
+from bot.intake.on_issue import on_issue_edited, on_issue_state
 from bot.intake.on_label import on_label
 from bot.intake.on_pull_request import on_closed, on_opened, on_reopened, on_synchronize
 from bot.intake.on_push import on_push
@@ -37,6 +37,9 @@ HANDLERS: Mapping[tuple[str, str], Handler] = MappingProxyType(
         ("status", ""): on_status,
         ("issue_comment", "created"): on_comment,
         ("issues", "edited"): on_issue_edited,
+        ("issues", "closed"): on_issue_state,
+        ("issues", "reopened"): on_issue_state,
+        ("issues", "deleted"): on_issue_state,
         ("pull_request_review_comment", "created"): on_review_comment,
         ("pull_request", "opened"): on_opened,
         ("pull_request", "closed"): on_closed,

@@ -91,8 +91,17 @@ def is_off_on_purpose(policy: RepositoryPolicy) -> bool:
     Args:
         policy: The policy of the repository.
     """
-    origin = policy.origins.get("enabled")
-    return not policy.enabled and describe_origin(policy, "enabled") == origin
+    return not policy.enabled and "enabled" in policy.origins and not is_misread(policy, "enabled")
+
+
+def is_misread(policy: RepositoryPolicy, key: str) -> bool:
+    """Return True if a key has its value because the file or the key is unreadable.
+
+    Args:
+        policy: The policy of the repository.
+        key: `limits.attempts`.
+    """
+    return describe_origin(policy, key) != policy.origins.get(key, "by default")
 
 
 def describe_origin(policy: RepositoryPolicy, key: str) -> str:

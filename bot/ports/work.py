@@ -15,6 +15,7 @@ from bot.domain.pause import Pause
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import (
     DashboardDue,
+    DashboardTouched,
     Feedback,
     Halted,
     HeadMoved,
@@ -36,10 +37,13 @@ Work = (
     | HeadMoved
     | PullRequestOpened
     | InstallationChange
+    | DashboardTouched
 )
 """The values that a delivery can lead to."""
 
-Notice = HeadMoved | PullRequestOpened | InstallationChange | Halted | DashboardDue
+Notice = (
+    HeadMoved | PullRequestOpened | InstallationChange | Halted | DashboardDue | DashboardTouched
+)
 """Events that neither request a mission nor answer one."""
 
 

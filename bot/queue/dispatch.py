@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from bot.domain.command import Command
 from bot.domain.request import (
+    DashboardTouched,
     Feedback,
     HeadMoved,
     InstallationChange,
@@ -111,6 +112,6 @@ async def enqueue_work(work: Work, queue: MissionQueue) -> bool:
             return await queue.command(work)
         case Feedback():
             await queue.feed_back(work)
-        case HeadMoved() | PullRequestOpened() | InstallationChange():
+        case HeadMoved() | PullRequestOpened() | InstallationChange() | DashboardTouched():
             await queue.notice(work)
     return True

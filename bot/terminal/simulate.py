@@ -14,6 +14,7 @@ from bot.clock import SystemClock
 from bot.conversation.handle import handle_command
 from bot.domain.command import Command
 from bot.domain.request import (
+    DashboardTouched,
     Feedback,
     HeadMoved,
     Ignored,
@@ -175,10 +176,13 @@ def sentence(decision: Decision) -> str:
                 f"#{decision.pull_request} of {decision.repository.full_name} was opened: its "
                 "policy file is checked if it changes one"
             )
-        case InstallationChange():
-            return (
-                f"installation {decision.installation_id} of {decision.account}: {decision.action}"
+        case InstallationChange() | DashboardTouched():
+            what = (
+                f"installation {decision.installation_id} of {decision.account}"
+                if isinstance(decision, InstallationChange)
+                else f"the dashboard issue #{decision.number} of {decision.repository.full_name}"
             )
+            return f"{what}: {decision.action}"
 
 
 async def _ask(

@@ -1,19 +1,23 @@
 """Keeps a repository's dashboard issue up to date, if its policy wants one."""
 
 import asyncio
+import hashlib
 import logging
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import timedelta
 
 from bot.domain.boxes import DASHBOARD_MARKER
-from bot.domain.github import IssueState
 from bot.domain.policy import RepositoryPolicy
-from bot.domain.request import DashboardDue, RepositoryRef
-from bot.errors import GitHubError, NotFound, NotPermitted, QueueError
+from bot.domain.registry import DashboardIssue
+from bot.domain.request import DashboardDue, DashboardTouched, RepositoryRef
+from bot.errors import GitHubError, NotFound, NotPermitted, QueueError, StoreError
+from bot.policy.rules import is_misread
 from bot.ports import Services
 from bot.publish.dashboard_issue import OFF, TITLE, read_board, render_off
+from bot.registry.dashboards import StoredDashboards
 
-READ_AGAIN = timedelta(hours=1)
-"""Time after which a policy that wants no dashboard issue is read again."""
+TRY_AGAIN = timedelta(hours=1)
+"""Time after which a missing right is tried again."""
 
 log = logging.getLogger(__name__)
 
@@ -23,54 +27,102 @@ class DashboardIssues:
 
     A change makes an issue due at the end of the present interval. There is one piece of work for
     each repository and interval, in all processes together, so a text is written at most once in
-    it. Reading a policy takes several requests to GitHub, and most want no such issue; one that
-    does not is read again after an hour, or when a push changes it.
+    it. What is known of the policy and the issue is stored, so that neither a repository without
+    an issue nor an unchanged issue costs a request to GitHub.
 
     Args:
         services: The services to use.
+        known: What is known of the issues.
         every_s: Length of an interval, in seconds.
     """
 
-    def __init__(self, services: Services, every_s: float) -> None:
+    def __init__(self, services: Services, known: StoredDashboards, every_s: float) -> None:
         self._services = services
+        self._known = known
         self._every_s = every_s
-        self._unwanted_until: dict[int, datetime] = {}
-        """Time by repository."""
         self._locks: dict[int, asyncio.Lock] = {}
 
-    async def changed(self, repository: RepositoryRef | None, *, policy: bool = False) -> None:
+    async def read_policy(self, repository: RepositoryRef) -> RepositoryPolicy:
+        """Read a repository's policy, and learn from it whether an issue is wanted.
+
+        Raises:
+            GitHubError: GitHub refused, failed or could not be reached.
+            StoreError: our database could not be used.
+        """
+        policy = await self._services.read_policy(repository)
+        await self.learn(repository, policy)
+        return policy
+
+    async def learn(
+        self, repository: RepositoryRef, policy: RepositoryPolicy, *, is_new: bool = True
+    ) -> None:
+        """Store a policy that was read; an issue is due if that changed it.
+
+        Args:
+            repository: The repository.
+            policy: Its policy.
+            is_new: False if another policy may have been read since.
+
+        Raises:
+            StoreError: our database could not be used.
+        """
+
+        def become(known: DashboardIssue) -> DashboardIssue:
+            if known.policy is not None and not is_new:
+                return known
+            learnt = policy
+            if is_misread(policy, "dashboard_issue"):
+                # Closing the issue for a typo would override the person who opened or closed it.
+                learnt = policy.with_(dashboard_issue=known.is_wanted)
+            return known.with_(policy=learnt)
+
+        if await self._known.revise(repository.id, become):
+            await self.changed(repository)
+
+    async def touched(self, repository: RepositoryRef, touch: DashboardTouched | None) -> None:
+        """Note what a person did to the issue, and make it due.
+
+        Args:
+            repository: The repository.
+            touch: The event; None if a box was ticked.
+
+        Raises:
+            StoreError: our database could not be used.
+        """
+
+        def become(known: DashboardIssue) -> DashboardIssue:
+            if touch is not None and touch.number != known.number:
+                return known
+            match touch.action if touch is not None else "edited":
+                case "closed":
+                    return known.with_(closed_by="person")
+                case "reopened":
+                    return known.with_(closed_by="", digest="")
+                case "deleted":
+                    return DashboardIssue(policy=known.policy)
+                case "edited":
+                    return known.with_(digest="")
+
+        await self._known.revise(repository.id, become)
+        await self.changed(repository)
+
+    async def changed(self, repository: RepositoryRef | None) -> None:
         """Make a repository's issue due; a failure is logged, and the sweep does it later.
 
         Args:
             repository: The repository; None does nothing.
-            policy: True if its policy changed.
         """
         if repository is None:
             return
-        if policy:
-            self._unwanted_until.pop(repository.id, None)
-        if self._is_unwanted(repository):
-            return
-        now = self._services.clock.now().timestamp()
-        turn = int(now // self._every_s)
+        now = self._services.clock.now()
+        turn = int(now.timestamp() // self._every_s)
         due = DashboardDue(repository=repository, turn=turn)
         try:
-            await self._services.queue.notice(due, delay_s=(turn + 1) * self._every_s - now)
-        except QueueError as error:
+            if (await self._known.find(repository.id)).needs_work(now.isoformat()):
+                delay_s = (turn + 1) * self._every_s - now.timestamp()
+                await self._services.queue.notice(due, delay_s=delay_s)
+        except (QueueError, StoreError) as error:
             log.warning("updating a dashboard issue failed: %s", error.message)
-
-    async def look_after(self, repository: RepositoryRef) -> None:
-        """Make a repository's issue due if its policy wants one: it may have been deleted.
-
-        Raises:
-            GitHubError: GitHub refused, failed or could not be reached.
-        """
-        if self._is_unwanted(repository):
-            return
-        if (await self._services.read_policy(repository)).dashboard_issue:
-            await self.changed(repository)
-        else:
-            self._forget(repository)
 
     async def refresh(self, due: DashboardDue) -> None:
         """Write the issue if its text changed.
@@ -79,65 +131,74 @@ class DashboardIssues:
         are ignored for an hour. If GitHub fails or limits us, the next change or sweep writes it.
 
         Raises:
-            StoreError: registry or records could not be read.
+            StoreError: our database could not be used.
         """
-        try:
-            await self._write(due.repository)
-        except GitHubError as error:
-            log.warning("%s: no dashboard issue: %s", due.repository.full_name, error.message)
-
-    async def _write(self, repository: RepositoryRef) -> None:
-        self._unwanted_until.pop(repository.id, None)
-        policy = await self._services.read_policy(repository)
+        repository = due.repository
         try:
             # A late one of an earlier interval must not open a second issue.
             async with self._locks.setdefault(repository.id, asyncio.Lock()):
-                await self._refresh(repository, policy)
+                await self._refresh(repository)
         except (NotPermitted, NotFound) as error:
-            if policy.dashboard_issue:
-                advice = "grant `issues: write` to the App, and enable issues in the repository"
-                log.warning(
-                    "%s: no dashboard issue: %s (%s)", repository.full_name, error.message, advice
-                )
-            self._forget(repository)
-        if not policy.dashboard_issue or policy.mode == "staged":
-            self._forget(repository)
+            advice = "grant `issues: write` to the App, and enable issues in the repository"
+            log.warning(
+                "%s: no dashboard issue: %s (%s)", repository.full_name, error.message, advice
+            )
+            until = (self._services.clock.now() + TRY_AGAIN).isoformat()
+            await self._known.revise(repository.id, lambda known: known.with_(not_before=until))
+        except GitHubError as error:
+            log.warning("%s: no dashboard issue: %s", repository.full_name, error.message)
 
-    async def _refresh(self, repository: RepositoryRef, policy: RepositoryPolicy) -> None:
-        github = self._services.github
-        if policy.mode == "staged":
+    async def _refresh(self, repository: RepositoryRef) -> None:
+        known = await self._known.find(repository.id)
+        if known.policy is None or not known.needs_work(self._services.clock.now().isoformat()):
             return
-        issue = await github.own_issue(repository, DASHBOARD_MARKER)
-        if not policy.dashboard_issue:
-            if issue is not None and not _is_off(issue):
-                await github.update_issue(
-                    repository, issue.number, body=render_off(), is_open=False
-                )
+        if not known.is_wanted:
+            await self._close(repository, known.number or 0)
             return
-        if issue is not None and not issue.is_open and not _is_off(issue):
-            return  # a person closed it
-        body = (await read_board(repository, policy, self._services)).render()
+        body = (await read_board(repository, known.policy, self._services)).render()
+        digest = hashlib.sha256(body.encode()).hexdigest()
+        if known.number is not None and digest == known.digest and not known.closed_by:
+            return
+        if known.number is None:
+            known = await self._find_again(repository, known)
+        if known.closed_by != "person":
+            number = await self._write(repository, known, body)
+            known = known.with_(number=number, digest=digest)
+
+        def become(now: DashboardIssue) -> DashboardIssue:
+            # A person may have closed it meanwhile.
+            by = "person" if "person" in {known.closed_by, now.closed_by} else ""
+            return now.with_(number=known.number, digest=known.digest, closed_by=by, not_before="")
+
+        await self._known.revise(repository.id, become)
+
+    async def _find_again(self, repository: RepositoryRef, known: DashboardIssue) -> DashboardIssue:
+        """Look for an issue that another version, or a process that died, opened."""
+        issue = await self._services.github.own_issue(repository, DASHBOARD_MARKER)
         if issue is None:
-            number = await github.open_issue(repository, title=TITLE, body=body)
-            log.info("%s: dashboard issue #%d opened", repository.full_name, number)
-        elif not issue.is_open:
-            await github.update_issue(repository, issue.number, body=body, is_open=True)
-        elif not _is_same(issue, body):
-            await github.update_issue(repository, issue.number, body=body)
+            return known
+        closer = "policy" if issue.body.startswith(OFF) else "person"
+        return known.with_(number=issue.number, closed_by="" if issue.is_open else closer)
 
-    def _forget(self, repository: RepositoryRef) -> None:
-        self._unwanted_until[repository.id] = self._services.clock.now() + READ_AGAIN
+    async def _write(self, repository: RepositoryRef, known: DashboardIssue, body: str) -> int:
+        """Write the text into the issue, or open another one; return its number."""
+        github = self._services.github
+        if known.number is not None:
+            # One that a person closes at this moment stays closed.
+            is_open = True if known.closed_by == "policy" else None
+            with suppress(NotFound):
+                await github.update_issue(repository, known.number, body=body, is_open=is_open)
+                return known.number
+        number = await github.open_issue(repository, title=TITLE, body=body)
+        log.info("%s: dashboard issue #%d opened", repository.full_name, number)
+        return number
 
-    def _is_unwanted(self, repository: RepositoryRef) -> bool:
-        until = self._unwanted_until.get(repository.id)
-        return until is not None and until > self._services.clock.now()
-
-
-def _is_off(issue: IssueState) -> bool:
-    """Return True if we closed the issue, because the policy did not want it."""
-    return issue.body.startswith(OFF)
-
-
-def _is_same(issue: IssueState, body: str) -> bool:
-    """Return True if GitHub has this text; browsers change the ends of lines."""
-    return issue.body.replace("\r\n", "\n").rstrip() == body.rstrip()
+    async def _close(self, repository: RepositoryRef, number: int) -> None:
+        """Close an issue that the policy no longer wants."""
+        github = self._services.github
+        closed = DashboardIssue(number=number, closed_by="policy")
+        try:
+            await github.update_issue(repository, number, body=render_off(), is_open=False)
+        except NotFound:
+            closed = DashboardIssue()
+        await self._known.revise(repository.id, lambda now: closed.with_(policy=now.policy))

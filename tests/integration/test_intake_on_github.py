@@ -15,6 +15,7 @@ from bot.domain.command import Command
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import (
     DashboardDue,
+    DashboardTouched,
     Feedback,
     GivenUp,
     Halted,
@@ -119,7 +120,7 @@ class Intake:
         pass
 
     async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
-        assert not isinstance(change, DashboardDue | GivenUp | Halted)
+        assert not isinstance(change, DashboardDue | DashboardTouched | GivenUp | Halted)
         if not isinstance(change, PullRequestOpened):
             await end_obsolete(change, self._services, checkpoint)
 

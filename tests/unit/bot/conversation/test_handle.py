@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from bot.conversation.handle import ACTIONS, HELP_MARKER, handle_command
 from bot.conversation.result import Reply
@@ -359,6 +360,7 @@ async def test_a_box_is_a_command_where_the_dashboard_offers_it() -> None:
 class CrashedAfterActing(MemoryCheckpoint):
     """Runs a step again whose result was never stored."""
 
+    @override
     async def step(
         self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]
     ) -> Value:

@@ -150,6 +150,13 @@ def issue_edited(body: str, before: str | None = "", **changes: Any) -> dict[str
     return _event("edited", issue=issue, changes=edit, sender=sender)
 
 
+def issue_state(action: str, **changes: Any) -> dict[str, Any]:
+    """Somebody closed, opened or deleted our dashboard issue."""
+    event = issue_edited("", **changes) | {"action": action}
+    del event["changes"]
+    return event
+
+
 def push(**changes: Any) -> dict[str, Any]:
     """Somebody pushed to a branch."""
     body = {

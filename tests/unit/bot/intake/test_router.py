@@ -11,6 +11,7 @@ from bot.domain.boxes import Box
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import (
     CheckRef,
+    DashboardTouched,
     Feedback,
     HeadMoved,
     Ignored,
@@ -543,8 +544,32 @@ def test_only_a_new_tick_counts_and_only_one() -> None:
     assert isinstance(command, Command)
     assert (command.verb, command.target) == (Verb.OFF, "repository")
     assert (command.number, command.is_pull_request) == (9, False)
-    assert "no box" in why_not(payloads.issue_edited(board(CANCEL), board(CANCEL)), "issues")
-    assert "no box" in why_not(payloads.issue_edited(BOARD, board(CANCEL)), "issues")
+
+
+@pytest.mark.parametrize(
+    ("body", "before"),
+    [
+        (board(CANCEL), board(CANCEL)),
+        (BOARD, board(CANCEL)),
+        (board(CANCEL).replace("%7B", "%5B"), BOARD),
+        (board(CANCEL).replace("dashboard", "board"), BOARD),
+        ("nothing of ours", BOARD),
+    ],
+)
+def test_an_edit_without_a_new_tick_is_overwritten(body: str, before: str) -> None:
+    touched = routed(payloads.issue_edited(body, before), "issues")
+    assert isinstance(touched, DashboardTouched)
+    assert (touched.number, touched.action) == (9, "edited")
+
+
+@pytest.mark.parametrize("action", ["closed", "reopened", "deleted"])
+def test_what_a_person_does_to_the_dashboard_is_noted(action: str) -> None:
+    touched = routed(payloads.issue_state(action, login="bob", state="closed"), "issues")
+    assert isinstance(touched, DashboardTouched)
+    assert (touched.number, touched.action) == (9, action)
+    assert "not our" in why_not(payloads.issue_state(action, author="mallory"), "issues")
+    ours = payloads.issue_state(action, login="metaagent[bot]", type="Bot")
+    assert "we did it" in why_not(ours, "issues")
 
 
 def test_a_box_about_a_branch_names_its_commit() -> None:
@@ -558,12 +583,10 @@ def test_a_box_about_a_branch_names_its_commit() -> None:
     ("changes", "reason"),
     [
         ({"author": "mallory"}, "not our dashboard"),
-        ({"login": "metaagent[bot]", "type": "Bot"}, "bots"),
+        ({"login": "metaagent[bot]", "type": "Bot"}, "we did it"),
         ({"login": "other", "type": "Bot"}, "bots"),
-        ({"state": "closed"}, "no box"),
-        ({"before": None}, "no box"),
-        ({"body": board(CANCEL).replace("dashboard", "board")}, "not our dashboard"),
-        ({"body": board(CANCEL).replace("%7B", "%5B")}, "no box"),
+        ({"state": "closed"}, "no text"),
+        ({"before": None}, "no text"),
     ],
 )
 def test_no_other_edit_is_a_command(changes: dict[str, Any], reason: str) -> None:

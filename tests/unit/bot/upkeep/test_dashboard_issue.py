@@ -2,14 +2,18 @@
 
 import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
 from bot.domain.policy import RepositoryPolicy
-from bot.domain.request import DashboardDue
+from bot.domain.request import DashboardDue, DashboardTouched
 from bot.errors import NotPermitted, RateLimited
+from bot.policy.policy_file import read_policy
 from bot.publish.dashboard_issue import OFF, ON
+from bot.registry.dashboards import StoredDashboards
 from bot.upkeep.dashboard_issue import DashboardIssues
+from tests.databases import a_database
 from tests.fakes.memory_queue import MemoryQueue
 from tests.fakes.memory_records import MemoryRecords
 from tests.services import services
@@ -22,12 +26,12 @@ WRITES = {"open_issue", "update_issue"}
 class Boards:
     """The dashboard of one repository, whose policy can change."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         self.world, self.queue = World(), MemoryQueue()
         self.policy = RepositoryPolicy(dashboard_issue=True)
         self.reads = 0
 
-        async def read_policy(_: object) -> RepositoryPolicy:
+        async def read(_: object) -> RepositoryPolicy:
             self.reads += 1
             return self.policy
 
@@ -37,66 +41,125 @@ class Boards:
             records=MemoryRecords(),
             queue=self.queue,
             clock=self.world.clock,
-            read_policy=read_policy,
+            read_policy=read,
         )
-        self.issues = DashboardIssues(bag, 60.0)
+        self.known = StoredDashboards(a_database(folder))
+        self.issues = DashboardIssues(bag, self.known, 60.0)
 
     async def refresh(self) -> list[str]:
-        """Return the writes of one update."""
+        """Read the policy, and return the writes of one update."""
+        await self.issues.read_policy(REPOSITORY)
+        return [call for call in await self.calls() if call in WRITES]
+
+    async def calls(self) -> list[str]:
+        """Return the requests of one update."""
         before = len(self.world.github.calls)
         await self.issues.refresh(DashboardDue(repository=REPOSITORY, turn=1))
-        return [call for call in self.world.github.calls[before:] if call in WRITES]
+        return self.world.github.calls[before:]
+
+    async def touch(self, action: str) -> None:
+        """A person does something to the issue."""
+        issue = self.world.github.issues[0]
+        if action == "deleted":
+            self.world.github.issues.clear()
+        if action in {"closed", "reopened"}:
+            issue.is_open = action == "reopened"
+        touch = {"repository": REPOSITORY, "number": issue.number, "action": action}
+        await self.issues.touched(REPOSITORY, DashboardTouched.model_validate(touch))
 
 
 @pytest.fixture
-def boards() -> Boards:
-    return Boards()
+def boards(tmp_path: Path) -> Boards:
+    return Boards(tmp_path)
 
 
 async def test_an_issue_is_opened_and_written_only_when_its_text_changes(boards: Boards) -> None:
     assert await boards.refresh() == ["open_issue"]
-    assert await boards.refresh() == []
+    assert await boards.calls() == []
     issue = boards.world.github.issues[0]
-    # A browser changes the ends of lines.
-    issue.body = issue.body.replace("\n", "\r\n")
-    assert await boards.refresh() == []
     boards.world.put(a_fix(checks=("other",)))
-    assert await boards.refresh() == ["update_issue"]
+    assert await boards.calls() == ["update_issue"]
     assert "other" in issue.body
     issue.body = issue.body.replace("- [ ]", "- [x]")
-    assert await boards.refresh() == ["update_issue"]
+    await boards.issues.touched(REPOSITORY, None)
+    assert await boards.calls() == ["update_issue"]
     assert "[x]" not in issue.body
+    issue.body = "nothing of ours"
+    await boards.touch("edited")
+    assert await boards.calls() == ["update_issue"]
+    assert issue.body.startswith(ON)
 
 
 async def test_a_deleted_issue_is_opened_again_and_a_closed_one_is_left_alone(
     boards: Boards,
 ) -> None:
     await boards.refresh()
-    boards.world.github.issues[0].is_open = False
+    await boards.touch("closed")
     boards.world.put(a_fix(checks=("other",)))
-    assert await boards.refresh() == []
-    boards.world.github.issues[0].is_open = True
-    assert await boards.refresh() == ["update_issue"]
-    boards.world.github.issues.clear()
+    assert await boards.calls() == []
+    await boards.issues.changed(REPOSITORY)
+    turns = len(boards.queue.notices)
+    await boards.touch("reopened")
+    assert len(boards.queue.notices) == turns, "the present interval has its work already"
+    assert await boards.calls() == ["update_issue"]
+    await boards.touch("deleted")
     assert await boards.refresh() == ["open_issue"]
+    boards.world.github.issues.clear()  # its event is lost
+    boards.world.put(a_fix(checks=("another",)))
+    assert await boards.refresh() == ["update_issue", "open_issue"]
 
 
 async def test_turning_the_policy_off_and_on_wakes_a_closed_one_up(boards: Boards) -> None:
     await boards.refresh()
     issue = boards.world.github.issues[0]
-    issue.is_open = False
+    await boards.touch("closed")
     boards.policy = RepositoryPolicy()
     assert await boards.refresh() == ["update_issue"]
     assert issue.body.startswith(OFF)
     assert await boards.refresh() == []
+    boards.queue.notices.clear()
     boards.policy = RepositoryPolicy(dashboard_issue=True)
-    await boards.issues.changed(REPOSITORY)
-    assert boards.queue.notices == [], "the policy is read again after an hour"
-    await boards.issues.changed(REPOSITORY, policy=True)
-    assert len(boards.queue.notices) == 1, "or when a push changed it"
     assert await boards.refresh() == ["update_issue"]
+    assert len(boards.queue.notices) == 1, "a policy that is read makes the issue due"
     assert issue.is_open
     assert issue.body.startswith(ON)
+
+
+async def test_a_policy_that_cannot_be_read_neither_closes_nor_opens_the_issue(
+    boards: Boards,
+) -> None:
+    await boards.refresh()
+    issue = boards.world.github.issues[0]
+    for written in (b"dashboard_issue: [", b"dashboard_isue: true", b"dashboard_issue: 3"):
+        boards.policy = read_policy(written)
+        assert not boards.policy.dashboard_issue
+        await boards.refresh()
+        assert issue.is_open
+        assert issue.body.startswith(ON)
+    await boards.touch("closed")
+    await boards.refresh()
+    boards.policy = RepositoryPolicy(dashboard_issue=True)
+    assert await boards.refresh() == [], "a person closed it"
+    boards.policy = read_policy(b"dashboard_issue: false")
+    assert await boards.refresh() == ["update_issue"]
+    assert issue.body.startswith(OFF)
+
+
+async def test_an_issue_that_is_not_known_is_found_again(boards: Boards, tmp_path: Path) -> None:
+    await boards.refresh()
+    await boards.known.revise(REPOSITORY.id, lambda known: known.with_(number=None))
+    assert await boards.refresh() == ["update_issue"]
+    boards.world.github.issues[0].is_open = False
+    await boards.known.revise(REPOSITORY.id, lambda known: known.with_(number=None))
+    assert await boards.refresh() == []
+    assert (await boards.known.find(REPOSITORY.id)).closed_by == "person"
+
+
+async def test_the_policy_of_an_older_mission_changes_nothing_that_is_known(boards: Boards) -> None:
+    older = RepositoryPolicy(dashboard_issue=True, origins={"dashboard_issue": "x:1"})
+    await boards.issues.learn(REPOSITORY, RepositoryPolicy())
+    await boards.issues.learn(REPOSITORY, older, is_new=False)
+    assert boards.queue.notices == []
 
 
 async def test_a_staged_repository_is_not_written_to(boards: Boards) -> None:
@@ -110,6 +173,7 @@ async def test_a_missing_right_is_told_once_an_hour(
     boards.world.github.faults["open_issue"] = [NotPermitted("no", "grant it", status=403)] * 2
     with caplog.at_level(logging.WARNING):
         await boards.refresh()
+    boards.queue.notices.clear()
     assert ["issues: write" in one for one in caplog.messages] == [True]
     await boards.issues.changed(REPOSITORY)
     assert boards.queue.notices == []
@@ -125,11 +189,13 @@ async def test_a_limit_of_github_is_left_to_the_next_change(boards: Boards) -> N
 
 
 async def test_two_at_once_open_one_issue(boards: Boards) -> None:
-    await asyncio.gather(boards.refresh(), boards.refresh())
+    await boards.issues.read_policy(REPOSITORY)
+    await asyncio.gather(boards.calls(), boards.calls())
     assert len(boards.world.github.issues) == 1
 
 
 async def test_a_change_makes_it_due_once_in_each_turn(boards: Boards) -> None:
+    await boards.issues.read_policy(REPOSITORY)
     for _ in range(3):
         await boards.issues.changed(REPOSITORY)
     await boards.issues.changed(None)
@@ -144,13 +210,11 @@ async def test_a_change_makes_it_due_once_in_each_turn(boards: Boards) -> None:
     await boards.issues.changed(REPOSITORY)
 
 
-async def test_where_none_is_wanted_the_policy_is_read_once_an_hour(boards: Boards) -> None:
+async def test_where_none_is_wanted_nothing_is_requested(boards: Boards) -> None:
     boards.policy = RepositoryPolicy()
-    for _ in range(3):
-        await boards.issues.look_after(REPOSITORY)
-        await boards.issues.changed(REPOSITORY)
-    assert (boards.reads, boards.queue.notices) == (1, [])
-    boards.world.clock.advance(3_601)
-    boards.policy = RepositoryPolicy(dashboard_issue=True)
-    await boards.issues.look_after(REPOSITORY)
-    assert len(boards.queue.notices) == 1
+    await boards.issues.changed(REPOSITORY)
+    await boards.issues.read_policy(REPOSITORY)
+    await boards.issues.changed(REPOSITORY)
+    assert boards.queue.notices == []
+    assert await boards.calls() == []
+    assert boards.reads == 1
