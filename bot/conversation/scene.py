@@ -1,6 +1,6 @@
 """The place of a command: its pull request, head commit, and whether it is one of ours."""
 
-from bot.domain.command import Command
+from bot.domain.command import Command, Origin
 from bot.domain.github import PullRequestState
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import LiveMission, OfferedFix
@@ -58,9 +58,14 @@ async def find_scene(command: Command, policy: RepositoryPolicy, services: Servi
     """
     pull = await _find_pull(command, services)
     if pull is None:
+        head_sha = command.head_sha
+        if command.origin is Origin.BOX and command.head_branch is not None:
+            # The box names the commit of a mission, and the branch may have moved since.
+            head = await services.github.branch_head(command.repository, command.head_branch)
+            head_sha = head or head_sha
         return Scene(
             command=command,
-            head_sha=command.head_sha,
+            head_sha=head_sha,
             head_branch=command.head_branch,
             policy=policy,
         )

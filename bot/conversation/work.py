@@ -17,6 +17,7 @@ from bot.domain.request import (
     Trigger,
     is_improvement,
 )
+from bot.errors import GitHubError
 from bot.intake import guards
 from bot.policy.rules import LABEL_FIX
 from bot.ports import Services
@@ -206,20 +207,22 @@ def read_wish(scene: Scene, services: Services) -> Wish | CommandOutcome:
 
 
 async def _named_check(scene: Scene, services: Services, name: str) -> CheckRef | CommandOutcome:
-    """Return the red check of this name, or a refusal that lists the choices."""
+    """Return the red check or status of this name, or a refusal that lists the choices."""
     runs = await services.github.check_runs(scene.repository, scene.head_sha or "")
     # A rerun creates another check run of the same name; the newest one counts.
     red = {
-        run.name: run
+        run.name: CheckRef(
+            id=run.id, name=run.name, app_slug=run.app_slug, conclusion=run.conclusion or "failure"
+        )
         for run in sorted(runs, key=lambda run: run.id)
         if _may_be_repaired(run, services)
     }
     meant = _matching_names(name, tuple(red))
+    if not meant:
+        red |= await _red_statuses(scene, services)
+        meant = _matching_names(name, tuple(red))
     if len(meant) == 1:
-        run = red[meant[0]]
-        return CheckRef(
-            id=run.id, name=run.name, app_slug=run.app_slug, conclusion=run.conclusion or "failure"
-        )
+        return red[meant[0]]
     names = ", ".join(pen(services).code(one) for one in (meant or sorted(red))[:SHOWN])
     said = pen(services).code(name)
     if meant:
@@ -230,6 +233,21 @@ async def _named_check(scene: Scene, services: Services, name: str) -> CheckRef 
         f"No check is red on `{(scene.head_sha or '')[:8]}`; "
         "`/metaagent fix` without a check runs the tests anyway."
     )
+
+
+async def _red_statuses(scene: Scene, services: Services) -> dict[str, CheckRef]:
+    """Return the red commit statuses of the head by name; none without the right to read them."""
+    try:
+        found = await services.github.commit_statuses(scene.repository, scene.head_sha or "")
+    except GitHubError as error:
+        if error.retryable:
+            raise
+        return {}
+    return {
+        one.context: CheckRef(id=0, name=one.context)
+        for one in found
+        if one.is_red and guards.is_test_status(one.context)
+    }
 
 
 def _matching_names(name: str, names: Sequence[str]) -> tuple[str, ...]:

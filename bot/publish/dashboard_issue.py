@@ -23,6 +23,8 @@ MOST = 10
 """Most entries of one section."""
 RECENT = timedelta(days=14)
 """Age up to which ended missions are shown."""
+CHECK = 100
+"""Most characters of a check's name in a box."""
 LIMIT = 60_000
 """Longest text, in bytes; GitHub refuses more than 65,536 characters."""
 
@@ -209,7 +211,8 @@ class _Writer:
         outcome = record.outcome.value if record.outcome else ""
         reason = self.pen.words(record.reason, cap=200)
         detail = ", ".join(part for part in (outcome, self._time(record.ended_at), reason) if part)
-        return self._act(Verb.RETRY, record, text, detail)
+        # Names are compared from their beginning, and a box must not get too long.
+        return self._act(Verb.RETRY, record, text, detail, target=record.check[:CHECK])
 
     def question(self, proposal: Proposal) -> Iterator[Entry]:
         branch = proposal.head_branch or ""
@@ -232,6 +235,8 @@ class _Writer:
         what = f"a fix of {self._checks(fix.checks)}"
         text = f"**Try again**: {what}{self._place(fix.for_pull_request, fix.base_branch)}"
         box = _at(Verb.RETRY, fix.for_pull_request, fix.head_sha, fix.base_branch)
+        if box is not None and len(fix.checks) == 1:
+            box = box.with_(target=fix.checks[0][:CHECK])
         named = f"{_link(fix.pull_request)} " if fix.pull_request else ""
         detail = f"{named}{fix.state.value}: {self.pen.words(fix.note, cap=200)}"
         return Entry(row=_row(box, text), detail=detail)
@@ -255,9 +260,12 @@ class _Writer:
         box = Box(verb=Verb.ON, target="repository")
         return Entry(row=box.row("**Turn on** MetaAgent here again"), detail=self._by(off))
 
-    def _act(self, verb: Verb, record: MissionRecord, text: str, detail: str) -> Entry:
+    def _act(
+        self, verb: Verb, record: MissionRecord, text: str, detail: str, *, target: str = ""
+    ) -> Entry:
         box = _at(verb, record.for_pull_request, record.head_sha, record.branch)
-        return Entry(row=_row(box, text), detail=detail)
+        row = f"- {text}" if box is None else box.with_(target=target).row(text)
+        return Entry(row=row, detail=detail)
 
     def _by(self, switch: Switch) -> str:
         return f"turned off by {self.pen.code(switch.by)}, {self._time(switch.at)}"

@@ -15,7 +15,7 @@ from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_queue import MemoryQueue
-from tests.fakes.memory_records import MemoryAudit
+from tests.fakes.memory_records import MemoryAudit, MemoryRecords
 from tests.fakes.memory_registry import MemoryRegistry
 from tests.services import services
 
@@ -37,6 +37,7 @@ class Office:
         self.lessons = MemoryLessons()
         self.clock = FixedClock()
         self.audit = MemoryAudit()
+        self.records = MemoryRecords()
         self.policy = RepositoryPolicy(**policy)
         self.github.permissions = {"alice": "write", "root": "admin", "bob": "read"}
         self.github.branches = {BRANCH: HEAD, "main": "b" * 40}
@@ -58,6 +59,7 @@ class Office:
             lessons=self.lessons,
             clock=self.clock,
             audit=self.audit,
+            records=self.records,
         )
 
     async def ask(self, command: Command) -> Reply:

@@ -12,6 +12,9 @@ from bot.conversation.result import Reply
 from bot.conversation.verbs import VERBS
 from bot.domain.boxes import read_box
 from bot.domain.command import Command, Verb
+from bot.domain.github import StatusState
+from bot.domain.mission import Outcome
+from bot.domain.mission_record import MissionRecord, RecordState
 from bot.domain.policy import Triggers
 from bot.errors import GitHubError, NotFound, NotPermitted, QueueError, StoreError
 from bot.publish.dashboard_issue import read_board
@@ -341,7 +344,9 @@ async def ticked(office: Office, row: str, **changes: Any) -> Reply:
     box = read_box(row)
     assert box is not None
     words = f"{box.verb.value} {box.target}".strip()
-    return await office.ask(a_tick(words, box=row, number=box.number or 9, **changes))
+    place: dict[str, Any] = {"number": box.number or (None if box.head_sha else 9)}
+    place |= {"head_sha": box.head_sha, "head_branch": box.head_branch}
+    return await office.ask(a_tick(words, box=row, **{**place, **changes}))
 
 
 async def test_a_box_is_a_command_where_the_dashboard_offers_it() -> None:
@@ -378,6 +383,39 @@ async def test_a_box_whose_result_was_lost_is_not_said_to_be_gone() -> None:
     assert reply.ok, reply.text
     assert "Off for this repository" in office.github.comments[-1].body
     assert checkpoint.names == {"permission", "seen", "offered", "act", "tell"}
+
+
+@pytest.mark.parametrize("check", ["lint", "ci/tests"])
+async def test_a_box_about_a_branch_is_about_its_head_and_its_check(check: str) -> None:
+    office = Office(dashboard_issue=True)
+    head = office.github.branches["main"]
+    office.records.missions["m-1"] = (
+        1,
+        MissionRecord(
+            mission_id="m-1",
+            repository=a_repository().id,
+            place="octo/calculator",
+            trigger="check_run",
+            check=check,
+            branch="main",
+            head_sha="d" * 40,
+            queued_at=office.clock.now().isoformat(),
+            ended_at=office.clock.now().isoformat(),
+            state=RecordState.ENDED,
+            outcome=Outcome.NO_FIX,
+        ),
+    )
+    office.github.other_checks = [
+        one.with_(head_sha=head, id=one.id + 100) for one in office.github.other_checks
+    ]
+    office.github.statuses[head] = (StatusState(context="ci/tests", state="failure"),)
+    board = await read_board(a_repository(), office.policy, office.services)
+    (entry,) = board.sections["Ended without a fix"]
+    reply = await ticked(office, entry.row)
+    assert reply.ok, reply.text
+    (mission,) = office.queue.requests.values()
+    assert mission.check is not None
+    assert (mission.head_sha, mission.check.name) == (head, check)
 
 
 async def test_a_box_with_other_words_or_where_none_is_wanted_does_nothing() -> None:

@@ -116,9 +116,11 @@ async def test_every_fact_has_a_section_and_a_command(desk: Desk) -> None:
         Box(verb=Verb.STOP, **at_branch),
         Box(verb=Verb.STOP, number=5),
     ]
-    assert boxes(board, "Ended without a fix") == [Box(verb=Verb.RETRY, **at_branch)]
-    assert boxes(board, "Snoozed: flaky checks") == [Box(verb=Verb.RETRY, number=8)]
-    assert boxes(board, "Snoozed: refused fixes") == [Box(verb=Verb.RETRY, number=5)]
+    assert boxes(board, "Ended without a fix") == [Box(verb=Verb.RETRY, target="slow", **at_branch)]
+    assert boxes(board, "Snoozed: flaky checks") == [Box(verb=Verb.RETRY, target="flaky", number=8)]
+    assert boxes(board, "Snoozed: refused fixes") == [
+        Box(verb=Verb.RETRY, target="tests", number=5)
+    ]
     assert boxes(board, "Off") == [None, Box(verb=Verb.ON, number=7)]
     assert boxes(board, "This repository") == [Box(verb=Verb.ON, target="repository")]
     text = board.render()
@@ -129,6 +131,12 @@ async def test_every_fact_has_a_section_and_a_command(desk: Desk) -> None:
     text = (await desk.board()).render()
     assert "- `enabled: false` by the policy: `.github/metaagent.yml:1`" in text
     assert "- `automatic: false` by the policy" in text
+
+
+async def test_the_longest_name_of_a_check_leaves_the_box_readable(desk: Desk) -> None:
+    desk.mission(Outcome.NO_FIX, check="\U0001f600" * 255, branch="\U0001f600" * 20)
+    (box,) = boxes(await desk.board(), "Ended without a fix")
+    assert box is not None
 
 
 async def test_a_question_has_a_box_for_each_answer(desk: Desk) -> None:
