@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+import re
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ LOOK_S = 2.0
 """Time between two looks of an event stream, in seconds."""
 MOST_STREAMS = 50
 """Event streams at a time in one process; a page without one looks by itself."""
+NONCE_BYTES = 4
+_NONCE = re.compile(rf"[0-9a-f]{{{2 * NONCE_BYTES}}}")
 _STATES = tuple(one.value for one in RecordState)
 
 
@@ -117,6 +120,7 @@ class MissionPages:
             is_active=record.state is not RecordState.ENDED,
             seen=_mark(record, stages),
             said=request.query_params.get("said", ""),
+            nonce=secrets.token_hex(NONCE_BYTES),
         )
 
     async def events(self, request: Request, session: Session) -> Response:
@@ -125,6 +129,11 @@ class MissionPages:
         if len(self._streams) >= MOST_STREAMS:
             raise Refused(503, "Not now", "Too many pages listen. This one looks by itself.")
         seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+        if record.state is RecordState.ENDED:
+            stages = await self.parts.records.stages(record.mission_id)
+            if seen == _mark(record, stages):
+                # A browser opens a stream again that merely ended.
+                return Response(status_code=204)
         # A proxy that collects the answer would hold back its events.
         return EventSourceResponse(
             self._changes(record.mission_id, session, seen), headers={"x-accel-buffering": "no"}
@@ -183,8 +192,11 @@ class MissionPages:
             known = MissionRequest.model_validate((detail or {}).get("request"))
         except ValidationError as error:
             raise Refused(409, "Not possible", "Another version stored this mission.") from error
+        # The page has a number of its own, so that a double click is one request.
+        nonce = request.state.form.get("nonce", "")
+        suffix = nonce if _NONCE.fullmatch(nonce) else secrets.token_hex(NONCE_BYTES)
         again = known.with_(
-            mission_id=f"{known.mission_id.partition(':again:')[0]}:again:{secrets.token_hex(4)}",
+            mission_id=f"{known.mission_id.partition(':again:')[0]}:again:{suffix}",
             delivery_id=None,
             answer=None,
         )
@@ -193,8 +205,8 @@ class MissionPages:
             again = again.with_(
                 trigger=Trigger.COMMENT, requested_by=session.viewer.login, comment=None
             )
-        await self.parts.queue.submit(again)
-        await self._note("retry", record, session)
+        if await self.parts.queue.submit(again):
+            await self._note("retry", record, session)
         return _back(record.with_(mission_id=again.mission_id), "waiting")
 
     async def _readable(self, request: Request, session: Session) -> MissionRecord:

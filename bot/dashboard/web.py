@@ -62,7 +62,7 @@ def dashboard_router(parts: DashboardParts) -> APIRouter:
                     raise Refused(401, "Not signed in", "Your session has ended. Sign in again.")
                 return RedirectResponse(f"{BASE}/sign-in", 303)
             if method != "GET":
-                await read_form(request, origin, session)
+                request.state.form = await read_form(request, origin, session)
             return await answer(request, session)
 
         add(method, path, call)

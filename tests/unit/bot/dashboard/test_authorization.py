@@ -1,5 +1,6 @@
 """Who may see and do what: every route, every kind of person, two tenants. Nothing crosses."""
 
+import re
 from itertools import product
 from pathlib import Path
 from urllib.parse import quote
@@ -206,6 +207,20 @@ async def test_a_retry_of_a_person_is_a_request_of_that_person(house: House) -> 
     assert (request.requested_by, request.trigger.value) == ("writer", "comment")
     assert request.repository is not None
     assert request.repository.id == 42
+
+
+async def test_a_double_click_is_one_retry_and_a_reloaded_page_another(house: House) -> None:
+    http = await house.browser_of("writer")
+    for _ in range(2):
+        page = (await http.get(of(ENDED))).text
+        nonce = re.search(r'name="nonce" value="([0-9a-f]{8})"', page)
+        assert nonce is not None
+        for _ in range(2):
+            await house.post(http, of(ENDED, "/retry"), nonce=nonce[1])
+    assert len(house.queue.requests) == 2
+    assert len([one for one in await house.audit.entries() if one.action == "retry"]) == 2
+    await house.post(http, of(ENDED, "/retry"), nonce="../x")
+    assert not any("../x" in mission_id for mission_id in house.queue.requests)
 
 
 async def test_an_ended_mission_is_not_cancelled_and_an_active_one_not_retried(

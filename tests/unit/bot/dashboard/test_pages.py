@@ -168,6 +168,16 @@ async def test_a_change_of_a_mission_is_one_event(house: House) -> None:
     assert (await http.get(address[1], headers={"last-event-id": seen})).text == ""
 
 
+async def test_the_stream_of_an_ended_mission_is_not_opened_again(house: House) -> None:
+    await house.furnish()
+    http = await house.browser_of("reader")
+    address = f"/dashboard/missions/{quote(ENDED, safe='')}/events"
+    changed = await http.get(address)
+    assert changed.status_code == 200
+    seen = changed.text.split("id: ")[1].split()[0]
+    assert (await http.get(address, headers={"last-event-id": seen})).status_code == 204
+
+
 async def test_a_running_mission_is_renewed_and_an_ended_one_is_not(house: House) -> None:
     await house.furnish()
     runs = await text_of(house, f"missions/{quote(RUNS, safe='')}")
