@@ -14,7 +14,7 @@ from bot.domain.request import (
     RepositoryRef,
     Trigger,
 )
-from bot.errors import Conflict
+from bot.errors import Conflict, GitHubError
 from bot.github.staged import Notebook, stage
 from bot.intake import guards
 from bot.policy.policy_file import POLICY_PATH
@@ -62,7 +62,7 @@ async def onboard(
         rights: Holds a repository's token, and revokes it when it is no longer used.
 
     Raises:
-        GitHubError: GitHub failed, limits us or could not be reached.
+        GitHubError: the repositories could not be listed.
         StoreError: the registry could not be read.
     """
     if not change.added or not most:
@@ -77,7 +77,11 @@ async def onboard(
                     await onboard_repository(repository, services)
                 return Frozen()
 
-            await checkpoint.step(f"onboard {number}", Frozen, step)
+            try:
+                await checkpoint.step(f"onboard {number}", Frozen, step)
+            except GitHubError as error:
+                # An archived or empty repository must not hold up the others.
+                log.warning("%s: no onboarding: %s", repository.full_name, error.message)
 
 
 async def onboard_repository(repository: RepositoryRef, services: Services) -> int | None:
@@ -107,14 +111,15 @@ async def onboard_repository(repository: RepositoryRef, services: Services) -> i
     body = _body(preview.lines, len(requests), services)
     try:
         await github.commit_on_new_branch(repository, commit, (edit,))
+        # Before the pull request that promises them: it is not opened twice, and their ids stay.
+        for request in requests:
+            await services.queue.submit(request)
         pull = await github.open_pull_request(
             repository, head=BRANCH, base=branch, title=TITLE, body=body, draft=False
         )
     except Conflict as error:
         log.info("%s: no onboarding: %s", repository.full_name, error.message)
         return None
-    for request in requests:
-        await services.queue.submit(request)
     return pull.number
 
 

@@ -8,6 +8,7 @@ import pytest
 from bot.domain.github import CheckRunState, CommitState, InstallationRef
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import InstallationChange, RepositoryRef
+from bot.errors import GitHubError, NotPermitted
 from bot.policy.policy_file import POLICY_PATH, read_policy
 from bot.publish.report import INTRODUCTION
 from bot.queue.memory import MemoryCheckpoint
@@ -85,6 +86,33 @@ async def test_each_red_head_is_described_and_gets_a_staged_mission() -> None:
     # A staged mission must not stand in for the commit's own.
     assert all(one.mission_id.endswith(":auto:onboarding") for one in requests)
     assert newcomer.github.checks == []
+
+
+async def test_a_lost_answer_loses_no_promised_mission() -> None:
+    newcomer = Newcomer(HEAD)
+    newcomer.github.after["open_pull_request"] = [GitHubError("time ran out", retryable=True)]
+    with pytest.raises(GitHubError):
+        await newcomer.onboard()
+    await newcomer.onboard()
+    assert len(newcomer.queue.requests) == 1
+
+
+async def test_a_repository_that_refuses_holds_up_no_other() -> None:
+    newcomer = Newcomer()
+    there = [a_repository(id=number, name=f"r{number}") for number in (1, 2)]
+    newcomer.github.installed_on[7] = tuple(there)
+    newcomer.github.faults["commit_on_new_branch"] = [
+        NotPermitted("Repository was archived so is read-only.", status=403)
+    ]
+    change = InstallationChange(installation_id=7, action="added", added=(1, 2))
+
+    @asynccontextmanager
+    async def rights(_: RepositoryRef) -> AsyncIterator[None]:
+        yield
+
+    bag = services(newcomer.github)
+    await onboard(change, newcomer.github, bag, MemoryCheckpoint(), most=5, rights=rights)
+    assert newcomer.github.calls.count("open_pull_request") == 1
 
 
 async def test_a_repository_with_a_policy_needs_none() -> None:
