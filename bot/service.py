@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+import signal
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -371,12 +373,16 @@ def _check_role(settings: Settings, role: Role) -> None:
 
 
 def start_endless(work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
-    """Start a task that runs until it is cancelled; log an error that ends it."""
+    """Start a task that runs until it is cancelled; an error that ends it stops the process."""
 
     def ended(task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            log.critical("background task %s failed; restart the service", name, exc_info=error)
+            log.critical(
+                "background task %s failed; stopping, to be restarted", name, exc_info=error
+            )
+            # An orderly stop: only a new process surely runs the task again.
+            os.kill(os.getpid(), signal.SIGTERM)
 
     task = asyncio.create_task(work, name=name)
     # Nothing awaits the task: asyncio would report its error only at garbage collection.

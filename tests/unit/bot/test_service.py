@@ -1,6 +1,7 @@
 """What a service needs besides the services of missions."""
 
 import asyncio
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -42,9 +43,12 @@ def test_an_app_is_known_by_its_number_or_by_its_slug_alone(
 
 
 @pytest.mark.anyio
-async def test_endless_work_that_a_fault_ends_is_told_in_the_log(
+async def test_endless_work_that_a_fault_ends_is_in_the_log_and_stops_the_process(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+
     async def broken() -> None:
         raise RuntimeError("nobody foresaw this")
 
@@ -52,11 +56,17 @@ async def test_endless_work_that_a_fault_ends_is_told_in_the_log(
         [start_endless(broken(), "sweep"), stopped := start_endless(asyncio.sleep(60), "other")],
         timeout=0.05,
     )
+    async with asyncio.timeout(60):
+        await stop.wait()
+    stop.clear()
     stopped.cancel()
-    await asyncio.wait([stopped])
+    await asyncio.wait([stopped], timeout=60)
+    await asyncio.sleep(0.05)
+    assert not stop.is_set(), "one that was cancelled does not"
+    asyncio.get_running_loop().remove_signal_handler(signal.SIGTERM)
     (record,) = caplog.records
     assert record.levelname == "CRITICAL"
-    assert record.getMessage() == "background task sweep failed; restart the service"
+    assert record.getMessage() == "background task sweep failed; stopping, to be restarted"
     assert "nobody foresaw" in str(record.exc_info)
 
 
