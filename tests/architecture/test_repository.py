@@ -132,3 +132,77 @@ def test_a_release_of_another_version_than_its_tag_is_refused() -> None:
     )
     assert done.returncode == 1
     assert "the tag v0.0.1 is not version" in done.stderr
+
+
+def test_a_release_is_published_by_its_environment_alone_and_after_its_wheel() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    for name in ("index", "image"):
+        assert (jobs[name]["needs"], jobs[name]["environment"]) == ("wheel", "release"), name
+
+
+def test_the_installer_and_the_build_come_from_the_lock_file() -> None:
+    lock = (ROOT / "requirements-dev.lock").read_text()
+    assert all(re.search(rf"^{name}==", lock, re.MULTILINE) for name in ("uv", "hatchling"))
+    for name in ("make-venv", "build-release", "build-service-image"):
+        for line in (ROOT / "scripts" / name).read_text().splitlines():
+            if " pip install" in line or '/uv" build' in line:
+                assert "--require-hashes" in line or "--no-build-isolation" in line, line
+
+
+@pytest.mark.parametrize(("registry", "status"), [("Images.Example", 0), ("", 1)])
+def test_the_image_s_name_is_in_lower_case(tmp_path: Path, registry: str, status: int) -> None:
+    outputs = tmp_path / "outputs"
+    variables = {
+        "IMAGE_REGISTRY": registry,
+        "GITHUB_REPOSITORY": "Octo/MetaAgent",
+        "GITHUB_REF_NAME": "v1.2.3",
+        "GITHUB_OUTPUT": str(outputs),
+    }
+    done = subprocess.run(
+        [ROOT / "scripts" / "image-name"], env={**os.environ, **variables}, check=False
+    )
+    assert done.returncode == status
+    if status == 0:
+        assert outputs.read_text() == "name=images.example/octo/metaagent:v1.2.3\n"
+
+
+GH = """#!/bin/sh
+echo "$*" >>"$CALLS"
+case "$*" in *matching-refs*) printf 'refs/tags/%s\\n' $TAGS ;; *POST*) ;; *) exit 1 ;; esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "others", "moves"),
+    [
+        ("v1.10.0", "v1.9.0", True),
+        ("v1.2.9", "v1.3.0 v1.2.8", False),
+        ("v1.4.0-rc.1", "v1.3.0", False),
+        ("v1.0.0", "v1.0.0-rc.1", True),
+    ],
+)
+def test_the_major_tag_moves_to_the_newest_release_only(
+    tmp_path: Path, tag: str, others: str, *, moves: bool
+) -> None:
+    gh, calls = tmp_path / "gh", tmp_path / "calls"
+    gh.write_text(GH)
+    gh.chmod(0o755)
+    variables = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "CALLS": str(calls),
+        "TAGS": f"{tag} {others}",
+        "GITHUB_REPOSITORY": "octo/metaagent",
+        "GITHUB_REF_NAME": tag,
+        "GITHUB_SHA": "a" * 40,
+    }
+    script = ROOT / "scripts" / "move-major-tag"
+    subprocess.run([script], env={**os.environ, **variables}, check=True)
+    made = [line for line in calls.read_text().splitlines() if "POST" in line]
+    assert made == (
+        [f"api --method POST repos/octo/metaagent/git/refs -f ref=refs/tags/v1 -f sha={'a' * 40}"]
+        if moves
+        else []
+    )
+    gh.write_text("#!/bin/sh\nexit 1\n")
+    failed = subprocess.run([script], env={**os.environ, **variables}, check=False)
+    assert failed.returncode != 0, "a list that cannot be read moves nothing"
