@@ -299,6 +299,8 @@ class Service:
 
         await end_obsolete(moved, self._services, checkpoint)
         await checkpoint.step("follow", Frozen, follow)
+        if moved.closed and moved.pull_request is not None:
+            await self._dashboards.note_pull(moved.repository, moved.pull_request, is_open=False)
         if moved.pull_request is not None and moved.after is not None and not moved.closed:
             opened = PullRequestOpened(
                 repository=moved.repository,
@@ -341,6 +343,9 @@ class Service:
     async def _begun(self, request: MissionRequest) -> None:
         await under_way.begin(request, self.parts.registry, self.parts.clock)
         await self.parts.recorder.enqueue(request)
+        if request.repository is not None and request.pull_request is not None:
+            pull, repository = request.pull_request, request.repository
+            await self._dashboards.note_pull(repository, pull, is_open=True)
         await self._dashboards.changed(request.repository)
 
     async def _ended(self, mission_id: str) -> None:

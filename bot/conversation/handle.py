@@ -249,7 +249,13 @@ async def _say(command: Command, came: CommandOutcome, services: Services) -> in
             repository, comment.number, comment.id, body, marker=marker
         )
     if command.number is not None:
-        return await github.comment(repository, command.number, body, marker=marker)
+        return await github.comment(
+            repository,
+            command.number,
+            body,
+            marker=marker,
+            is_pull_request=command.is_pull_request,
+        )
     if command.head_sha is None:
         return None
     # A button on a commit without a pull request can only be answered by a check run.

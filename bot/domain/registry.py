@@ -143,7 +143,7 @@ class InstallationState(Frozen):
 
 
 class DashboardIssue(Frozen):
-    """What is known of a repository's dashboard issue without asking GitHub."""
+    """The stored state of a repository's dashboard issue, so that GitHub is not asked."""
 
     policy: RepositoryPolicy | None = None
     """The policy as it was last read; None before that."""
@@ -152,6 +152,8 @@ class DashboardIssue(Frozen):
     closed_by: Literal["", "policy", "person"] = ""
     digest: str = ""
     """Digest of the text that we wrote; empty if a person changed it since."""
+    closed_pulls: tuple[int, ...] = ()
+    """Pull requests that people closed lately; their missions are not shown."""
     not_before: str = ""
     """Time until which a missing right is not tried again, ISO 8601."""
 

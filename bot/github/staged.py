@@ -171,7 +171,13 @@ class _Staged:
         )
 
     async def comment(
-        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+        self,
+        repository: RepositoryRef,
+        number: int,
+        body: str,
+        *,
+        marker: str,
+        is_pull_request: bool = True,  # noqa: ARG002 -- no permission is needed
     ) -> int:
         """Record the comment."""
         self._notebook.note(repository, f"comment on {_pull(number)}", body, marker=marker)

@@ -76,19 +76,35 @@ class GitHubWriting(GitHubCommits):
         )
 
     async def comment(
-        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+        self,
+        repository: RepositoryRef,
+        number: int,
+        body: str,
+        *,
+        marker: str,
+        is_pull_request: bool = True,
     ) -> int:
         """Create a comment and return its id.
 
         Our existing comment with the same `marker` is updated instead.
+
+        Args:
+            repository: The repository.
+            number: The pull request or issue.
+            body: The text.
+            marker: The hidden marker of the comment.
+            is_pull_request: False if the number is probably that of an issue.
         """
         text = with_marker(body, marker)
+        # Pull requests and issues need different permissions.
+        first, other = "pull_requests", "issues"
+        if not is_pull_request:
+            first, other = other, first
         try:
-            return await self._comment(repository, number, text, marker, on="pull_requests")
+            return await self._comment(repository, number, text, marker, on=first)
         except NotPermitted as error:
-            # The number may be that of an issue, which needs another permission.
             try:
-                return await self._comment(repository, number, text, marker, on="issues")
+                return await self._comment(repository, number, text, marker, on=other)
             except NotPermitted:
                 raise error from None
 

@@ -156,7 +156,13 @@ class GitHubWrites(Protocol):
         ...
 
     async def comment(
-        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+        self,
+        repository: RepositoryRef,
+        number: int,
+        body: str,
+        *,
+        marker: str,
+        is_pull_request: bool = True,
     ) -> int:
         """Create a comment and return its id.
 

@@ -136,6 +136,10 @@ class RegistryReads(Protocol):
         """Return the newest open proposal of a pull request, or the one with this id."""
         ...
 
+    async def undecided(self, repository_id: int) -> tuple[Proposal, ...]:
+        """Return the 50 newest open proposals."""
+        ...
+
     async def off(self, repository_id: int, pull_request: int | None = None) -> Switch | None:
         """Return the switch that disables MetaAgent here.
 

@@ -42,12 +42,14 @@ _RETRIED = frozenset(
     }
 )
 """Outcomes without a fix for which another mission may help."""
-_ASKING = (Outcome.NEEDS_HUMAN, Outcome.PARTIAL)
-_INTRODUCTION = (
+_BOXES = (
     "Tick a box to act. That is a command of yours: you need write access, and the answer is a "
-    "comment in the pull request, or a check run of the commit, that the box is about. MetaAgent "
-    "rewrites this text, so what you write into it is lost; a comment is not. Close this issue to "
-    "snooze it, and open it again to wake it up. `dashboard_issue: false` in the policy ends it."
+    "comment in the pull request, or a check run of the commit, that the box is about. "
+)
+_INTRODUCTION = (
+    "MetaAgent rewrites this text, so what you write into it is lost; a comment is not. Close this "
+    "issue to snooze it, and open it again to wake it up. `dashboard_issue: false` in the policy "
+    "ends it."
 )
 
 
@@ -63,6 +65,8 @@ class Board(Frozen):
     """The sections of a dashboard, in reading order."""
 
     sections: dict[str, tuple[Entry, ...]]
+    has_boxes: bool = True
+    """False if the policy refuses ticks."""
 
     @property
     def rows(self) -> frozenset[str]:
@@ -71,7 +75,8 @@ class Board(Frozen):
 
     def render(self) -> str:
         """Return the text of the issue."""
-        parts = [Section(lead=f"{ON}\n{_INTRODUCTION}")]
+        boxes = _BOXES if self.has_boxes else ""
+        parts = [Section(lead=f"{ON}\n{boxes}{_INTRODUCTION}")]
         for title, entries in self.sections.items():
             lines = [
                 line
@@ -92,7 +97,11 @@ def render_off() -> str:
 
 
 async def read_board(
-    repository: RepositoryRef, policy: RepositoryPolicy, services: Services
+    repository: RepositoryRef,
+    policy: RepositoryPolicy,
+    services: Services,
+    *,
+    closed: frozenset[int] = frozenset(),
 ) -> Board:
     """Return the dashboard of a repository as it is now.
 
@@ -100,25 +109,32 @@ async def read_board(
         repository: The repository.
         policy: Its policy.
         services: The services to use; GitHub is not asked.
+        closed: Closed pull requests, where no mission is possible.
 
     Raises:
         StoreError: registry or records cannot be read.
     """
-    writer = _Writer(SafeWriter(secrets=prepare_needles(services.secrets)))
+    writer = _Writer(
+        SafeWriter(secrets=prepare_needles(services.secrets)), has_boxes=policy.triggers.buttons
+    )
     fixes = await services.registry.offered(repository.id)
-    ended = await _ended(repository, services)
+    ended = [
+        one for one in await _ended(repository, services) if one.for_pull_request not in closed
+    ]
+    proposals = await services.registry.undecided(repository.id)
     switches = await services.registry.turned_off(repository.id)
     pause = await services.pauses.of(repository) if services.pauses else None
     paused = [Entry(row=f"- {writer.pen.words(pause.in_words)}")] if pause else []
     paused += writer.policy(policy)
-    refused = [fix for fix in fixes if fix.state.blocks]
+    refused = [f for f in fixes if f.state.blocks and f.for_pull_request not in closed]
     return Board(
         sections={
             "Open fixes": tuple(writer.open_fix(f) for f in fixes if f.state is FixState.OPEN),
             "Waiting and running": tuple(map(writer.active, await _active(repository, services))),
             "Questions": tuple(
                 entry
-                for proposal in await _proposals(repository, services)
+                for proposal in proposals
+                if proposal.pull_request not in closed
                 for entry in writer.question(proposal)
             ),
             "Ended without a fix": tuple(
@@ -129,8 +145,9 @@ async def read_board(
             ),
             "Snoozed: refused fixes": tuple(map(writer.refused, refused)),
             "Off": (*paused, *(writer.off(one) for one in switches if one.pull_request)),
-            "This repository": (writer.repository(switches),),
-        }
+            "This repository": tuple(writer.repository(switches)),
+        },
+        has_boxes=policy.triggers.buttons,
     )
 
 
@@ -158,37 +175,28 @@ async def _ended(repository: RepositoryRef, services: Services) -> list[MissionR
     return [one for one in newest.values() if one.state is RecordState.ENDED]
 
 
-async def _proposals(repository: RepositoryRef, services: Services) -> list[Proposal]:
-    """Return the newest open questions and proposed changes."""
-    if services.records is None:
-        return []
-    found: list[Proposal] = []
-    for outcome in _ASKING:
-        query = MissionQuery(repository=repository.id, outcome=outcome, limit=MOST)
-        for record in (await services.records.page(query)).missions:
-            proposal = await services.registry.proposal(
-                repository.id, proposal_id=record.mission_id
-            )
-            if proposal is not None and not proposal.decided:
-                found.append(proposal)
-    return found
-
-
 # --- words ---------------------------------------------------------------------------------------
 
 
 class _Writer:
     """Writes entries; names and texts of other people are escaped."""
 
-    def __init__(self, pen: SafeWriter) -> None:
+    def __init__(self, pen: SafeWriter, *, has_boxes: bool) -> None:
         self.pen = pen
+        self._has_boxes = has_boxes
+
+    def _row(self, box: Box | None, word: str, text: str) -> str:
+        """Return a line with a box and its word, or without both where a tick would be refused."""
+        if box is None or not self._has_boxes:
+            return f"- {text.removeprefix(':').strip()}"
+        return box.row(f"**{word}**{text}")
 
     def open_fix(self, fix: OfferedFix) -> Entry:
         detail = f"taken over by {self.pen.code(fix.taken_over)}" if fix.taken_over else ""
         what = f"the fix of {self._checks(fix.checks)} on {self.pen.code(fix.base_branch)}"
         if fix.pull_request is not None:
             box = Box(verb=Verb.UNDO, number=fix.pull_request)
-            text = f"**Close** {_link(fix.pull_request)}, {what}"
+            row = self._row(box, "Close", f" {_link(fix.pull_request)}, {what}")
         elif fix.commit != fix.head_sha:
             box = Box(
                 verb=Verb.UNDO,
@@ -196,23 +204,27 @@ class _Writer:
                 head_sha=fix.head_sha,
                 head_branch=fix.base_branch,
             )
-            text = f"**Undo** the commit `{fix.commit[:12]}`, {what}"
+            row = self._row(box, "Undo", f" the commit `{fix.commit[:12]}`, {what}")
         else:
             return Entry(row=f"- Suggested: {what}{self._place(fix.for_pull_request, '')}")
-        return Entry(row=box.row(text), detail=detail)
+        return Entry(row=row, detail=detail)
 
     def active(self, record: MissionRecord) -> Entry:
         what = f"the mission for {self._check(record)}{self._where(record)}"
         detail = f"{record.state.value} since {self._time(record.began_at or record.queued_at)}"
-        return self._act(Verb.STOP, record, f"**Cancel** {what}", detail)
+        box = _at(Verb.STOP, record.for_pull_request, record.head_sha, record.branch)
+        return Entry(row=self._row(box, "Cancel", f" {what}"), detail=detail)
 
     def retry(self, record: MissionRecord, word: str) -> Entry:
-        text = f"**{word}**: {self._check(record)}{self._where(record)}"
+        text = f": {self._check(record)}{self._where(record)}"
         outcome = record.outcome.value if record.outcome else ""
         reason = self.pen.words(record.reason, cap=200)
         detail = ", ".join(part for part in (outcome, self._time(record.ended_at), reason) if part)
-        # Names are compared from their beginning, and a box must not get too long.
-        return self._act(Verb.RETRY, record, text, detail, target=record.check[:CHECK])
+        box = _at(Verb.RETRY, record.for_pull_request, record.head_sha, record.branch)
+        if box is not None:
+            # Names are compared from their beginning, and a box must not get too long.
+            box = box.with_(target=record.check[:CHECK])
+        return Entry(row=self._row(box, word, text), detail=detail)
 
     def question(self, proposal: Proposal) -> Iterator[Entry]:
         branch = proposal.head_branch or ""
@@ -225,21 +237,22 @@ class _Writer:
         for number, change in enumerate(proposal.changes[:MOST], start=1):
             box = reject.with_(verb=verb, target=str(number))
             title = self.pen.words(change.title, cap=200)
-            yield Entry(row=box.row(f"**Take** change {number}{place}: {title}"))
+            yield Entry(row=self._row(box, "Take", f" change {number}{place}: {title}"))
         asked = self.pen.words(proposal.question, cap=300)
         how = "" if proposal.changes else " (answer it by a comment `/metaagent answer …` there)"
         detail = f"{asked}{how}" if asked else ""
-        yield Entry(row=reject.row(f"**Reject** what is proposed{place}"), detail=detail)
+        row = self._row(reject, "Reject", f" what is proposed{place}")
+        yield Entry(row=row, detail=detail)
 
     def refused(self, fix: OfferedFix) -> Entry:
         what = f"a fix of {self._checks(fix.checks)}"
-        text = f"**Try again**: {what}{self._place(fix.for_pull_request, fix.base_branch)}"
+        text = f": {what}{self._place(fix.for_pull_request, fix.base_branch)}"
         box = _at(Verb.RETRY, fix.for_pull_request, fix.head_sha, fix.base_branch)
         if box is not None and len(fix.checks) == 1:
             box = box.with_(target=fix.checks[0][:CHECK])
         named = f"{_link(fix.pull_request)} " if fix.pull_request else ""
         detail = f"{named}{fix.state.value}: {self.pen.words(fix.note, cap=200)}"
-        return Entry(row=_row(box, text), detail=detail)
+        return Entry(row=self._row(box, "Try again", text), detail=detail)
 
     def policy(self, policy: RepositoryPolicy) -> Iterator[Entry]:
         for key in ("enabled", "automatic"):
@@ -249,23 +262,20 @@ class _Writer:
 
     def off(self, switch: Switch) -> Entry:
         number = switch.pull_request or 0
-        row = Box(verb=Verb.ON, number=number).row(f"**Turn on** again in {_link(number)}")
+        row = self._row(Box(verb=Verb.ON, number=number), "Turn on", f" {_link(number)}")
         return Entry(row=row, detail=self._by(switch))
 
-    def repository(self, switches: Sequence[Switch]) -> Entry:
+    def repository(self, switches: Sequence[Switch]) -> Iterator[Entry]:
         off = next((one for one in switches if one.pull_request is None), None)
-        if off is None:
+        if off is not None:
+            box = Box(verb=Verb.ON, target="repository")
+            row = self._row(box, "Turn on", " MetaAgent here again")
+            yield Entry(row=row if self._has_boxes else "- Off", detail=self._by(off))
+        elif self._has_boxes:
             box = Box(verb=Verb.OFF, target="repository")
-            return Entry(row=box.row("**Turn off** MetaAgent here; active missions are stopped"))
-        box = Box(verb=Verb.ON, target="repository")
-        return Entry(row=box.row("**Turn on** MetaAgent here again"), detail=self._by(off))
-
-    def _act(
-        self, verb: Verb, record: MissionRecord, text: str, detail: str, *, target: str = ""
-    ) -> Entry:
-        box = _at(verb, record.for_pull_request, record.head_sha, record.branch)
-        row = f"- {text}" if box is None else box.with_(target=target).row(text)
-        return Entry(row=row, detail=detail)
+            yield Entry(
+                row=self._row(box, "Turn off", " MetaAgent here; active missions are stopped")
+            )
 
     def _by(self, switch: Switch) -> str:
         return f"turned off by {self.pen.code(switch.by)}, {self._time(switch.at)}"
@@ -296,11 +306,6 @@ def _at(verb: Verb, number: int | None, head_sha: str | None, branch: str | None
     if head_sha is None or not branch:
         return None
     return Box(verb=verb, head_sha=head_sha, head_branch=branch)
-
-
-def _row(box: Box | None, text: str) -> str:
-    """Return a line with a box, or without one that has no place."""
-    return box.row(text) if box is not None else f"- {text}"
 
 
 def _link(number: int) -> str:

@@ -207,6 +207,12 @@ class StoredRegistry:
             iter(await self._find(Proposal, "proposal", wanted, order="at DESC, seq DESC")), None
         )
 
+    async def undecided(self, repository_id: int) -> tuple[Proposal, ...]:
+        """Return the 50 newest open proposals."""
+        wanted: dict[str, Value] = {"repository": repository_id, "decided": ""}
+        # They hold whole files, and one that no person decides is never forgotten.
+        return await self._find(Proposal, "proposal", wanted, order="at DESC, seq DESC LIMIT 50")
+
     # --- switches and installations --------------------------------------------------------------
 
     async def switch(self, switch: Switch) -> None:

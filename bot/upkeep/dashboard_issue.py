@@ -18,6 +18,8 @@ from bot.registry.dashboards import StoredDashboards
 
 TRY_AGAIN = timedelta(hours=1)
 """Time after which a missing right is tried again."""
+MOST_CLOSED = 300
+"""Most closed pull requests that are remembered, the newest ones."""
 
 log = logging.getLogger(__name__)
 
@@ -99,12 +101,29 @@ class DashboardIssues:
                 case "reopened":
                     return known.with_(closed_by="", digest="")
                 case "deleted":
-                    return DashboardIssue(policy=known.policy)
+                    return known.with_(number=None, closed_by="", digest="")
                 case "edited":
                     return known.with_(digest="")
 
         await self._known.revise(repository.id, become)
         await self.changed(repository)
+
+    async def note_pull(self, repository: RepositoryRef, number: int, *, is_open: bool) -> None:
+        """Note that a pull request was closed, or that a mission for it begins.
+
+        Raises:
+            StoreError: our database could not be used.
+        """
+
+        def become(known: DashboardIssue) -> DashboardIssue:
+            if is_open == (number not in known.closed_pulls):
+                return known
+            others = (one for one in known.closed_pulls if one != number)
+            closed = tuple(others) if is_open else (*others, number)
+            return known.with_(closed_pulls=closed[-MOST_CLOSED:])
+
+        if (await self._known.find(repository.id)).is_wanted:
+            await self._known.revise(repository.id, become)
 
     async def changed(self, repository: RepositoryRef | None) -> None:
         """Make a repository's issue due; a failure is logged, and the sweep does it later.
@@ -155,7 +174,9 @@ class DashboardIssues:
         if not known.is_wanted:
             await self._close(repository, known.number or 0)
             return
-        body = (await read_board(repository, known.policy, self._services)).render()
+        closed = frozenset(known.closed_pulls)
+        board = await read_board(repository, known.policy, self._services, closed=closed)
+        body = board.render()
         digest = hashlib.sha256(body.encode()).hexdigest()
         if known.number is not None and digest == known.digest and not known.closed_by:
             return
@@ -195,10 +216,13 @@ class DashboardIssues:
 
     async def _close(self, repository: RepositoryRef, number: int) -> None:
         """Close an issue that the policy no longer wants."""
-        github = self._services.github
-        closed = DashboardIssue(number=number, closed_by="policy")
+        known: int | None = number
         try:
-            await github.update_issue(repository, number, body=render_off(), is_open=False)
+            await self._services.github.update_issue(
+                repository, number, body=render_off(), is_open=False
+            )
         except NotFound:
-            closed = DashboardIssue()
-        await self._known.revise(repository.id, lambda now: closed.with_(policy=now.policy))
+            known = None
+        await self._known.revise(
+            repository.id, lambda now: now.with_(number=known, closed_by="policy", digest="")
+        )

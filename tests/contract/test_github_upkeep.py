@@ -232,6 +232,11 @@ async def test_an_issue_needs_its_own_permission(local_github: LocalGitHub) -> N
     served.grant(issues="write")
     await served.gateway.comment(served.repository, number, "x", marker="<!-- m -->")
     assert len(served.comments(number)) == 1
+    looks = local_github.faults.add("GET", f"/issues/{number}/comments", 0, times=9)
+    await served.gateway.comment(
+        served.repository, number, "x", marker="<!-- m -->", is_pull_request=False
+    )
+    assert looks.times == 8, "the right permission is tried first"
     local_github.repository(NAME).has_issues = False
     with pytest.raises(NotFound, match="disabled"):
         await served.gateway.open_issue(served.repository, title="Ours", body="x")

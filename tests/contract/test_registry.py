@@ -240,6 +240,18 @@ async def test_the_newest_open_proposal_of_a_pull_request_is_found(registry: Reg
     assert await registry.proposal(ELSEWHERE.id, pull_request=7) is None
 
 
+async def test_open_proposals_of_all_places_are_found_newest_first(registry: Registry) -> None:
+    old = a_proposal("m-1", at="2026-01-01")
+    new = a_proposal("m-2", pull_request=None, at="2026-01-02")
+    for proposal in (new, old, a_proposal("m-3", repository=ELSEWHERE, at="2026-01-03")):
+        await registry.propose(proposal)
+    await registry.propose(a_proposal("m-4", decided="rejected", at="2026-01-04"))
+    assert await registry.undecided(HERE) == (new, old)
+    for number in range(60):
+        await registry.propose(a_proposal(f"n-{number}", at="2026-01-05"))
+    assert len(await registry.undecided(HERE)) == 50
+
+
 async def test_a_proposal_is_found_by_its_id_also_when_it_is_decided(registry: Registry) -> None:
     decided = a_proposal("m-1", decided="rejected", pull_request=None)
     await registry.propose(decided)

@@ -182,7 +182,13 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         self._end("update_pull_request")
 
     async def comment(
-        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+        self,
+        repository: RepositoryRef,
+        number: int,
+        body: str,
+        *,
+        marker: str,
+        is_pull_request: bool = True,
     ) -> int:
         """Ours with the marker is updated."""
         self._begin("comment")

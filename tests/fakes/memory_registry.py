@@ -123,6 +123,15 @@ class MemoryRegistry:
         ]
         return max(open_ones, key=lambda proposal: proposal.at, default=None)
 
+    async def undecided(self, repository_id: int) -> tuple[Proposal, ...]:
+        """Newest first."""
+        found = [
+            one
+            for one in reversed(self.proposals.values())
+            if one.repository.id == repository_id and not one.decided
+        ]
+        return tuple(sorted(found, key=lambda one: one.at, reverse=True)[:50])
+
     async def switch(self, switch: Switch) -> None:
         """Turn off or on."""
         self.switches[switch.repository_id, switch.pull_request] = switch

@@ -433,7 +433,8 @@ async def test_a_box_with_other_words_or_where_none_is_wanted_does_nothing() -> 
 
 
 async def test_boxes_are_off_with_the_buttons() -> None:
-    office = Office(dashboard_issue=True, triggers=Triggers(buttons=False))
+    office = Office(dashboard_issue=True)
     (off,) = (await read_board(a_repository(), office.policy, office.services)).rows
+    office.policy = office.policy.with_(triggers=Triggers(buttons=False))
     reply = await ticked(office, off, is_pull_request=False)
     assert "the policy switches buttons off" in reply.text

@@ -133,6 +133,49 @@ async def test_every_fact_has_a_section_and_a_command(desk: Desk) -> None:
     assert "- `automatic: false` by the policy" in text
 
 
+async def test_where_ticks_are_refused_no_box_is_shown(desk: Desk) -> None:
+    await desk.registry.offer(a_fix())
+    desk.mission(None)
+    desk.mission(Outcome.NO_FIX, check="slow")
+    switch = Switch(repository_id=HERE, pull_request=None, off=True, by="bob", at="2026")
+    await desk.registry.switch(switch)
+    desk.policy = read_policy(b"dashboard_issue: true\ntriggers: {buttons: false}\n")
+    text = (await desk.board()).render()
+    assert "[ ]" not in text
+    assert "Tick a box" not in text
+    for line in ("- [#17](../pull/17), the fix of `tests` on `main`", "- `slow` on `feature`"):
+        assert line in text
+    assert "- Off\n  turned off by `bob`" in text
+
+
+async def test_places_where_no_mission_is_possible_are_left_out(desk: Desk) -> None:
+    desk.mission(Outcome.NO_FIX, check="slow", for_pull_request=5)
+    desk.mission(Outcome.FLAKY, check="flaky", for_pull_request=8)
+    await desk.registry.offer(a_fix(state=FixState.CLOSED, for_pull_request=5))
+    board = await read_board(REPOSITORY, desk.policy, desk.services, closed=frozenset({5}))
+    assert board.sections["Ended without a fix"] == ()
+    assert board.sections["Snoozed: refused fixes"] == ()
+    assert len(board.sections["Snoozed: flaky checks"]) == 1
+
+
+async def test_an_old_question_is_not_hidden_by_decided_ones(desk: Desk) -> None:
+    for number in range(2 * MOST):
+        record = desk.mission(Outcome.NEEDS_HUMAN, check=f"c{number}")
+        proposal = Proposal(
+            proposal_id=record.mission_id,
+            repository=REPOSITORY,
+            head_sha=HEAD,
+            head_branch=f"b{number}",
+            question="Which one?",
+            decided="rejected" if number else "",
+            at=f"2026-01-{number + 1:02}",
+        )
+        await desk.registry.propose(proposal)
+    (box,) = boxes(await desk.board(), "Questions")
+    assert box is not None
+    assert box.head_branch == "b0"
+
+
 async def test_the_longest_name_of_a_check_leaves_the_box_readable(desk: Desk) -> None:
     desk.mission(Outcome.NO_FIX, check="\U0001f600" * 255, branch="\U0001f600" * 20)
     (box,) = boxes(await desk.board(), "Ended without a fix")

@@ -71,10 +71,18 @@ class Merges(FakeGitHub):
 
     @override
     async def comment(
-        self, repository: RepositoryRef, number: int, body: str, *, marker: str
+        self,
+        repository: RepositoryRef,
+        number: int,
+        body: str,
+        *,
+        marker: str,
+        is_pull_request: bool = True,
     ) -> int:
         self._merged("comment")
-        return await super().comment(repository, number, body, marker=marker)
+        return await super().comment(
+            repository, number, body, marker=marker, is_pull_request=is_pull_request
+        )
 
     @override
     async def delete_branch(self, repository: RepositoryRef, branch: str, *, expected: str) -> bool:

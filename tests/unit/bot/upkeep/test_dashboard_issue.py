@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 
 from bot.domain.policy import RepositoryPolicy
+from bot.domain.registry import FixState
 from bot.domain.request import DashboardDue, DashboardTouched
 from bot.errors import NotPermitted, RateLimited
 from bot.policy.policy_file import read_policy
 from bot.publish.dashboard_issue import OFF, ON
 from bot.registry.dashboards import StoredDashboards
-from bot.upkeep.dashboard_issue import DashboardIssues
+from bot.upkeep.dashboard_issue import MOST_CLOSED, DashboardIssues
 from tests.databases import a_database
 from tests.fakes.memory_queue import MemoryQueue
 from tests.fakes.memory_records import MemoryRecords
 from tests.services import services
-from tests.unit.bot.upkeep.world import REPOSITORY, World, a_fix
+from tests.unit.bot.upkeep.world import RED_PULL, REPOSITORY, World, a_fix
 
 pytestmark = pytest.mark.anyio
 WRITES = {"open_issue", "update_issue"}
@@ -143,6 +144,20 @@ async def test_a_policy_that_cannot_be_read_neither_closes_nor_opens_the_issue(
     boards.policy = read_policy(b"dashboard_issue: false")
     assert await boards.refresh() == ["update_issue"]
     assert issue.body.startswith(OFF)
+
+
+async def test_a_closed_pull_request_is_shown_again_when_a_mission_begins(boards: Boards) -> None:
+    boards.world.put(a_fix(state=FixState.CLOSED))
+    await boards.refresh()
+    issue = boards.world.github.issues[0]
+    assert "refused fixes" in issue.body
+    for is_open in (False, True):
+        await boards.issues.note_pull(REPOSITORY, RED_PULL, is_open=is_open)
+        assert await boards.refresh() == ["update_issue"]
+        assert ("refused fixes" in issue.body) == is_open
+    for number in range(400):
+        await boards.issues.note_pull(REPOSITORY, 1_000 + number, is_open=False)
+    assert len((await boards.known.find(REPOSITORY.id)).closed_pulls) == MOST_CLOSED
 
 
 async def test_an_issue_that_is_not_known_is_found_again(boards: Boards, tmp_path: Path) -> None:
