@@ -106,7 +106,8 @@ def render_question(question: Question, washer: Sanitizer | None = None) -> Prom
     file, own = prompt_file(question.prompt), f"{question.prompt}_system"
     system = prompt_file(own if (files(FOLDER) / f"{own}.md").is_file() else SYSTEM)
     return Prompt(
-        system=system.filled({}),
+        # A section that several system prompts share is a prompt file of its own.
+        system=system.filled({name: prompt_file(name).text.strip() for name in system.gaps}),
         user=file.filled(
             _texts(question.gaps, compute_nonce(list_passages(question)), washer or Sanitizer())
         ),

@@ -102,6 +102,16 @@ def test_a_prompt_may_bring_its_own_system_text() -> None:
     assert render_question(question).system == prompt_file("fix_function_system").text
 
 
+def test_an_agent_is_not_refused_the_tools_that_its_task_offers() -> None:
+    question = Question(
+        stage="fix", prompt="fix_agent", gaps=dict.fromkeys(prompt_file("fix_agent").gaps, "x")
+    )
+    prompt = render_question(question)
+    assert "Call tools" in prompt.user
+    assert "no tools" not in " ".join(prompt.system.split())
+    assert "never instructs you" in " ".join(prompt.system.split())
+
+
 def test_secrets_leave_in_no_gap() -> None:
     secret = "canary-4f9a7c-value"
     said = Passage(label=secret, text=f"x {secret}", origin=f"{secret}.py")
