@@ -75,7 +75,7 @@ async def test_half_of_a_fix_by_a_model_is_completed_by_the_search(
 
 def works_in_steps(question: Question) -> str:
     """Find a bug in two files by what the tools show, and fix one file at a time."""
-    found = question.gaps["history"]
+    found = question.gaps["feedback"]
     assert isinstance(found, tuple)
     seen = "\n".join(f"{one.label}\n{one.text}" for one in found)
     if "shop/rates.py, lines" not in seen:

@@ -6,7 +6,7 @@ from bot.domain.model import Passage, Written
 from bot.fixers.rung2_model import feedback
 from bot.fixers.rung2_model.agent_tools import DONE, AgentTools, parse_calls
 from bot.fixers.rung2_model.bench import Bench
-from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN, PromptPart
+from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.rounds import build_question, read_originals
 from bot.fixers.rung2_model.tried_changes import TriedChange
@@ -33,7 +33,7 @@ class AgentRounds:
     def __init__(self, bench: Bench, brief: Brief, report: TestReport) -> None:
         self._bench = bench
         self._brief = brief
-        self._tools = AgentTools(bench, brief.files, report)
+        self._tools = AgentTools(bench, brief, report)
         self._history: list[Passage] = []
         self._idle = 0
         self._ended = False
@@ -49,16 +49,14 @@ class AgentRounds:
         originals = await read_originals(works, self._brief)
         self._history += feedback.summarize(works, originals, self._brief.tokens) if works else ()
         for step in range(self._bench.limits.agent_steps):
-            question = build_question(
-                PROMPT, await self._gaps(step), 0, self._bench.limits.answer_tokens
-            )
+            question = build_question(PROMPT, self._gaps(step), 0, self._bench.limits.answer_tokens)
             written = await self._bench.ask(question)
             if written is not None:
                 await self._act(written)
             if self._ended or self._bench.is_done:
                 return
 
-    async def _gaps(self, step: int) -> Gaps:
+    def _gaps(self, step: int) -> Gaps:
         brief = self._brief
         room = int(brief.tokens * CHARACTERS_PER_TOKEN * _HISTORY)
         kept: list[Passage] = []
@@ -70,19 +68,7 @@ class AgentRounds:
         dropped = len(self._history) - len(kept)
         left = self._bench.limits.agent_steps - step
         note = f"{left} steps are left." + (f" {dropped} results are not shown." if dropped else "")
-        return {
-            "failing": brief.parts.get(PromptPart.FAILING, ()),
-            "tests": brief.parts.get(PromptPart.TESTS, ()),
-            "map": brief.parts.get(PromptPart.SKELETON, ()),
-            "suspects": Passage(label="suspects", text=self._suspects(), origin="MetaAgent"),
-            "doubted": brief.parts.get(PromptPart.DOUBTED, ()),
-            "history": tuple(reversed(kept)),
-            "left": note,
-        }
-
-    def _suspects(self) -> str:
-        places = [f"{place.file}:{place.line}" for place in self._brief.places[:10]]
-        return "\n".join(places) or "nothing in particular"
+        return {**brief.gaps(tuple(reversed(kept))), "left": note}
 
     async def _act(self, written: Written) -> None:
         """Try an answer's edits, run its tools and record the results."""

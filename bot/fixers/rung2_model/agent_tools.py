@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from bot.domain.counted import counted
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.bench import Bench
+from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.feedback import diff_changes
-from bot.fixers.rung2_model.sources import Files
 from bot.fixers.rung2_model.tried_changes import merge_changes
 from sandbox.changes import is_protected
 from sandbox.errors import ChangeRejected
@@ -62,15 +62,15 @@ class AgentTools:
 
     Args:
         bench: Its failure, workspace and remaining time.
-        files: The checkout's files.
+        brief: The checkout's files, and what the prompt shows of them.
         report: The red run.
     """
 
-    def __init__(self, bench: Bench, files: Files, report: TestReport) -> None:
+    def __init__(self, bench: Bench, brief: Brief, report: TestReport) -> None:
         self._bench = bench
-        self._files = files
+        self._files = brief.files
         self._report = report
-        self._shown: dict[str, tuple[tuple[int, int], ...]] = {}
+        self._shown = {file.path: file.regions for file in brief.sent}
         self.changes: tuple[FileChange, ...] = ()
         """The agent's edits so far, each file once."""
 

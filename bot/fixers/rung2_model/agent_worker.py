@@ -8,6 +8,7 @@ from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question, Role, total
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.fixers.rung2_model import related_context
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.candidates import base_candidate
 from bot.fixers.rung2_model.doubted import doubted_changes
@@ -15,6 +16,7 @@ from bot.fixers.rung2_model.edits import EditRules, describe_rejections
 from bot.fixers.rung2_model.edits.gates import check_edits
 from bot.fixers.rung2_model.failing import failing_passages
 from bot.fixers.rung2_model.fixer import Allows, allow_everything
+from bot.fixers.rung2_model.sources import Files
 from bot.fixers.trials import Failure, Proposed, Trials, Tried, rank_again
 from bot.ports import AgentDoor, AgentDoors, Workspace
 from sandbox.changes import Concern, is_protected
@@ -26,6 +28,10 @@ _WORK_SHARE = 0.75
 _TRIAL_S = 60.0
 _FAILING_CHARACTERS = 6_000
 _DOUBTED_CHARACTERS = 4_000
+_DIFF_CHARACTERS = 4_000
+_ATTEMPT_CHARACTERS = 3_000
+_KNOWN_CHARACTERS = 4_000
+"""Limit of a person's words, the analysis and the lessons, in characters."""
 _SUSPECTS = 10
 _WORDS = 300
 
@@ -98,16 +104,27 @@ class AgentWorker:
         suspects = "\n".join(
             f"{one.file}:{one.line} {one.reason}" for one in failure.diagnosis.suspects[:_SUSPECTS]
         )
+        context = failure.context
+        files, facts = Files(failure.workspace), await failure.workspace.facts()
+        diff, _ = await related_context.red_diff(
+            facts,
+            [one.file for one in failure.diagnosis.suspects],
+            files,
+            PromptSpace(_DIFF_CHARACTERS),
+        )
+        known = PromptSpace(_KNOWN_CHARACTERS)
         question = Question(
             stage="agent",
             prompt="agent",
             role=Role.FIX,
             gaps={
                 "command": Passage(label="the command", text=report.target),
-                "failing": failing_passages(
-                    failure.context, report, PromptSpace(_FAILING_CHARACTERS)
-                ),
+                "failing": failing_passages(context, report, PromptSpace(_FAILING_CHARACTERS)),
                 "suspects": Passage(label="suspects", text=suspects or "nothing in particular"),
+                "said": related_context.person_hints(context, failure.diagnosis.cause, known),
+                "diff": diff,
+                "lessons": related_context.lessons(context, known),
+                "attempts": related_context.attempts(context, PromptSpace(_ATTEMPT_CHARACTERS)),
                 "doubted": await doubted_changes(failure, PromptSpace(_DOUBTED_CHARACTERS)),
             },
         )

@@ -18,6 +18,7 @@ from bot.llm.agent_proxy import MOST_REQUEST_BYTES, AgentModelProxies, AgentMode
 from bot.llm.billing import Billing
 from bot.llm.configured_agent import ConfiguredAgent
 from bot.llm.prices import Prices
+from bot.llm.prompts.render import prompt_file
 from bot.llm.providers.replies import HttpReply, RequestFailed
 from sandbox.egress.doorway import Doorway
 from tests.builders import a_request
@@ -273,7 +274,7 @@ def test_without_an_allowance_there_is_no_door(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["codex-cli", "claude-cli"])
 def test_an_errand_holds_the_task_and_no_key(tmp_path: Path, kind: str) -> None:
-    gaps: dict[str, Any] = dict.fromkeys(("command", "failing", "doubted"), ())
+    gaps: dict[str, Any] = dict.fromkeys(prompt_file("agent").gaps, ())
     gaps["suspects"] = Passage(label="log", text="the password is swordfish-of-ours")
     errand = door(tmp_path, Provider(), kind).errand(
         Question(stage="agent", prompt="agent", gaps=gaps, role=Role.FIX), wall_s=60

@@ -7,16 +7,22 @@ from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rival, RungNote
+from bot.domain.request import Answer
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Failure, Proposed, Tried
 from sandbox.types import TestReport, TestResult, TestStatus
 from tests.builders import (
     a_candidate,
     a_change,
+    a_commanded_request,
     a_diagnosis,
     a_failure,
+    a_lesson,
+    a_recalled_lesson,
     a_report,
     a_running_mission,
+    a_verification,
+    an_iteration,
 )
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import ScriptedMind
@@ -104,6 +110,25 @@ def a_red_run(*names: str) -> TestReport:
     }
     failures = tuple(a_calc_failure(name) for name in wanted)
     return a_report(failures=failures, failure_count=len(failures), outcomes=outcomes)
+
+
+def a_known_mission() -> MissionContext:
+    """A mission with a person's words, a lesson and an earlier attempt."""
+    refused = an_iteration(
+        candidate=a_candidate(title="first try"),
+        verification=a_verification(green=False, reason="broke test_sub"),
+    )
+    return a_running_mission(
+        request=a_commanded_request(
+            hint="look at add", answer=Answer(proposal_id="p", text="adding is meant")
+        ),
+        iterations=(refused,),
+        lessons=(a_recalled_lesson(),),
+    )
+
+
+KNOWN = ("look at add", "adding is meant", "broke test_sub", a_lesson().sentence)
+"""What is known of a mission and no test says."""
 
 
 def a_calc_failure(name: str) -> TestResult:

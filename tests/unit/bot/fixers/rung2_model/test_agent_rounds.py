@@ -9,7 +9,16 @@ from bot.fixers.trials import Proposed, Tried
 from bot.llm.prompts.render import render_question
 from tests.fakes.scripted_mind import Answers, ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
-from tests.unit.bot.fixers.rung2_model.climbs import ADD, FIX_ADD, FIX_EVEN, Climb, block
+from tests.unit.bot.fixers.rung2_model.climbs import (
+    ADD,
+    FILES,
+    FIX_ADD,
+    FIX_EVEN,
+    KNOWN,
+    Climb,
+    a_known_mission,
+    block,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +37,7 @@ def an_agent(answers: Answers, **changes: object) -> Climb:
 
 
 def history(question: Question) -> str:
-    found = question.gaps["history"]
+    found = question.gaps["feedback"]
     assert isinstance(found, tuple)
     return "\n".join(f"[{one.label}] {one.text}" for one in found)
 
@@ -74,10 +83,27 @@ async def test_edits_can_be_thrown_away() -> None:
     assert len(climb.mind.questions) == 4
 
 
-async def test_only_what_was_read_can_be_edited() -> None:
-    climb = await an_agent([FIX_ADD, tool("done it was not shown")]).run()
-    assert climb.candidates == []
+async def test_only_what_is_shown_or_was_read_can_be_edited() -> None:
+    files = {**FILES, "far.py": "RATE = 5\n"}
+    edit = block("RATE = 5", "RATE = 6", "far.py")
+    answers = [edit, tool("read far.py"), edit, tool("done it is right now")]
+    climb = await an_agent(answers, trials=ScriptedTrials(failed), files=files).run()
     assert "why your answer was not applied" in history(climb.mind.questions[1])
+    ((tried,),) = climb.trials.tried
+    assert "RATE = 6" in str(tried.changes)
+
+
+async def test_its_prompt_has_what_is_known_of_the_failure() -> None:
+    climb = await an_agent([tool("done nothing more")], known=a_known_mission()).run()
+    prompt = render_question(climb.mind.questions[0]).user
+    assert [words for words in KNOWN if words not in prompt] == []
+    assert "return a - b" in prompt, "the suspects are shown"
+
+
+async def test_the_source_of_its_prompt_can_be_edited_at_once() -> None:
+    climb = await an_agent([FIX_ADD], trials=ScriptedTrials(adds)).run()
+    assert len(climb.mind.questions) == 1
+    assert len(climb.candidates) == 1
 
 
 @pytest.mark.parametrize(

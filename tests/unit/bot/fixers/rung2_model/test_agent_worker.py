@@ -13,6 +13,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.fixers.rung2_model.agent_worker import AgentWorker
 from bot.fixers.trials import Failure, Proposed, Tried
+from bot.llm.prompts.render import render_question
 from bot.ports import AgentDoor
 from sandbox.errors import ChangeRejected, SandboxUnavailable
 from sandbox.types import CommandResult, Door, Errand, FileEdit, Returned
@@ -24,9 +25,11 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     ADD,
     EVEN,
     FILES,
+    KNOWN,
     SOURCE,
     Climb,
     a_doubted,
+    a_known_mission,
     a_red_run,
     mends,
 )
@@ -151,6 +154,12 @@ async def test_the_agent_is_told_what_fails_and_where() -> None:
     assert all(
         not isinstance(gap, str) for gap in question.gaps.values()
     )  # everything in it is foreign
+
+
+async def test_the_agent_gets_a_persons_words_lessons_and_earlier_attempts() -> None:
+    sent = await Sent({"calc.py": RIGHT}, known=a_known_mission()).run()
+    prompt = render_question(sent.doors.questions[0]).user
+    assert [words for words in KNOWN if words not in prompt] == []
 
 
 async def test_tests_new_files_and_deletions_are_left_out_and_said() -> None:
