@@ -2,23 +2,28 @@
 
 from dataclasses import replace
 
-from bot.domain.model import Passage, Written
+from bot.domain.counted import counted
+from bot.domain.model import Finish, Passage, Written
 from bot.fixers.rung2_model import feedback
-from bot.fixers.rung2_model.agent_tools import DONE, AgentTools, parse_calls
+from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
+from bot.fixers.rung2_model.agent_tools import AgentTools
 from bot.fixers.rung2_model.bench import Bench
-from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN
+from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN, PromptPart, PromptSpace, shortened
 from bot.fixers.rung2_model.context import Brief, Gaps
+from bot.fixers.rung2_model.edits import EditFormat, EditsRead, Reason
 from bot.fixers.rung2_model.rounds import build_question, read_originals
 from bot.fixers.rung2_model.tried_changes import TriedChange
-from sandbox.types import TestReport
+from sandbox.types import FileChange, TestReport
 
 PROMPT = "fix_agent"
-_EDIT = "<<<<<<< SEARCH"
 _IDLE = 2
 """Steps without a tool or an edit after which the agent ends."""
 _HISTORY = 0.7
 """Share of the prompt for the results of earlier steps; the oldest are left out."""
 _SENTENCE = 600
+_OWN_ANSWER = 1_200
+"""Characters of each of its answers that the agent sees again."""
+_BLOCKS = frozenset({EditFormat.SEARCH_REPLACE, EditFormat.APPLY_PATCH, EditFormat.UNIFIED_DIFF})
 
 
 class AgentRounds:
@@ -49,54 +54,94 @@ class AgentRounds:
         originals = await read_originals(works, self._brief)
         self._history += feedback.summarize(works, originals, self._brief.tokens) if works else ()
         for step in range(self._bench.limits.agent_steps):
-            question = build_question(PROMPT, self._gaps(step), 0, self._bench.limits.answer_tokens)
+            question = build_question(
+                PROMPT, await self._gaps(step), 0, self._bench.limits.answer_tokens
+            )
             written = await self._bench.ask(question)
             if written is not None:
                 await self._act(written)
             if self._ended or self._bench.is_done:
                 return
 
-    def _gaps(self, step: int) -> Gaps:
+    async def _gaps(self, step: int) -> Gaps:
         brief = self._brief
-        room = int(brief.tokens * CHARACTERS_PER_TOKEN * _HISTORY)
+        left_over = int(brief.tokens * CHARACTERS_PER_TOKEN * _HISTORY)
         kept: list[Passage] = []
         for passage in reversed(self._history):
-            room -= len(passage.text) + len(passage.label)
-            if room < 0 and kept:
+            left_over -= len(passage.text) + len(passage.label)
+            if left_over < 0 and kept:
                 break
             kept.append(passage)
         dropped = len(self._history) - len(kept)
         left = self._bench.limits.agent_steps - step
         note = f"{left} steps are left." + (f" {dropped} results are not shown." if dropped else "")
-        return {**brief.gaps(tuple(reversed(kept))), "left": note}
+        room = PromptSpace.of(PromptPart.SOURCES, brief.tokens)
+        shown = brief.parts.get(PromptPart.SOURCES, ())
+        return {
+            **brief.gaps(tuple(reversed(kept))),
+            PromptPart.SOURCES.value: await self._tools.sources(shown, room),
+            "left": note,
+        }
 
     async def _act(self, written: Written) -> None:
-        """Try an answer's edits, run its tools and record the results."""
-        calls = parse_calls(written.text)
-        sentence = next((call.argument for call in calls if call.name == DONE), "")
-        results: list[Passage] = []
-        if _EDIT in written.text:
-            results += await self._edit(written, sentence)
-        results += [await self._tools.run(call) for call in calls if call.name != DONE]
+        """Run an answer's tools and try its edits, in the order of its text; record the results."""
+        answer = parse_answer(written.text)
+        own = shortened(answer.text.strip(), _OWN_ANSWER)
+        self._history.append(Passage(label="your answer", text=own, origin="your answer"))
+        calls = [part for part in answer.parts if isinstance(part, ToolCall)]
+        edited = False
+        for number, part in enumerate(answer.parts, start=1):
+            if isinstance(part, ToolCall):
+                await self._call(part)
+                continue
+            finish = Finish.LENGTH if answer.is_cut else written.finish
+            last = number == len(answer.parts)
+            piece = written.with_(text=part, finish=finish if last else Finish.STOP)
+            edited |= await self._edit(piece, answer.sentence or "")
+            if self._bench.is_done:
+                return
+        if answer.dropped:
+            text = f"{counted(answer.dropped, 'call')} too many: one answer has up to {MOST_CALLS}"
+            self._history.append(Passage(label="not run", text=text, origin="MetaAgent"))
         # Edits that were meant to be the last, and do not pass, are no end.
-        self._ended = any(call.name == DONE for call in calls) and _EDIT not in written.text
-        if not results and not self._ended:
+        self._ended = answer.sentence is not None and not edited
+        if not (calls or edited or self._ended):
             self._idle += 1
             self._ended = self._idle >= _IDLE
             text = "your answer has no edit and no tool that could be read"
-            results.append(Passage(label="nothing happened", text=text, origin="MetaAgent"))
-        self._history += results
+            self._history.append(Passage(label="nothing happened", text=text, origin="MetaAgent"))
 
-    async def _edit(self, written: Written, sentence: str) -> tuple[Passage, ...]:
-        answer = await self._bench.consider(
-            written, await self._tools.sent(), base=self._tools.changes
-        )
+    async def _call(self, call: ToolCall) -> None:
+        """Run a tool and record its result."""
+        before = self._tools.changes
+        result = await self._tools.run(call)
+        if self._tools.changes != before:
+            self._forget_reads(before)
+        self._history.append(result)
+
+    def _forget_reads(self, changes: tuple[FileChange, ...]) -> None:
+        """Drop what was read of changed files; the source shows these lines as they are now."""
+        paths = {change.path for change in changes}
+        self._history = [passage for passage in self._history if passage.origin not in paths]
+
+    async def _edit(self, written: Written, sentence: str) -> bool:
+        """Try the edits in a part of an answer; return False if it has none."""
+        sent, base = await self._tools.sent(), self._tools.changes
+        answer = await self._bench.consider(written, sent, base=base)
         if answer.work is None:
-            return feedback.rejected(answer.read.rejections, self._brief.tokens)
+            if not _has_edits(answer.read):
+                return False
+            self._history += feedback.rejected(answer.read.rejections, self._brief.tokens)
+            return True
         work = self._explain(answer.work, sentence)
-        self._tools.keep(work.proposed.changes)
+        changes = work.proposed.changes
+        await self._tools.keep(changes)
+        self._forget_reads(changes)
         text = feedback.describe_outcome(work)
-        return (Passage(label="your edits are kept; with them", text=text, origin="a trial"),)
+        self._history.append(
+            Passage(label="your edits are kept; with them", text=text, origin="a trial")
+        )
+        return True
 
     def _explain(self, work: TriedChange, sentence: str) -> TriedChange:
         """Record the agent's last sentence as the explanation of its change."""
@@ -111,3 +156,9 @@ class AgentRounds:
             if known is work:
                 self._bench.works[key] = explained
         return explained
+
+
+def _has_edits(read: EditsRead) -> bool:
+    """Return True if a text has edits, also unusable ones; quoted code is none."""
+    reasons = {rejection.reason for rejection in read.rejections}
+    return read.format in _BLOCKS or bool(reasons - {Reason.NO_EDIT, Reason.NO_CHANGE})

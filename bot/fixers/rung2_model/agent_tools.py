@@ -2,24 +2,24 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from bot.domain.counted import counted
 from bot.domain.model import Passage
+from bot.fixers.rung2_model.agent_answer import ToolCall
 from bot.fixers.rung2_model.bench import Bench
+from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.feedback import diff_changes
+from bot.fixers.rung2_model.sources import Excerpt, Source, Span
 from bot.fixers.rung2_model.tried_changes import merge_changes
 from sandbox.changes import is_protected
 from sandbox.errors import ChangeRejected
 from sandbox.languages import is_source
 from sandbox.types import FileChange, TestReport
 
-MOST_CALLS = 6
-"""Tools that one answer may call."""
 TEST_S = 60.0
 """Timeout of a test run for the agent, in seconds."""
 _LINES, _CHARACTERS = 200, 9_000
@@ -27,34 +27,9 @@ _LINES, _CHARACTERS = 200, 9_000
 _PATHS, _HITS, _FILES = 150, 30, 200
 _SAID = 160
 _OUTPUT = 3_000
-_BLOCK = re.compile(r"^```tool[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(.+?):(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
-DONE = "done"
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """A tool that a model asks for.
-
-    Attributes:
-        name: Name of the tool.
-        argument: The rest of its line; untrusted.
-    """
-
-    name: str
-    argument: str = ""
-
-
-def parse_calls(text: str) -> tuple[ToolCall, ...]:
-    """Return the tools that an answer calls, in order: one a line in `tool` blocks.
-
-    Args:
-        text: The answer.
-    """
-    lines = [line.strip() for block in _BLOCK.findall(text) for line in block.splitlines()]
-    parts = [line.partition(" ") for line in lines if line]
-    calls = [ToolCall(name.rstrip(":").lower(), rest.strip()) for name, _, rest in parts]
-    return tuple(calls[:MOST_CALLS])
+_AROUND = 5
+"""Lines shown on either side of an edit."""
 
 
 class AgentTools:
@@ -73,10 +48,47 @@ class AgentTools:
         self._shown = {file.path: file.regions for file in brief.sent}
         self.changes: tuple[FileChange, ...] = ()
         """The agent's edits so far, each file once."""
+        self._touched: dict[str, None] = {}
+        """Paths that were edited at any time, in order."""
 
-    def keep(self, changes: tuple[FileChange, ...]) -> None:
+    async def keep(self, changes: tuple[FileChange, ...]) -> None:
         """Make changes part of what the agent sees and builds on."""
-        self.changes = merge_changes(self.changes, changes)
+        await self._replace(merge_changes(self.changes, changes))
+
+    async def _replace(self, changes: tuple[FileChange, ...]) -> None:
+        """Make these the only edits; what was shown of their files moves with the lines."""
+        paths = dict.fromkeys(change.path for change in (*self.changes, *changes))
+        before = {path: await self._text(path) or "" for path in paths}
+        self.changes = changes
+        self._touched |= paths
+        for path in paths:
+            after = await self._text(path) or ""
+            if regions := self._shown.get(path):
+                self._shown[path] = move_regions(regions, before[path], after)
+
+    async def sources(self, passages: Iterable[Passage], room: PromptSpace) -> tuple[Passage, ...]:
+        """Return passages of the prompt, with the current lines of files that were edited.
+
+        Args:
+            passages: Source as it was before the edits; the origin is the path.
+            room: Space for all edited files.
+        """
+        current = [await self._current(path, room) for path in self._touched]
+        return (*current, *(one for one in passages if one.origin not in self._touched))
+
+    async def _current(self, path: str, room: PromptSpace) -> Passage:
+        """Return the lines of an edited file that the agent has seen or written, as they are."""
+        source = Source(path, await self._text(path) or "", parsed=False)
+        original = await self._files.source(path)
+        first, last = changed_span(original.text if original is not None else "", source.text)
+        whole = (1, len(source.lines))
+        spans = [(first - _AROUND, last + _AROUND), *(self._shown.get(path) or (whole,))]
+        excerpt = Excerpt(source)
+        for line in (line for span in spans for line in range(max(1, span[0]), span[1] + 1)):
+            if not room.take(excerpt.missing((line, line))):
+                break
+            excerpt.add((line, line))
+        return Passage(label="source as it is with your edits", text=excerpt.text, origin=path)
 
     async def sent(self) -> tuple[SentFile, ...]:
         """Return the files that the agent has seen, as it sees them now."""
@@ -84,15 +96,8 @@ class AgentTools:
         for path, regions in self._shown.items():
             text = await self._text(path)
             if text is not None:
-                # After an edit, line numbers of earlier reads no longer hold.
-                edited = any(change.path == path for change in self.changes)
                 found.append(
-                    SentFile(
-                        path=path,
-                        text=text,
-                        regions=() if edited else regions,
-                        editable=not is_protected(path),
-                    )
+                    SentFile(path=path, text=text, regions=regions, editable=not is_protected(path))
                 )
         return tuple(found)
 
@@ -104,13 +109,13 @@ class AgentTools:
             case "read":
                 return await self._read(call.argument)
             case "search" | "grep":
-                text = await self._search(call.argument.strip("'\""))
+                text = await self._search(call.argument)
             case "test":
                 text = await self._test(call.argument)
             case "diff":
                 text = await self._diff()
             case "reset":
-                self.changes = ()
+                await self._replace(())
                 text = "your edits are gone"
             case _:
                 text = "there is no such tool: list, read, search, test, diff, reset, done"
@@ -199,6 +204,42 @@ class AgentTools:
         texts = {c.path: await self._files.source(c.path) for c in self.changes}
         originals = {path: source.text for path, source in texts.items() if source is not None}
         return diff_changes(self.changes, originals)
+
+
+def changed_span(before: str, after: str) -> Span:
+    """Return the lines between the first and the last change; the last may be before the first."""
+    old, new = Source("", before).lines, Source("", after).lines
+    same = _count_equal(old, new)
+    rest = min(len(old), len(new)) - same
+    end = _count_equal(old[::-1][:rest], new[::-1][:rest])
+    return same + 1, len(new) - end
+
+
+def move_regions(regions: Iterable[Span], before: str, after: str) -> tuple[Span, ...]:
+    """Return where shown lines are after a change, with the changed lines.
+
+    Args:
+        regions: Lines of the text before.
+        before: The text before.
+        after: The text after.
+    """
+    first, last = changed_span(before, after)
+    added = len(Source("", after).lines) - len(Source("", before).lines)
+    moved = [(first, last)]
+    for one, other in regions:
+        start = one if one < first else max(first, one + added)
+        stop = other if other < first else max(first - 1, other + added)
+        moved.append((start, stop))
+    kept = tuple(dict.fromkeys(span for span in moved if 1 <= span[0] <= span[1]))
+    near = max(1, first - 1)
+    # No region at all would mean the whole file.
+    return kept or ((near, near),)
+
+
+def _count_equal(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the number of equal lines at the beginning."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, two) in pairs if one != two), min(len(first), len(second)))
 
 
 def _describe(report: TestReport) -> str:

@@ -1,10 +1,12 @@
 """Our own agent: its tools, its limits, and what it may never see, run or edit."""
 
+import time
+
 import pytest
 
 from bot.domain.account import ModelLimits
 from bot.domain.model import Question
-from bot.fixers.rung2_model.agent_tools import MOST_CALLS, parse_calls
+from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
 from bot.fixers.trials import Proposed, Tried
 from bot.llm.prompts.render import render_question
 from tests.fakes.scripted_mind import Answers, ScriptedMind
@@ -181,12 +183,124 @@ async def test_auto_goes_on_in_steps_when_the_prompt_does_not_pass() -> None:
     assert len(easy.mind.questions) == 1
 
 
+SHIFT = block('"""Arithmetic."""', '"""Arithmetic."""\n\nLOW = 0\nHIGH = 1')
+
+
+def source(question: Question) -> str:
+    found = question.gaps["sources"]
+    assert isinstance(found, tuple)
+    return "\n".join(f"[{one.origin}: {one.label}] {one.text}" for one in found)
+
+
+async def test_after_an_edit_the_lines_are_shown_as_they_are() -> None:
+    answers = [tool("read calc.py:5-11"), FIX_ADD, tool("done no idea")]
+    climb = await an_agent(answers, trials=ScriptedTrials(failed)).run()
+    before, after = climb.mind.questions[1:]
+    assert "return a - b" in history(before)
+    assert "    return a - b" not in history(after).partition("[your answer]")[0]
+    assert "calc.py, lines" not in history(after)
+    assert "return a + b" in source(after)
+    assert "return a - b" not in source(after)
+
+
+async def test_a_far_read_stays_visible_where_its_lines_moved_to() -> None:
+    far = "".join(f"x{number} = {number}\n" for number in range(300))
+    files = {**FILES, "far.py": far}
+    edit = block("x100 = 100", "x100 = 100\nmore = 1\nyet = 2", "far.py")
+    answers = [tool("read far.py:96-106", "read far.py:201-202"), edit, tool("reset"), tool("list")]
+    climb = await an_agent(answers, trials=ScriptedTrials(failed), files=files).run()
+    edited, gone = source(climb.mind.questions[2]), source(climb.mind.questions[3])
+    for text in (edited, gone):
+        assert "x200 = 200\nx201 = 201\n[... lines" in text
+        assert "x150" not in text
+    assert "yet = 2" in edited
+    assert "yet = 2" not in gone
+
+
+async def test_it_sees_its_own_answers_in_short() -> None:
+    climb = await an_agent(["I suspect add. " + "x" * 9_000 + tool("list"), tool("done")]).run()
+    seen = history(climb.mind.questions[1])
+    assert "I suspect add." in seen
+    assert len(seen) < 3_000
+
+
+async def test_a_new_edit_after_a_reset_in_one_answer_is_kept() -> None:
+    answers = [SHIFT, tool("reset") + FIX_ADD + tool("diff"), tool("done no idea")]
+    climb = await an_agent(answers, trials=ScriptedTrials(failed)).run()
+    seen = history(climb.mind.questions[2])
+    assert seen.index("your edits are gone") < seen.index("your edits are kept; with them", 200)
+    assert "+    return a + b" in seen
+    assert "+LOW = 0" not in seen.rpartition("[diff]")[2]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "```python\ndef add(a, b):\n    return a + b\n```\n",
+        (
+            "```diff\n--- a/calc.py\n+++ b/calc.py\n@@ -6,2 +6,2 @@\n def add(a, b):\n"
+            "-    return a - b\n+    return a + b\n```\n"
+        ),
+        (
+            "*** Begin Patch\n*** Update File: calc.py\n@@ def add(a, b):\n-    return a - b\n"
+            "+    return a + b\n*** End Patch\n"
+        ),
+        FIX_ADD.replace("<<<<<<<", "<<<<<").replace("=======", "=====").replace(">>>>>>>", ">>>>>"),
+        f"<think>perhaps\n{tool('reset')}</think>\n{FIX_ADD}".replace("\n", "\r\n"),
+    ],
+    ids=["function", "diff", "patch", "other markers", "carriage returns"],
+)
+async def test_every_form_of_edit_is_read(answer: str) -> None:
+    climb = await an_agent(
+        [answer + tool("done add subtracted")], trials=ScriptedTrials(adds)
+    ).run()
+    assert len(climb.mind.questions) == 1
+    (candidate,) = climb.candidates
+    assert "add subtracted" in candidate.explanation
+
+
+async def test_quoted_code_is_no_edit() -> None:
+    quoted = "It says\n```python\ndef add(a, b):\n    return a - b\n```\n" + tool("done no idea")
+    climb = await an_agent([quoted]).run()
+    assert len(climb.mind.questions) == 1
+
+
+def calls(text: str) -> list[tuple[str, str]]:
+    parts = parse_answer(text).parts
+    return [(one.name, one.argument) for one in parts if isinstance(one, ToolCall)]
+
+
 def test_tools_are_read_line_by_line_to_a_limit() -> None:
-    assert [
-        (one.name, one.argument) for one in parse_calls(tool("read: a.py:1-2", "", "diff"))
-    ] == [
-        ("read", "a.py:1-2"),
-        ("diff", ""),
-    ]
-    assert parse_calls("read a.py") == ()
-    assert len(parse_calls(tool(*["list"] * 50))) == MOST_CALLS
+    assert calls(tool("read: a.py:1-2", "", "diff")) == [("read", "a.py:1-2"), ("diff", "")]
+    assert calls("read a.py") == []
+    many = parse_answer(tool(*["list"] * 50, "done it was wrong"))
+    assert len(many.parts) == MOST_CALLS
+    assert (many.dropped, many.sentence) == (50 - MOST_CALLS, "it was wrong")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        tool('- read "a.py"'),
+        tool("1. `read a.py`"),
+        tool("read('a.py')"),
+        tool("$ read a.py"),
+        tool("read a.py").replace("\n", "\r\n"),
+        "1. Look:\n   ```tool\n   read a.py\n   ```\n",
+        "<think>\n```tool\nlist\n```\n</think>\n```tool\nread a.py\n",
+        f"```python\n{tool('list')}```\n{tool('read a.py')}".replace("```\n```\n", "```\n"),
+        f"<<<<<<< SEARCH\n{tool('list')}=======\n>>>>>>> REPLACE\n{tool('read a.py')}",
+        f"<<<<<<< SEARCH\n{tool('read a.py')}",
+    ],
+)
+def test_calls_are_read_as_models_write_them(text: str) -> None:
+    assert calls(text) == [("read", "a.py")]
+
+
+@pytest.mark.parametrize(
+    "piece", ["```tool\n", "```tool\nlist\n```\n", "<<<<<<< SEARCH\n", "`", "< "]
+)
+def test_a_hostile_answer_is_parsed_in_one_pass(piece: str) -> None:
+    began = time.process_time()
+    parse_answer(piece * (2_000_000 // len(piece)))
+    assert time.process_time() - began < 5
