@@ -78,10 +78,10 @@ def works_in_steps(question: Question) -> str:
     found = question.gaps["feedback"]
     assert isinstance(found, tuple)
     seen = "\n".join(f"{one.label}\n{one.text}" for one in found)
-    if "shop/rates.py, lines" not in seen:
-        names = "read shop/rates.py\nread shop/invoice.py\ntest test_invoice.py::test_rate"
-        return f"```tool\nlist shop\nsearch rate(\n{names}\n```\n"
     if "your edits are kept" not in seen:
+        if "shop/rates.py, lines" not in seen:
+            names = "read shop/rates.py\nread shop/invoice.py\ntest test_invoice.py::test_rate"
+            return f"```tool\nlist shop\nsearch rate(\n{names}\n```\n"
         assert "assert 250 == 0.25" in seen, "the test tool shows the failure"
         return EDIT.format(LINE, LINE, 100)
     minus = "    return price - price * rate(kind)"
