@@ -20,7 +20,15 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 
 Message = TypeVar("Message", bound=BaseModel)
-One: TypeAlias = str | BaseModel | dict[str, object] | ModelTrouble | ModelError
+
+
+class Cut(str):
+    """A text that was cut off at the limit of its length."""
+
+    __slots__ = ()
+
+
+One: TypeAlias = str | Cut | BaseModel | dict[str, object] | ModelTrouble | ModelError
 """Text for `write`, a message or its fields for `ask`, trouble or an error to raise for both."""
 Answer: TypeAlias = One | Callable[[Question], One]
 Answers: TypeAlias = Answer | Sequence[Answer]
@@ -91,7 +99,8 @@ class ScriptedMind:
         answer, call = await self._answer(question)
         if not isinstance(answer, str):
             raise _no_answer(ModelTrouble.UNREADABLE, call)
-        return Written(text=answer, finish=Finish.STOP, call=call)
+        finish = Finish.LENGTH if isinstance(answer, Cut) else Finish.STOP
+        return Written(text=answer, finish=finish, call=call)
 
     def asked(self, prompt: str) -> list[Question]:
         """What was asked with one prompt."""

@@ -54,9 +54,7 @@ class AgentRounds:
         originals = await read_originals(works, self._brief)
         self._history += feedback.summarize(works, originals, self._brief.tokens) if works else ()
         for step in range(self._bench.limits.agent_steps):
-            question = build_question(
-                PROMPT, await self._gaps(step), 0, self._bench.limits.answer_tokens
-            )
+            question = build_question(PROMPT, await self._gaps(step), 0, self._bench.answer_tokens)
             written = await self._bench.ask(question)
             if written is not None:
                 await self._act(written)
@@ -106,10 +104,17 @@ class AgentRounds:
         # Edits that were meant to be the last, and do not pass, are no end.
         self._ended = answer.sentence is not None and not edited
         if not (calls or edited or self._ended):
-            self._idle += 1
-            self._ended = self._idle >= _IDLE
-            text = "your answer has no edit and no tool that could be read"
-            self._history.append(Passage(label="nothing happened", text=text, origin="MetaAgent"))
+            self._note_idle(was_cut=written.finish is Finish.LENGTH)
+
+    def _note_idle(self, *, was_cut: bool) -> None:
+        """Record that an answer did nothing; end after several."""
+        # The next answer may be longer than one that was cut off.
+        self._idle += not was_cut or self._bench.hopeless
+        self._ended = self._idle >= _IDLE
+        text = "your answer has no edit and no tool that could be read"
+        if was_cut:
+            text = "your answer was cut off before an edit or a tool: think and explain less"
+        self._history.append(Passage(label="nothing happened", text=text, origin="MetaAgent"))
 
     async def _call(self, call: ToolCall) -> None:
         """Run a tool and record its result."""
@@ -125,14 +130,14 @@ class AgentRounds:
         self._history = [passage for passage in self._history if passage.origin not in paths]
 
     async def _edit(self, written: Written, sentence: str) -> bool:
-        """Try the edits in a part of an answer; return False if it has none."""
+        """Try the edits in a part of an answer; return False if it has none, or was cut off."""
         sent, base = await self._tools.sent(), self._tools.changes
-        answer = await self._bench.consider(written, sent, base=base)
+        answer = await self._bench.consider(written, sent, base, in_steps=True)
         if answer.work is None:
             if not _has_edits(answer.read):
                 return False
             self._history += feedback.rejected(answer.read.rejections, self._brief.tokens)
-            return True
+            return not answer.read.cut_off
         work = self._explain(answer.work, sentence)
         changes = work.proposed.changes
         await self._tools.keep(changes)

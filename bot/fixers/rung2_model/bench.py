@@ -9,7 +9,15 @@ from bot.domain.account import ModelLimits
 from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written, total
 from bot.domain.model_error import ModelError
 from bot.domain.patch import Candidate, FixBudget
-from bot.fixers.rung2_model.edits import EditFormat, EditRules, EditsRead, SentFile, read_edits
+from bot.fixers.rung2_model.edits import (
+    EditFormat,
+    EditRules,
+    EditsRead,
+    Reason,
+    Rejection,
+    SentFile,
+    read_edits,
+)
 from bot.fixers.rung2_model.request_more import parse_proposal, parse_wanted
 from bot.fixers.rung2_model.sources import Source, changed_functions
 from bot.fixers.rung2_model.tried_changes import (
@@ -36,6 +44,10 @@ FORMAT_FAILURES = 2
 """After this many in a row, a model is asked for whole functions."""
 _CALLS_PER_SAMPLE = 3
 """Repair turns and requests for more files are calls, too."""
+_TOO_LONG = frozenset({ModelTrouble.BAD_REQUEST, ModelTrouble.TOO_LARGE})
+"""Errors of a request whose answer may be longer than the model allows."""
+_RAISED = 4
+"""Maximum of a raised limit of answers, as a multiple of the setting."""
 _TITLE = 120
 _EXPLANATION = 2_000
 _ANOTHER_SAMPLE = frozenset(
@@ -94,10 +106,18 @@ class Bench:
     """Candidates of lower rungs that pass and are not confident, by id, as last compared."""
     refused: int = 0
     """Number of answers without a usable change."""
+    answer_tokens: int = 0
+    """Limit of the next answer; raised after an answer that was cut off."""
+    longest_answer: int = 0
+    """The highest limit that `answer_tokens` is raised to."""
+    hopeless: bool = False
+    """True if the last answer that was cut off had the highest limit."""
     started_s: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        """Take over the doubted candidates of the rungs below."""
+        """Take over the doubted candidates of the rungs below, and the limit of answers."""
+        self.answer_tokens = self.limits.answer_tokens
+        self.longest_answer = _RAISED * self.answer_tokens
         self.doubted = {one.id: one for one in self.failure.context.doubted}
 
     @property
@@ -163,6 +183,10 @@ class Bench:
             raise Stopped("time ran out while waiting for a model") from error
         except ModelError as error:
             self.calls += error.calls
+            if error.trouble in _TOO_LONG and question.max_tokens > self.limits.answer_tokens:
+                # The model does not allow answers of the raised length.
+                self.answer_tokens = self.longest_answer = self.limits.answer_tokens
+                return None
             if error.trouble is ModelTrouble.TOO_LARGE:
                 raise TooLarge from error
             if error.trouble in _ANOTHER_SAMPLE:
@@ -170,10 +194,18 @@ class Bench:
                 return None
             raise Stopped(error.message) from error
         self.calls += (*written.failed, written.call)
+        if written.finish is Finish.LENGTH:
+            self.hopeless = question.max_tokens >= self.longest_answer
+            self.answer_tokens = min(2 * question.max_tokens, self.longest_answer)
         return written
 
     async def consider(
-        self, written: Written, sent: tuple[SentFile, ...], base: tuple[FileChange, ...] = ()
+        self,
+        written: Written,
+        sent: tuple[SentFile, ...],
+        base: tuple[FileChange, ...] = (),
+        *,
+        in_steps: bool = False,
     ) -> ParsedAnswer:
         """Read an answer, and try its change unless it was tried before.
 
@@ -181,20 +213,22 @@ class Bench:
             written: The answer.
             sent: The files it may edit.
             base: Changes of the failing tree that the sent files already include.
+            in_steps: True for an agent, whose answers say nothing about its edit format.
         """
         rules = EditRules(files=self.files, layout=self.layout)
         sent = tuple(
             file.with_(editable=file.editable and self.may_touch(file.path)) for file in sent
         )
-        read = read_edits(written.text, sent, rules, truncated=written.finish is Finish.LENGTH)
+        read = _read(written, sent, rules)
         model = written.call.model
         if not read.changes:
             self.refused += 1
             # A request for more files has no edits, but is no format failure.
-            if read.format_failed and parse_wanted(written.text) == Wanted():
+            counts = (read.format_failed or (read.cut_off and self.hopeless)) and not in_steps
+            if counts and parse_wanted(written.text) == Wanted():
                 self.format_failures[model] = self.format_failures.get(model, 0) + 1
             return ParsedAnswer(written.text, read)
-        if read.format not in _FUNCTIONS:
+        if read.format not in _FUNCTIONS and not in_steps:
             self.format_failures[model] = 0
         changes = merge_changes(base, read.changes)
         key = read.key if len(changes) == len(read.changes) else f"{read.key}+{hash_changes(base)}"
@@ -324,3 +358,17 @@ class Bench:
             names = ", ".join(changed_functions(before, Source(change.path, change.content or "")))
             pieces.append(f"change {names} in {change.path}" if names else f"change {change.path}")
         return "; ".join(pieces)
+
+
+def _read(written: Written, sent: tuple[SentFile, ...], rules: EditRules) -> EditsRead:
+    """Read an answer; what was cut off is no failure of format."""
+    cut = written.finish is Finish.LENGTH
+    read = read_edits(written.text, sent, rules, truncated=cut)
+    if not (cut and read.format_failed):
+        return read
+    tokens = written.call.usage.output_tokens
+    limit = f"after {tokens} tokens" if tokens else "at the limit of its length"
+    message = f"the answer was cut off {limit}: think and explain less, and give the edits first"
+    return EditsRead(
+        format=read.format, rejections=(Rejection(reason=Reason.CUT_OFF, message=message),)
+    )

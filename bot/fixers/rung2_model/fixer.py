@@ -22,7 +22,8 @@ from sandbox.types import TestReport
 
 _LEAST_TOKENS = 500
 """Minimum size of a prompt, in tokens."""
-
+_MISSIONS = 100
+"""Number of missions of which format failures are remembered."""
 
 Allows = Callable[[RepositoryPolicy, Iterable[str]], bool]
 
@@ -54,7 +55,8 @@ class ModelFixer:
         self._trials = trials
         self._limits = limits
         self._allows = allows
-        self._format_failures: dict[str, int] = {}
+        self._format_failures: dict[str, dict[str, int]] = {}
+        """By mission, then by model: a mission's later climbs know what its models cannot write."""
 
     @property
     def name(self) -> str:
@@ -88,7 +90,13 @@ class ModelFixer:
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
         files = frozenset(await workspace.list_files())
         bench = Bench(
-            mind, self._trials, failure, budget, self._limits, self._format_failures, files
+            mind,
+            self._trials,
+            failure,
+            budget,
+            self._limits,
+            self._format_failures_of(context.request.mission_id),
+            files,
         )
         bench.may_touch = lambda path: self._allows(context.policy, [path])
         bench.layout = report.traits.is_findings
@@ -106,6 +114,14 @@ class ModelFixer:
         )
         for candidate in islice(candidates, budget.max_survivors):
             yield candidate
+
+    def _format_failures_of(self, mission: str) -> dict[str, int]:
+        """Return a mission's counts; those of the oldest missions are dropped."""
+        found = self._format_failures.pop(mission, {})
+        self._format_failures[mission] = found
+        if len(self._format_failures) > _MISSIONS:
+            del self._format_failures[next(iter(self._format_failures))]
+        return found
 
     async def _work(self, bench: Bench, report: TestReport) -> str:
         """Ask and try until a change passes or a limit is reached; return the reason."""

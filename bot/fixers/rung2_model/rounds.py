@@ -85,7 +85,7 @@ class BlockRounds:
                 "fix",
                 self._brief.gaps((*earlier, *before, *repair)),
                 sample,
-                bench.limits.answer_tokens,
+                bench.answer_tokens,
             )
             written = await bench.ask(question)
             if written is None:

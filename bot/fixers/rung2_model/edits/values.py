@@ -24,6 +24,7 @@ class Reason(StrEnum):
 
     NO_EDIT = "no edit"
     MALFORMED = "malformed"
+    CUT_OFF = "cut off"
     NO_PATH = "no path"
     NOT_FOUND = "not found"
     AMBIGUOUS = "ambiguous"
@@ -143,3 +144,8 @@ class EditsRead(Frozen):
     def format_failed(self) -> bool:
         """Return True if another edit format might have helped."""
         return any(rejection.reason.of_format for rejection in self.rejections)
+
+    @property
+    def cut_off(self) -> bool:
+        """Return True if the answer ended at its limit before a usable edit."""
+        return any(rejection.reason is Reason.CUT_OFF for rejection in self.rejections)

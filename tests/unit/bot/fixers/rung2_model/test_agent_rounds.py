@@ -9,7 +9,7 @@ from bot.domain.model import Question
 from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
 from bot.fixers.trials import Proposed, Tried
 from bot.llm.prompts.render import render_question
-from tests.fakes.scripted_mind import Answers, ScriptedMind
+from tests.fakes.scripted_mind import Answers, Cut, ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
 from tests.unit.bot.fixers.rung2_model.climbs import (
     ADD,
@@ -181,6 +181,25 @@ async def test_auto_goes_on_in_steps_when_the_prompt_does_not_pass() -> None:
     assert any("a + b" in str(one.changes) for one in climb.candidates)
     easy = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(adds), limits=limits).run()
     assert len(easy.mind.questions) == 1
+
+
+async def test_an_answer_that_is_cut_off_gets_more_room() -> None:
+    answers = [Cut(""), Cut(tool("list") + FIX_ADD[:60]), Cut("hm"), Cut("hm"), Cut("hm"), "hm"]
+    climb = await an_agent(answers).run()
+    asked = [one.max_tokens for one in climb.mind.questions]
+    assert asked == [2_000, 4_000, 8_000, 8_000], "two at the highest limit are enough"
+    assert "was cut off" in history(climb.mind.questions[1])
+    assert "cut off after 100 tokens" in history(climb.mind.questions[2])
+
+
+async def test_failed_edits_of_an_agent_do_not_lead_to_whole_functions() -> None:
+    bad = block("no such line", "x = 1")
+    wrong = block("    return a - b", "    return b - a")
+    mind = ScriptedMind({"fix": wrong, "fix_agent": [bad, bad, bad, tool("done no idea")]})
+    limits = ModelLimits(fix="auto", samples=1, rounds=1)
+    climb = await Climb(mind, ScriptedTrials(failed), limits=limits).run()
+    await Climb(mind, climb.trials, limits=limits, fixer=climb.fixer).run()
+    assert [one.prompt for one in mind.questions[:6]] == ["fix", *["fix_agent"] * 4, "fix"]
 
 
 SHIFT = block('"""Arithmetic."""', '"""Arithmetic."""\n\nLOW = 0\nHIGH = 1')

@@ -10,8 +10,8 @@ from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget, Rung
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Proposed, Tried
-from tests.builders import a_running_mission
-from tests.fakes.scripted_mind import ScriptedMind
+from tests.builders import a_request, a_running_mission
+from tests.fakes.scripted_mind import Cut, ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
 from tests.unit.bot.fixers.rung2_model.climbs import (
     ADD,
@@ -272,6 +272,49 @@ async def test_a_model_that_cannot_write_blocks_is_asked_for_functions() -> None
     await again.run()
     assert mind.questions[-1].prompt == "fix_function", "it is remembered of the model"
     assert len(mind.questions) == 4
+    other = a_running_mission(request=a_request(mission_id="another"))
+    await Climb(mind, climb.trials, fixer=climb.fixer, known=other).run()
+    assert mind.questions[4].prompt == "fix", "another mission tries edit blocks first"
+
+
+async def test_an_answer_that_is_cut_off_is_no_failure_of_format() -> None:
+    mind = ScriptedMind({"fix": [Cut("I think"), Cut(FIX_ADD[:60]), FIX_ADD]})
+
+    climb = await Climb(mind, ScriptedTrials(adds)).run()
+
+    assert [(one.prompt, one.max_tokens) for one in mind.questions] == [
+        ("fix", 2_000),
+        ("fix", 4_000),
+        ("fix", 8_000),
+    ]
+    assert "cut off after 100 tokens" in feedback_of(mind.questions[1])
+    assert len(climb.candidates) == 1
+
+
+async def test_a_model_that_never_comes_to_an_end_is_asked_for_functions() -> None:
+    answer = "```python\ndef add(a, b):\n    return a + b\n```"
+    mind = ScriptedMind({"fix": Cut("and then " * 100), "fix_function": answer})
+
+    climb = await Climb(mind, ScriptedTrials(adds), budget=FixBudget(max_candidates=50)).run()
+
+    assert max(one.max_tokens for one in mind.asked("fix")) == 8_000
+    assert [one.max_tokens for one in mind.asked("fix_function")] == [2_000]
+    assert len(climb.candidates) == 1
+
+
+@pytest.mark.parametrize("trouble", [ModelTrouble.BAD_REQUEST, ModelTrouble.TOO_LARGE])
+async def test_a_longer_answer_that_a_model_does_not_allow_is_not_asked_for_again(
+    trouble: ModelTrouble,
+) -> None:
+    def answer(question: Question) -> str | ModelTrouble:
+        return trouble if question.max_tokens > 2_000 else Cut("I think")
+
+    mind = ScriptedMind({"fix": answer, "fix_function": "no"})
+    await Climb(mind).run()
+
+    asked = [one.max_tokens for one in mind.asked("fix")]
+    assert asked[:2] == [2_000, 4_000]
+    assert set(asked[2:]) == {2_000}
 
 
 async def test_functions_are_built_on_one_another() -> None:
