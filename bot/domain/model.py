@@ -188,6 +188,9 @@ class Question(Frozen):
     temperature: float = 0.0
     sample: int = 0
     """Index of the sample when the same question is asked several times."""
+    key: str = ""
+    """Identifies the question in its mission, so that a repeated run gets the same answer even if
+    the prompt differs in details. Empty: the whole prompt does."""
 
 
 class Written(Frozen):

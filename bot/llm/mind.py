@@ -194,7 +194,9 @@ class _Asking:
         self._till = till
         self._account = account
         self._washer = washer
-        self._key = hash_prompt(self.prompt)
+        # Another version of the prompt is another question.
+        own = f"{question.key}|{self.prompt.name}" if question.key else ""
+        self._key = own or hash_prompt(self.prompt)
         self._answers = 0
 
     async def answer(self, chat: Chat, deadline_s: float, prompt: Prompt) -> Completion:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written, total
+from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written
 from bot.domain.model_error import ModelError
 from bot.domain.patch import Candidate, FixBudget
 from bot.fixers.rung2_model.edits import (
@@ -333,7 +333,9 @@ class Bench:
             raise Stopped(f"the limit of {len(self.calls)} model calls is reached")
         if self.tried >= self.budget.max_candidates:
             raise Stopped("the limit of candidates is reached")
-        if 0.0 < self.budget.money_usd <= total(tuple(self.calls)).cost_usd:
+        # Calls answered from the journal count, too: a repeated run has the same limit.
+        spent_usd = sum(call.cost_usd or 0.0 for call in self.calls)
+        if 0.0 < self.budget.money_usd <= spent_usd:
             raise Stopped("the money for this climb is spent")
 
     async def _propose(

@@ -24,7 +24,7 @@ from tests.builders import (
     a_verification,
     an_iteration,
 )
-from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.fake_workspace import FakeWorkspace, Judge, green
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
 
@@ -175,13 +175,16 @@ class Climb:
     notes: list[RungNote] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
     fixer: ModelFixer | None = None
+    judge: Judge = green
+    """What a test run of the workspace says."""
 
     @property
     def failure(self) -> Failure:
         """What is to be mended."""
         context = (self.known or a_running_mission()).with_(test_results=self.report)
         diagnosis = a_diagnosis(suspects=self.suspects, failures=self.report.failures)
-        return Failure(context=context, diagnosis=diagnosis, workspace=FakeWorkspace(self.files))
+        workspace = FakeWorkspace(self.files, judge=self.judge)
+        return Failure(context=context, diagnosis=diagnosis, workspace=workspace)
 
     async def run(self) -> "Climb":
         """Climb."""
