@@ -13,6 +13,7 @@ from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.feedback import diff_changes
+from bot.fixers.rung2_model.repository_map import describe_searched, nearest_first
 from bot.fixers.rung2_model.sources import Excerpt, Source, Span
 from bot.fixers.rung2_model.tried_changes import merge_changes
 from sandbox.changes import is_protected
@@ -27,6 +28,10 @@ _LINES, _CHARACTERS = 200, 9_000
 _PATHS, _HITS, _FILES = 150, 30, 200
 _SAID = 160
 _OUTPUT = 3_000
+_TESTS = 200
+"""Tests that one call runs."""
+_PARAMETER_SETS = re.compile(r" \(\d{1,9} parameter sets\)$")
+"""How the prompt names a test with several parameter sets."""
 _SPAN = re.compile(r"(.+?):(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
 _AROUND = 5
 """Lines shown on either side of an edit."""
@@ -45,6 +50,7 @@ class AgentTools:
         self._bench = bench
         self._files = brief.files
         self._report = report
+        self._places = brief.places
         self._shown = {file.path: file.regions for file in brief.sent}
         self.changes: tuple[FileChange, ...] = ()
         """The agent's edits so far, each file once."""
@@ -164,22 +170,46 @@ class AgentTools:
         return Passage(label=label, text="\n".join(shown) or "no such lines", origin=path)
 
     async def _search(self, word: str) -> str:
+        if not word:
+            return "name what to search for"
         hits, total = list[str](), 0
-        paths = [path for path in await self._paths() if is_source(path)]
-        for path in paths[:_FILES]:
+        sources = nearest_first(filter(is_source, await self._paths()), self._known_paths)
+        for path in sources[:_FILES]:
             for number, line in enumerate((await self._text(path) or "").splitlines(), start=1):
-                if word and word in line:
+                if word in line:
                     total += 1
                     if len(hits) < _HITS:
                         hits.append(f"{path}:{number}: {line.strip()[:_SAID]}")
+        searched = describe_searched(min(len(sources), _FILES), len(sources))
         more = [f"and {counted(total - len(hits), 'more line')}"] if total > len(hits) else []
-        return "\n".join([*hits, *more]) or "no line contains it"
+        return "\n".join([f"{counted(total, 'line')} in {searched}", *hits, *more])
+
+    @property
+    def _known_paths(self) -> set[str]:
+        """Return the files that are shown, edited or suspected."""
+        return {*self._shown, *self._touched, *(place.file for place in self._places)}
+
+    def _named_tests(self, name: str) -> tuple[str, ...]:
+        """Return the tests of a name, of a test with parameter sets, or of a class or file.
+
+        Failing ones come first; without a name, only they are returned.
+        """
+        failing = self._report.failing
+        known = sorted(self._report.outcomes if self._report.knows_tests else ())
+        known.sort(key=lambda one: one not in failing)
+        name = _PARAMETER_SETS.sub("", name)
+        inside = (f"{name}[", f"{name}::")
+        return tuple(
+            one
+            for one in known
+            if (one == name or one.startswith(inside) if name else one in failing)
+        )
 
     async def _test(self, name: str) -> str:
-        """Run one test, or the failing ones, with the agent's edits."""
+        """Run some tests, or the failing ones, with the agent's edits."""
         # A name becomes an argument of the runner, so only known names are passed on.
-        wanted = (name,) if name else tuple(sorted(self._report.failing))
-        if not self._report.knows_tests or not set(wanted) <= set(self._report.outcomes):
+        wanted = self._named_tests(name)
+        if not wanted:
             return "there is no such test; name one as it is shown above"
         workspace = self._bench.failure.workspace
         limit = asyncio.timeout(max(1.0, min(TEST_S, self._bench.left_s)))
@@ -187,7 +217,7 @@ class AgentTools:
             async with limit:
                 if self.changes:
                     await workspace.apply_changes(self.changes)
-                report = await workspace.run_tests(targets=wanted)
+                report = await workspace.run_tests(targets=wanted[:_TESTS])
         except ChangeRejected as error:
             return f"your edits cannot be applied: {error.message}"
         except TimeoutError:
@@ -196,7 +226,8 @@ class AgentTools:
             return "the tests did not end in time"
         finally:
             await workspace.revert()
-        return _describe(report)
+        note = f"{_TESTS} of {len(wanted):,} tests were run\n" if len(wanted) > _TESTS else ""
+        return note + _describe(report)
 
     async def _diff(self) -> str:
         if not self.changes:

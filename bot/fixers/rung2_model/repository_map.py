@@ -1,6 +1,7 @@
 """A map of the repository in a prompt: paths and public names, the nearest to the failure first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 
 from bot.domain.counted import counted
 from bot.domain.model import Passage
@@ -31,7 +32,7 @@ async def repository_map(
         for path in await files.paths()
         if path not in shown and is_source(path) and not is_protected(path) and may_be_shown(path)
     ]
-    ranked = sorted(there, key=lambda path: (-_nearness(path, shown), path.count("/"), path))
+    ranked = nearest_first(there, shown)
     lines = []
     for number, path in enumerate(ranked[:_PATHS]):
         source = await files.source(path) if number < _NAMED else None
@@ -47,20 +48,38 @@ async def repository_map(
     )
 
 
-def _nearness(path: str, shown: Sequence[str]) -> int:
-    """Return the number of folders that a path shares with the nearest shown file."""
-    folders = path.split("/")[:-1]
+def nearest_first(paths: Iterable[str], shown: Collection[str]) -> list[str]:
+    """Sort files: shown ones, then those that share most folders with a shown one; tests last.
 
-    def shared(other: str) -> int:
-        pairs = zip(folders, other.split("/")[:-1], strict=False)
-        count = 0
-        for one, two in pairs:
-            if one != two:
-                break
-            count += 1
-        return count
+    Args:
+        paths: Paths of the checkout.
+        shown: Paths of which something is shown or suspected.
+    """
+    near = {folder for path in shown for folder in _folders(path)}
 
-    return max(map(shared, shown), default=0)
+    def rank(path: str) -> tuple[bool, bool, int, int, str]:
+        shared = sum(folder in near for folder in _folders(path))
+        return path not in shown, is_protected(path), -shared, path.count("/"), path
+
+    return sorted(paths, key=rank)
+
+
+def describe_searched(searched: int, there: int) -> str:
+    """Return which source files were searched, in words.
+
+    Args:
+        searched: Number of searched files, the nearest ones.
+        there: Number of all source files.
+    """
+    if searched == there:
+        return "the source files"
+    return f"the {searched:,} nearest of {there:,} source files"
+
+
+def _folders(path: str) -> tuple[str, ...]:
+    """Return every folder that contains a path, except the checkout."""
+    parts = path.split("/")[:-1]
+    return tuple(accumulate(parts, "{}/{}".format))
 
 
 def _public_names(source: Source) -> str:

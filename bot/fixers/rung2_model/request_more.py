@@ -7,9 +7,9 @@ from bot.domain.counted import counted
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.excerpts import Excerpts, may_be_shown
+from bot.fixers.rung2_model.repository_map import describe_searched, nearest_first
 from bot.llm.protocol.extract import extract
 from bot.llm.protocol.messages import NextStep, ProposeFix, Wanted
-from sandbox.changes import is_protected
 from sandbox.languages import is_source
 
 GRANTED = 4
@@ -89,7 +89,8 @@ async def _add_file(entry: str, _: Brief, there: Collection[str], shown: Excerpt
 async def _search(word: str, there: Collection[str], brief: Brief, room: PromptSpace) -> str:
     """Return the lines that contain a word, the nearest files first."""
     found, total = list[str](), 0
-    for path in _nearest(there, [file.path for file in brief.sent])[:_FILES_SEARCHED]:
+    sources = _nearest(there, brief)
+    for path in sources[:_FILES_SEARCHED]:
         source = await brief.files.source(path)
         for number, line in enumerate(source.lines if source is not None else (), start=1):
             if word and word in line:
@@ -98,7 +99,8 @@ async def _search(word: str, there: Collection[str], brief: Brief, room: PromptS
                 if len(found) < _HITS and room.take(len(text)):
                     found.append(text)
     more = [f"and {counted(total - len(found), 'more line')}"] if total > len(found) else []
-    head = f"grep {word[:_SAID]}: {counted(total, 'line')} in the source files"
+    searched = describe_searched(min(len(sources), _FILES_SEARCHED), len(sources))
+    head = f"grep {word[:_SAID]}: {counted(total, 'line')} in {searched}"
     return "\n".join([head, *found, *more])
 
 
@@ -108,18 +110,16 @@ async def _add_symbol(entry: str, brief: Brief, there: Collection[str], shown: E
     name = inside.strip().removesuffix("()")
     if path in there and await shown.add_name(path, name):
         return True
-    for candidate in _nearest(there, [file.path for file in brief.sent])[:_FILES_SEARCHED]:
+    for candidate in _nearest(there, brief)[:_FILES_SEARCHED]:
         if await shown.add_name(candidate, name):
             return True
     return False
 
 
-def _nearest(there: Iterable[str], sent: list[str]) -> list[str]:
-    """Sort source files: shown ones first, then sources near the top of the checkout."""
-    sources = [path for path in there if is_source(path)]
-    return sorted(
-        sources, key=lambda path: (path not in sent, is_protected(path), path.count("/"), path)
-    )
+def _nearest(there: Iterable[str], brief: Brief) -> list[str]:
+    """Return the source files, the nearest to the shown and suspected ones first."""
+    known = {file.path for file in brief.sent} | {place.file for place in brief.places}
+    return nearest_first(filter(is_source, there), known)
 
 
 def _is_placeholder(title: str) -> bool:

@@ -5,10 +5,14 @@ import time
 import pytest
 
 from bot.domain.account import ModelLimits
+from bot.domain.diagnosis import Suspect
 from bot.domain.model import Question
 from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
+from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Proposed, Tried
 from bot.llm.prompts.render import render_question
+from sandbox.types import TestStatus
+from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import Answers, Cut, ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
 from tests.unit.bot.fixers.rung2_model.climbs import (
@@ -19,12 +23,14 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     KNOWN,
     Climb,
     a_known_mission,
+    a_red_run,
     block,
 )
 
 pytestmark = pytest.mark.anyio
 
 AGENT = ModelLimits(fix="agent")
+SETS = tuple(f"tests/test_calc.py::test_sets[{number}]" for number in range(3))
 
 
 def tool(*lines: str) -> str:
@@ -121,7 +127,9 @@ async def test_the_source_of_its_prompt_can_be_edited_at_once() -> None:
         ("read ../secret", "may not be shown"),
         ("read .env", "may not be shown"),
         ("search LIMIT", "calc.py:3: LIMIT = 100"),
-        ("search canary", "no line contains it"),
+        ("search canary", "0 lines in the source files"),
+        ("search", "name what to search for"),
+        ("test tests/test_calc", "there is no such test"),
         ("test -p evil", "there is no such test"),
         ("test ; rm -rf /", "there is no such test"),
         ("shell id", "there is no such tool"),
@@ -137,6 +145,38 @@ async def test_tests_can_be_run_by_the_names_of_the_report() -> None:
     climb = await an_agent([tool(f"test {ADD}"), tool("done nothing more")]).run()
     assert f"[test {ADD}]" in history(climb.mind.questions[1])
     assert "there is no such test" not in history(climb.mind.questions[1])
+
+
+@pytest.mark.parametrize(
+    ("call", "run"),
+    [
+        ("test", (ADD, SETS[0], SETS[2])),
+        ("test tests/test_calc.py::test_sets", (SETS[0], SETS[2], SETS[1])),
+        ("test tests/test_calc.py::test_sets (3 parameter sets)", (SETS[0], SETS[2], SETS[1])),
+        (f"test {SETS[1]}", (SETS[1],)),
+        ("test tests/test_calc.py", (ADD, SETS[0], SETS[2], SETS[1])),
+    ],
+)
+async def test_a_test_is_run_with_all_its_parameter_sets(call: str, run: tuple[str, ...]) -> None:
+    outcomes = dict.fromkeys((*SETS, ADD), TestStatus.FAIL) | {SETS[1]: TestStatus.PASS}
+    climb = an_agent([tool(call), tool("done")], report=a_red_run().with_(outcomes=outcomes))
+    about = climb.failure
+    assert isinstance(about.workspace, FakeWorkspace)
+    fixer = ModelFixer(climb.mind, climb.trials, AGENT)
+    found = fixer.propose(about.context, about.diagnosis, about.workspace, climb.budget)
+    assert [one async for one in found]
+    assert about.workspace.targets == [run]
+
+
+async def test_a_search_says_how_many_files_it_looked_at() -> None:
+    far = {f"aaa/m{number:03}.py": "needle = 1\n" for number in range(300)}
+    near = {"shop/rates.py": "def rate():\n    return needle\n", "shop/near.py": "needle = 2\n"}
+    suspects = (Suspect(file="shop/rates.py", line=2, score=0.9, reason="called"),)
+    answers = [tool("search needle"), tool("done no idea")]
+    climb = await an_agent(answers, files={**FILES, **far, **near}, suspects=suspects).run()
+    seen = history(climb.mind.questions[1])
+    assert "in the 200 nearest of 304 source files\nshop/rates.py:2: return needle\n" in seen
+    assert "shop/near.py:1" in seen
 
 
 async def test_a_test_is_never_edited() -> None:

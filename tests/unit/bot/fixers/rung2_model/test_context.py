@@ -401,6 +401,15 @@ async def test_lines_and_searches_are_answered() -> None:
     assert "shop.py:9999: there is no such text" in asked
 
 
+async def test_a_search_begins_near_the_suspects_and_says_where_it_ends() -> None:
+    far = {f"aaa/m{number:03}.py": "needle = 1\n" for number in range(150)}
+    files = {**FILES, **far, "zzz/rates.py": "x = needle\n", "zzz/near.py": "needle = 2\n"}
+    brief = await a_brief(files, suspects=(("zzz/rates.py", 1),))
+    asked = shown(await grant_request(Wanted(files=("grep needle",)), brief), PromptPart.ASKED)
+    assert "in the 100 nearest of 154 source files\nzzz/rates.py:1: x = needle\n" in asked
+    assert "zzz/near.py:1" in asked
+
+
 def test_a_wish_is_read_from_either_message() -> None:
     step = "```yaml\ntype: next_action\nversion: 1\npayload:\n  decision: {action: retry_with_context, reason: x}\n"
     assert parse_wanted(f"{step}  context:\n    files: [a.py]\n```").files == ("a.py",)
