@@ -92,8 +92,17 @@ class Usage(Frozen):
     reasoning_tokens: int = Field(default=0, ge=0)
 
 
+class Tool(Frozen):
+    """A tool that a model may call. Its calls come back as a `tool` block of text."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    """JSON schema of the arguments."""
+
+
 class Prompt(Frozen):
-    """One provider-independent request: text in, text out, no tools."""
+    """One provider-independent request: text in, text out."""
 
     system: str
     user: str
@@ -104,6 +113,8 @@ class Prompt(Frozen):
     stop: tuple[str, ...] = ()
     seed: int | None = None
     """Also distinguishes samples of one prompt."""
+    tools: tuple[Tool, ...] = ()
+    """Defined for servers that know tool calls; the text explains them to all others."""
     cache: bool = False
     """Requests with the same prefix follow soon; some servers cache it only on request."""
     name: str = ""
@@ -188,6 +199,8 @@ class Question(Frozen):
     temperature: float = 0.0
     sample: int = 0
     """Index of the sample when the same question is asked several times."""
+    tools: tuple[Tool, ...] = ()
+    """Tools that the prompt explains."""
     key: str = ""
     """Identifies the question in its mission, so that a repeated run gets the same answer even if
     the prompt differs in details. Empty: the whole prompt does."""

@@ -55,7 +55,8 @@ class Billing:
             ModelError: There was no answer. `calls` has the failed call; it is empty if there was
                 no money.
         """
-        characters = len(prompt.system) + len(prompt.user)
+        tools = sum(len(tool.model_dump_json()) for tool in prompt.tools)
+        characters = len(prompt.system) + len(prompt.user) + tools
         reads = self._tokens.of(call.model, characters)
         # The cost is unknown before the answer, so its upper bound is reserved.
         worst = self._prices.at_most(call.model, reads, prompt.max_tokens)

@@ -15,7 +15,7 @@ Message = TypeVar("Message", bound=BaseModel)
 
 
 class Chat(Protocol):
-    """One model of one provider. Text in, text out: no tools, no memory."""
+    """One model of one provider. Text in, text out: no memory, and tool calls are text."""
 
     @property
     def name(self) -> str:

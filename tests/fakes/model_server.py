@@ -14,6 +14,7 @@ FOREVER_S = 3_600.0
 TAKES = {
     "/v1/chat/completions": {
         "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "seed", "stop", "response_format",
+        "tools",
     },
     "/v1/messages": {
         "model", "max_tokens", "system", "messages", "temperature", "stop_sequences", "tools", "tool_choice",
@@ -351,7 +352,8 @@ def _anthropic(
     sent, written, cached = tokens
     stops = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
     content: dict[str, Any] = {"type": "text", "text": text}
-    if "tools" in asked.body:
+    forced = "tool_choice" in asked.body
+    if forced:
         content = {
             "type": "tool_use",
             "id": "toolu_1",
@@ -364,7 +366,7 @@ def _anthropic(
         "role": "assistant",
         "model": f"{asked.body['model']}-2026-01-01",
         "content": [content],
-        "stop_reason": "tool_use" if "tools" in asked.body else stops[finish],
+        "stop_reason": "tool_use" if forced else stops[finish],
         "usage": {
             "input_tokens": sent,
             "output_tokens": written,

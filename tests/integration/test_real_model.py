@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from bot.domain.model import ANY_HOST, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
+from bot.fixers.rung2_model.agent_tools import TOOLS
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
 from bot.ports import Chat
@@ -149,6 +150,17 @@ async def test_a_real_server_holds_a_model_to_a_schema(model: RealModel) -> None
     )
     answer = await chat(model, "openai-chat", model.key).complete(prompt, deadline_s=120.0)
     assert isinstance(json.loads(answer.text)["n"], int)
+
+
+@KINDS
+async def test_a_real_server_answers_where_tools_are_offered(model: RealModel, kind: str) -> None:
+    asked = chat(model, kind, model.key)
+    prompt = Prompt(
+        system="You call tools.", user="Read the file a.py.", max_tokens=8, tools=TOOLS, seed=1
+    )
+    answers = [await asked.complete(prompt, deadline_s=120.0) for _ in range(2)]
+    assert answers[1].attempts == 1, "what the server refuses is learnt once"
+    assert answers[0].usage.output_tokens > 0
 
 
 @KINDS

@@ -12,13 +12,13 @@ from bot.fixers.rung2_model.edits.parse import MAX_ANSWER, prepare
 MOST_CALLS = 6
 """Tools that one answer may call."""
 DONE = "done"
-_MOST_ARGUMENT = 1_000
+_MOST_LINE = 2_000
 _FENCE = re.compile(
     r"^[ \t]{0,12}(?P<mark>`{3,}|~{3,})[ \t]*(?P<word>[\w+-]*)[ \t]*(?P<rest>[^`]*)$"
 )
 _OPEN = re.compile(r"^[ \t]{0,12}<{5,9} ?SEARCH[ \t]*$")
 _CLOSE = re.compile(r"^[ \t]{0,12}>{5,9} ?REPLACE[ \t]*$")
-_CALL = re.compile(r"^(?:[-*+>$][ \t]+|\d{1,2}[.)][ \t]+)?`?([A-Za-z]\w{0,30})(.*)$")
+_CALL = re.compile(r"^(?:[-*+>$][ \t]+|\d{1,2}[.)][ \t]+)?(`?)([A-Za-z]\w{0,30})(.*)$")
 _QUOTES = "\"'`"
 
 
@@ -151,16 +151,16 @@ def _closes(line: str, mark: str) -> bool:
 
 def _parse_call(line: str) -> ToolCall | None:
     """Parse `read a.py`, `- read: "a.py"` or `read("a.py")`; None for a blank line."""
-    line = line.strip()[:_MOST_ARGUMENT]
+    line = line.strip()[:_MOST_LINE]
     if not line or line.startswith("#"):
         return None
     found = _CALL.match(line)
     if found is None:
         return ToolCall(line)
-    name, rest = found[1].lower(), found[2].removesuffix("`")
+    name, rest = found[2].lower(), found[3].removesuffix(found[1])
     if rest.startswith("(") and rest.endswith(")"):
         rest = rest[1:-1]
     argument = rest.removeprefix(":").strip()
-    while len(argument) > 1 and argument[0] == argument[-1] and argument[0] in _QUOTES:
+    if len(argument) > 1 and argument[0] == argument[-1] and argument[0] in _QUOTES:
         argument = argument[1:-1].strip()
     return ToolCall(name, argument)

@@ -7,7 +7,7 @@ from bot.domain.counted import counted
 from bot.domain.model import Finish, Passage, Written
 from bot.fixers.rung2_model import feedback
 from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
-from bot.fixers.rung2_model.agent_tools import AgentTools
+from bot.fixers.rung2_model.agent_tools import TOOLS, AgentTools
 from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN, PromptPart, PromptSpace, shortened
 from bot.fixers.rung2_model.context import Brief, Gaps
@@ -60,7 +60,7 @@ class AgentRounds:
         place = self._first_place()
         for step in range(self._bench.limits.agent_steps):
             question = build_question(PROMPT, await self._gaps(step), 0, self._bench.answer_tokens)
-            written = await self._bench.ask(question.with_(key=place))
+            written = await self._bench.ask(question.with_(key=place, tools=TOOLS))
             place = _hash(place, written.text if written is not None else f"none:{step}")
             if written is not None:
                 await self._act(written)

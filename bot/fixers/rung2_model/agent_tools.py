@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from bot.domain.counted import counted
-from bot.domain.model import Passage
-from bot.fixers.rung2_model.agent_answer import ToolCall
+from bot.domain.model import Passage, Tool
+from bot.fixers.rung2_model.agent_answer import DONE, ToolCall
 from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.context import Brief
@@ -35,6 +35,32 @@ _PARAMETER_SETS = re.compile(r" \(\d{1,9} parameter sets\)$")
 _SPAN = re.compile(r"(.+?):(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
 _AROUND = 5
 """Lines shown on either side of an edit."""
+
+
+def _tool(name: str, description: str, argument: str = "", *, required: bool = False) -> Tool:
+    """Define a tool with at most one argument, a text."""
+    properties = {argument: {"type": "string"}} if argument else {}
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required else [],
+        "additionalProperties": False,
+    }
+    return Tool(name=name, description=description, parameters=parameters)
+
+
+TOOLS = (
+    _tool("list", "List the files of a folder, or of the whole repository.", "folder"),
+    _tool("read", "Read a file, or lines of it: path:first-last.", "place", required=True),
+    _tool("search", "Search the source files for an exact text.", "text", required=True),
+    _tool(
+        "test", "Run a test, class or file of tests with your edits; by default what fails.", "test"
+    ),
+    _tool("diff", "Show your edits."),
+    _tool("reset", "Throw your edits away."),
+    _tool(DONE, "End, with the cause of the failure in one sentence.", "cause", required=True),
+)
+"""The tools, for servers with tool calls. Edits are blocks of text for all servers."""
 
 
 class AgentTools:

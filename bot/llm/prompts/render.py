@@ -114,6 +114,7 @@ def render_question(question: Question, washer: Sanitizer | None = None) -> Prom
         max_tokens=question.max_tokens,
         temperature=question.temperature,
         seed=question.sample,
+        tools=question.tools,
         cache=question.role is Role.FIX,
         name=file.title,
     )

@@ -7,7 +7,7 @@ from typing import Any
 _REFUSING = re.compile(
     r"n[o']t (support|allow|permit|available|accept|recogni)|unsupported|unrecogni[sz]ed"
     r"|unknown|unexpected|deprecated|extra (inputs|fields)|invalid|incompatible|require"
-    r"|only the default|may only|must be",
+    r"|only the default|may only|must be|no endpoints found|failed to",
     re.IGNORECASE,
 )
 
@@ -18,9 +18,16 @@ class Adaptive:
     Args:
         optional: Parameters that may be dropped, each with those that depend on it.
         renames: Parameters with another name on some servers.
+        phrases: Patterns of other words for a parameter.
     """
 
-    def __init__(self, optional: Mapping[str, tuple[str, ...]], renames: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        optional: Mapping[str, tuple[str, ...]],
+        renames: Mapping[str, str],
+        phrases: Mapping[str, str] | None = None,
+    ) -> None:
+        self._phrases = phrases or {}
         self._optional = optional
         self._renames = renames
         self._dropped: set[str] = set()
@@ -52,7 +59,9 @@ class Adaptive:
             if _names(error_text, name) and other in error_text:
                 self._renamed[name] = other
         for name, along in self._optional.items():
-            if _names(error_text, name):
+            phrase = self._phrases.get(name)
+            phrased = phrase is not None and re.search(phrase, error_text, re.IGNORECASE)
+            if phrased or _names(error_text, name):
                 self._dropped.update((name, *along))
 
 
@@ -60,4 +69,5 @@ def _names(error_text: str, parameter: str) -> bool:
     """Return True if a text names a parameter: quoted, or at the beginning of a statement."""
     quoted = rf"['\"`.]{parameter}[\\'\"`]"
     stated = rf"\b{parameter}\s*(:|param|is |are |was |may |must |can|require|does |do |only )"
-    return re.search(f"{quoted}|{stated}", error_text) is not None
+    unsupported = rf"support(?:s|ing)? {parameter}\b"
+    return re.search(f"{quoted}|{stated}|{unsupported}", error_text) is not None

@@ -1,7 +1,7 @@
 """Anthropic's Messages API, for Claude and compatible servers such as llama.cpp."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -9,6 +9,7 @@ from typing_extensions import override
 from bot.domain.model import Completion, Finish, Prompt, Usage
 from bot.llm.providers.http_chat import HttpChat
 from bot.llm.providers.replies import count
+from bot.llm.providers.tool_calls import append_calls
 
 BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -30,13 +31,14 @@ class AnthropicMessages(HttpChat):
 
     kind = "anthropic"
     path = "/v1/messages"
-    schema_parameter = "tools"
+    schema_parameter = "tool_choice"
     optional: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "temperature": (),
         "stop_sequences": (),
         "cache_control": (),
         "tools": ("tool_choice",),
-        "tool_choice": ("tools",),
+        # A server may refuse forced calls and still take tools.
+        "tool_choice": (),
     }
 
     @override
@@ -57,7 +59,16 @@ class AnthropicMessages(HttpChat):
             "temperature": None if prompt.temperature is None else min(prompt.temperature, 1.0),
             "stop_sequences": list(prompt.stop) or None,
         }
-        if prompt.json_schema is not None:
+        if prompt.tools:
+            body["tools"] = [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": tool.parameters,
+                }
+                for tool in prompt.tools
+            ]
+        if prompt.json_schema is not None and self.can_hold_to_schema:
             body["tools"] = [
                 {"name": TOOL, "description": "The answer.", "input_schema": prompt.json_schema}
             ]
@@ -72,7 +83,7 @@ class AnthropicMessages(HttpChat):
             count(usage.get("cache_creation_input_tokens")),
         )
         return Completion(
-            text="".join(map(_text, data["content"])),
+            text=_join(data["content"]),
             finish=_FINISHES.get(data.get("stop_reason") or "", Finish.OTHER),
             usage=Usage(
                 input_tokens=count(usage.get("input_tokens")) + read + written,
@@ -88,8 +99,19 @@ def _cached_block(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
+def _join(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """Return the text of the blocks, then the calls of tools; thoughts are omitted."""
+    calls = [block for block in blocks if block["type"] == "tool_use" and not _is_answer(block)]
+    text = "".join(map(_text, blocks))
+    return append_calls(text, ((block["name"], block.get("input")) for block in calls))
+
+
 def _text(block: Mapping[str, Any]) -> str:
-    """Return the text of a block; thoughts are omitted."""
-    if block["type"] == "tool_use":
+    """Return the text of a block; empty for thoughts and calls of tools."""
+    if block["type"] == "tool_use" and _is_answer(block):
         return json.dumps(block["input"], ensure_ascii=False)
     return str(block["text"]) if block["type"] == "text" else ""
+
+
+def _is_answer(block: Mapping[str, Any]) -> bool:
+    return bool(block.get("name", TOOL) == TOOL)

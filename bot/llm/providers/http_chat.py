@@ -69,6 +69,7 @@ class HttpChat(ABC):
     schema_parameter: ClassVar[str]
     optional: ClassVar[Mapping[str, tuple[str, ...]]]
     renames: ClassVar[Mapping[str, str]] = {}
+    phrases: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class HttpChat(ABC):
         self._patience = patience or RetryLimits()
         shared = {} if learned is None else learned
         self._adaptive = shared.setdefault(
-            (server.base_url, model), Adaptive(self.optional, self.renames)
+            (server.base_url, model), Adaptive(self.optional, self.renames, self.phrases)
         )
         self._post: Post | None = None
 

@@ -1,6 +1,6 @@
 """OpenAI's chat completions at any base URL, such as Azure, Gemini, OpenRouter, vLLM or Ollama."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -8,10 +8,16 @@ from typing_extensions import override
 from bot.domain.model import Completion, Finish, Prompt, Usage
 from bot.llm.providers.http_chat import HttpChat
 from bot.llm.providers.replies import amount, count
+from bot.llm.providers.tool_calls import append_calls, parse_arguments
 
 BASE_URL = "https://api.openai.com/v1"
 
-_FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH, "content_filter": Finish.REFUSAL}
+_FINISHES = {
+    "stop": Finish.STOP,
+    "tool_calls": Finish.STOP,
+    "length": Finish.LENGTH,
+    "content_filter": Finish.REFUSAL,
+}
 
 
 class OpenAIChat(HttpChat):
@@ -25,6 +31,10 @@ class OpenAIChat(HttpChat):
         "seed": (),
         "stop": (),
         "response_format": (),
+        "tools": (),
+    }
+    phrases: ClassVar[Mapping[str, str]] = {
+        "tools": "tool use|tool choice|function call|call a function"
     }
     renames: ClassVar[Mapping[str, str]] = {"max_tokens": "max_completion_tokens"}
 
@@ -52,6 +62,10 @@ class OpenAIChat(HttpChat):
                 "schema": prompt.json_schema,
             }
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if prompt.tools:
+            body["tools"] = [
+                {"type": "function", "function": tool.model_dump()} for tool in prompt.tools
+            ]
         return {name: value for name, value in body.items() if value is not None}
 
     @override
@@ -62,7 +76,7 @@ class OpenAIChat(HttpChat):
         finish = _FINISHES.get(choice.get("finish_reason") or "", Finish.OTHER)
         usage = data.get("usage") or {}
         return Completion(
-            text=_text(message.get("content")),
+            text=append_calls(_text(message.get("content")), _calls(message.get("tool_calls"))),
             finish=Finish.REFUSAL if refused else finish,
             usage=_usage(usage),
             model=str(data.get("model") or ""),
@@ -96,6 +110,12 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(part["text"] for part in content if part.get("type") == "text")
+
+
+def _calls(calls: Any) -> Iterator[tuple[object, object]]:
+    for call in calls or ():
+        function = call["function"]
+        yield function["name"], parse_arguments(function.get("arguments"))
 
 
 def _usage(data: Mapping[str, Any]) -> Usage:

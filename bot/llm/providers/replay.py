@@ -31,8 +31,9 @@ class Cassette(Frozen):
 
 def hash_prompt(prompt: Prompt) -> str:
     """Hash everything that may change an answer: texts, limits, the prompt file and its version."""
-    # Caching does not change an answer.
-    fields = prompt.model_dump(exclude={"cache"})
+    # Caching does not change an answer. Most prompts have no tools, and cassettes older than tools.
+    left_out = {"cache"} if prompt.tools else {"cache", "tools"}
+    fields = prompt.model_dump(exclude=left_out)
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 

@@ -212,7 +212,7 @@ async def test_a_server_that_says_what_it_costs_is_believed(
             "",
             Finish.REFUSAL,
         ),
-        ({"finish_reason": "tool_calls", "message": {"content": "a"}}, "a", Finish.OTHER),
+        ({"finish_reason": "tool_calls", "message": {"content": "a"}}, "a", Finish.STOP),
         ({"message": {"content": "a"}}, "a", Finish.OTHER),
         (
             {
