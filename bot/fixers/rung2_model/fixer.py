@@ -15,8 +15,10 @@ from bot.fixers.rung2_model.bench import Bench, Stopped, TooLarge
 from bot.fixers.rung2_model.candidates import select_candidates
 from bot.fixers.rung2_model.context import Brief, build_brief
 from bot.fixers.rung2_model.function_rounds import FunctionRounds
+from bot.fixers.rung2_model.request_more import grant_request
 from bot.fixers.rung2_model.rounds import BlockRounds
 from bot.fixers.trials import Failure, Trials
+from bot.llm.protocol.messages import Wanted
 from bot.ports import Minds, Workspace
 from sandbox.types import TestReport
 
@@ -145,7 +147,7 @@ class ModelFixer:
         An agent works in steps instead, or after edit blocks of which none passes.
         """
         if self._limits.fix == "agent":
-            await AgentRounds(bench, brief, report).run()
+            await _work_in_steps(bench, brief, report)
             return
         weak = self._limits.edit_format == "auto" and bench.weak_at_format_everywhere
         if self._limits.edit_format != "function" and not weak:
@@ -153,9 +155,27 @@ class ModelFixer:
             await blocks.run()
             if not blocks.failed_at_format:
                 if self._limits.fix == "auto" and not bench.passing:
-                    await AgentRounds(bench, brief, report).run()
+                    await _work_in_steps(bench, brief, report)
                 return
         await FunctionRounds(bench, brief, report).run()
+
+
+async def _work_in_steps(bench: Bench, brief: Brief, report: TestReport) -> None:
+    """Let an agent work; ask for the edits alone if they pass and are not certain.
+
+    These answers see the same facts and not the agent's steps, so they may agree with it or not.
+    """
+    await AgentRounds(bench, brief, report).run()
+    if bench.seeks_agreement:
+        await BlockRounds(bench, await _with_changed(bench, brief)).agree()
+
+
+async def _with_changed(bench: Bench, brief: Brief) -> Brief:
+    """Return the brief with the files that passing changes edit, as far as it lacks them."""
+    shown = {file.path for file in brief.sent}
+    edited = {change.path for work in bench.passing for change in work.proposed.changes}
+    missing = tuple(sorted(edited - shown))
+    return await grant_request(Wanted(files=missing), brief) if missing else brief
 
 
 def _summarize(bench: Bench) -> str:

@@ -16,6 +16,7 @@ from bot.fixers.rung2_model.rounds import (
     continue_search,
     read_originals,
     samples_in,
+    seek_agreement,
 )
 from bot.fixers.rung2_model.sources import Source
 from bot.fixers.rung2_model.tried_changes import TriedChange
@@ -100,11 +101,15 @@ class FunctionRounds:
             "code": code,
             PromptPart.FEEDBACK.value: earlier or "",
         }
+
+        async def ask(sample: int) -> TriedChange | None:
+            limit = self._bench.limits.answer_tokens
+            written = await self._bench.ask(build_question(PROMPT, gaps, sample, limit))
+            return await self._read_answer(written, sent, targets) if written is not None else None
+
         for sample in range(samples_in(number, self._bench.limits.samples)):
-            written = await self._bench.ask(
-                build_question(PROMPT, gaps, sample, self._bench.limits.answer_tokens)
-            )
-            work = await self._read_answer(written, sent, targets) if written is not None else None
+            work = await ask(sample)
+            await seek_agreement(self._bench, ask, sample + 1)
             if self._bench.is_done:
                 return True
             if work is not None and self._fixes_more(work):

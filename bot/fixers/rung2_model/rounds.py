@@ -3,7 +3,7 @@
 Later rounds see the failures that remain with the best change.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from bot.domain.model import Passage, Question, Role
 from bot.fixers.rung2_model import feedback
@@ -34,7 +34,6 @@ class BlockRounds:
         self._bench = bench
         self._brief = brief
         self._granted = 0
-        self._agreeing = 0
         self._model = ""
 
     @property
@@ -64,15 +63,18 @@ class BlockRounds:
     async def _round(self, number: int, earlier: tuple[Passage, ...]) -> None:
         for sample in range(samples_in(number, self._bench.limits.samples)):
             await self._sample(sample, earlier)
-            if self.failed_at_format or not self._goes_on():
+            await seek_agreement(self._bench, lambda n: self._sample(n, earlier), sample + 1)
+            if self.failed_at_format or self._bench.is_done:
                 return
 
-    def _goes_on(self) -> bool:
-        """Return True if another sample is worth its price."""
-        if not self._bench.seeks_agreement:
-            return not self._bench.is_done
-        self._agreeing += 1
-        return self._agreeing <= AGREEING
+    async def agree(self) -> None:
+        """Ask for answers that agree with a change that another way of working has found.
+
+        Raises:
+            Stopped: A limit was reached.
+            TooLarge: The prompt must become smaller.
+        """
+        await seek_agreement(self._bench, lambda number: self._sample(number, ()), 1)
 
     async def _sample(self, sample: int, earlier: tuple[Passage, ...]) -> None:
         """Get one answer, after its requests for files and after one repair if it was rejected."""
@@ -145,6 +147,22 @@ def samples_in(number: int, samples: int) -> int:
         samples: Number of answers in the first round.
     """
     return max(1, samples - 1) if number else samples
+
+
+async def seek_agreement(bench: Bench, ask: Callable[[int], Awaitable[object]], first: int) -> None:
+    """Ask for further independent answers while a change passes and is not certain.
+
+    They cost less than the person who would be asked instead.
+
+    Args:
+        bench: State of the climb.
+        ask: Asks once; its argument is the number of the sample.
+        first: Number of the first sample.
+    """
+    for number in range(first, first + AGREEING):
+        if not bench.seeks_agreement:
+            return
+        await ask(number)
 
 
 async def failure_feedback(bench: Bench, brief: Brief) -> tuple[Passage, ...]:

@@ -25,6 +25,7 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     a_known_mission,
     a_red_run,
     block,
+    doubtful,
 )
 
 pytestmark = pytest.mark.anyio
@@ -82,6 +83,18 @@ async def test_edits_are_kept_and_built_on() -> None:
     assert "still failing" in history(climb.mind.questions[2])
     assert "+    return a + b" in history(climb.mind.questions[3])
     assert len(climb.candidates) == 1
+
+
+async def test_an_agents_change_that_is_not_certain_is_asked_for_without_its_steps() -> None:
+    files = {**FILES, "far.py": "RATE = 5\n"}
+    edit = block("RATE = 5", "RATE = 6", "far.py")
+    mind = ScriptedMind({"fix_agent": [tool("read far.py"), edit], "fix": edit})
+    trials = ScriptedTrials(doubtful, compares=doubtful)
+    climb = await Climb(mind, trials, files=files, limits=AGENT).run()
+    assert [one.prompt for one in mind.questions] == ["fix_agent", "fix_agent", "fix"]
+    assert "RATE = 5" in str(mind.questions[2].gaps["asked"])
+    assert mind.questions[2].gaps["feedback"] == ()
+    assert [one.confident for one in climb.candidates] == [True]
 
 
 async def test_edits_can_be_thrown_away() -> None:

@@ -24,8 +24,10 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     a_doubted,
     a_red_run,
     block,
+    doubtful,
     mends,
     said,
+    unsure,
     wants,
 )
 
@@ -42,12 +44,6 @@ def adds(proposed: Proposed) -> Tried:
 
 def untold(proposed: Proposed) -> Tried:
     return Tried(proposed=proposed, passes=False, output="there was no time to try it")
-
-
-def unsure(proposed: Proposed) -> Tried:
-    tried = passed(proposed)
-    assert tried.candidate is not None
-    return tried.with_(candidate=tried.candidate.with_(confident=False))
 
 
 def passages_of(question: Question, gap: str) -> tuple[Passage, ...]:
@@ -157,20 +153,21 @@ async def test_a_models_change_is_compared_with_the_doubted_ones_below_and_with_
     assert [one.score for one in climb.candidates] == [0.7, 0.1]
 
 
-def doubtful(proposed: Proposed) -> Tried:
-    """Passes and is ranked, but only another answer makes it certain."""
-    tried = unsure(proposed)
-    assert tried.candidate is not None
-    sure = proposed.votes > 1
-    return tried.with_(candidate=tried.candidate.with_(inputs=50, confident=sure))
-
-
 async def test_a_passing_change_that_is_not_certain_is_worth_another_independent_answer() -> None:
     trials = ScriptedTrials(doubtful, compares=doubtful)
     climb = await Climb(ScriptedMind({"fix": FIX_ADD}), trials).run()
     assert len(climb.mind.questions) == 2
     assert [proposed.votes for proposed in trials.rivals[-1]] == [2]
     assert not feedback_of(climb.mind.questions[1])
+    assert [one.confident for one in climb.candidates] == [True]
+
+
+async def test_a_whole_function_that_is_not_certain_is_asked_for_again() -> None:
+    answer = "```python\ndef add(a, b):\n    return a + b\n```"
+    trials = ScriptedTrials(doubtful, compares=doubtful)
+    limits = ModelLimits(edit_format="function", samples=1)
+    climb = await Climb(ScriptedMind({"fix_function": answer}), trials, limits=limits).run()
+    assert [one.sample for one in climb.mind.questions] == [0, 1]
     assert [one.confident for one in climb.candidates] == [True]
 
 
