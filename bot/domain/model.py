@@ -117,6 +117,8 @@ class Prompt(Frozen):
     """Defined for servers that know tool calls; the text explains them to all others."""
     cache: bool = False
     """Requests with the same prefix follow soon; some servers cache it only on request."""
+    stable: int = 0
+    """Number of characters of `user` that the next requests repeat; 0 if all of it may be."""
     name: str = ""
     """Name and version of the prompt file, `plan_task@3`; part of a cassette's key."""
 

@@ -20,12 +20,13 @@ _REMOVED = "[mark removed]"
 
 
 def compute_nonce(passages: Iterable[Passage]) -> str:
-    """Return a mark that no passage can contain, because it is a hash of all of them.
+    """Return a mark that these passages cannot contain, because it is a hash of them.
 
     It is stable for the same passages, so that servers can cache prompts and answers can be reused.
+    Rendering removes it from other passages of the prompt.
 
     Args:
-        passages: All untrusted text of a prompt.
+        passages: Untrusted text of a prompt: what its next questions repeat, or all of it.
     """
     made = hashlib.sha256()
     for passage in passages:
@@ -68,7 +69,7 @@ def render_passages(passages: Sequence[Passage], nonce: str, washer: Sanitizer) 
 
     Args:
         passages: Passages in order.
-        nonce: Mark from all passages of the prompt.
+        nonce: Mark of the prompt.
         washer: Sanitizes them.
     """
     return "\n\n".join(_render_passage(passage, nonce, washer) for passage in passages) or NONE

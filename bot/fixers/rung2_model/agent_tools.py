@@ -31,7 +31,7 @@ _OUTPUT = 3_000
 _TESTS = 200
 """Tests that one call runs."""
 _PARAMETER_SETS = re.compile(r" \(\d{1,9} parameter sets\)$")
-"""How the prompt names a test with several parameter sets."""
+"""End of the name of a test with several parameter sets in the prompt."""
 _SPAN = re.compile(r"(.+?):(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
 _AROUND = 5
 """Lines shown on either side of an edit."""

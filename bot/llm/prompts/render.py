@@ -24,6 +24,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 _EMPTY = frozenset({"", NONE})
+_CHANGING = "<!-- what follows changes from question to question -->\n"
+"""Ends the part of a prompt file that several questions of one fix share."""
 
 
 class PromptError(MetaAgentError):
@@ -43,17 +45,30 @@ class PromptFile(Frozen):
         return f"{self.name}@{self.version}"
 
     @property
+    def stable_gaps(self) -> frozenset[str]:
+        """Return the names of the gaps that several questions fill alike; empty if unmarked."""
+        stable, mark, _ = self.text.partition(_CHANGING)
+        return frozenset(_GAP.findall(stable)) if mark else frozenset()
+
+    @property
     def gaps(self) -> frozenset[str]:
         """Return the names of the gaps."""
         return frozenset(_GAP.findall(self.text))
 
     def filled(self, gaps: Mapping[str, str]) -> str:
+        """Return the prompt with every gap filled; see `filled_parts`."""
+        return "".join(self.filled_parts(gaps))
+
+    def filled_parts(self, gaps: Mapping[str, str]) -> tuple[str, str]:
         """Fill every gap; filled text is not searched for gaps.
 
         A section whose gaps are all empty is left out, with its heading.
 
         Args:
             gaps: A text for each gap, and nothing else.
+
+        Returns:
+            The part that several questions share, empty if the file marks none, and the rest.
 
         Raises:
             PromptError: A gap has no text, or a text has no gap.
@@ -64,8 +79,8 @@ class PromptFile(Frozen):
                 for name in wrong
             ]
             raise PromptError(f"prompt {self.title}: {', '.join(left)}")
-        kept = (part for part in _HEADING.split(self.text) if not _is_empty(part, gaps))
-        return _GAP.sub(lambda found: gaps[found[1]], "".join(kept))
+        stable, mark, rest = self.text.partition(_CHANGING)
+        return (_fill(stable, gaps), _fill(rest, gaps)) if mark else ("", _fill(stable, gaps))
 
 
 def prompt_names() -> tuple[str, ...]:
@@ -105,12 +120,12 @@ def render_question(question: Question, washer: Sanitizer | None = None) -> Prom
     """
     file, own = prompt_file(question.prompt), f"{question.prompt}_system"
     system = prompt_file(own if (files(FOLDER) / f"{own}.md").is_file() else SYSTEM)
+    stable, rest = file.filled_parts(_texts(question.gaps, _mark(question), washer or Sanitizer()))
     return Prompt(
         # A section that several system prompts share is a prompt file of its own.
         system=system.filled({name: prompt_file(name).text.strip() for name in system.gaps}),
-        user=file.filled(
-            _texts(question.gaps, compute_nonce(list_passages(question)), washer or Sanitizer())
-        ),
+        user=stable + rest,
+        stable=len(stable),
         max_tokens=question.max_tokens,
         temperature=question.temperature,
         seed=question.sample,
@@ -139,7 +154,7 @@ def render_repair(
         problem: Description of the problem.
         kind: The message type asked for.
     """
-    nonce = compute_nonce(list_passages(question))
+    nonce = _mark(question)
     previous = Passage(label="your answer", text=answer[-ANSWER_CAP:])
     # A validator's message may quote the model, so it is put between marks, too.
     wrong = Passage(label="what is wrong", text=problem[:PROBLEM_CAP])
@@ -149,11 +164,28 @@ def render_repair(
     return prompt.with_(user=f"{prompt.user}\n{prompt_file(REPAIR).filled(texts)}")
 
 
+def _mark(question: Question) -> str:
+    """Return the mark of a question's passages, equal for questions with the same stable part.
+
+    A later passage may know the mark; rendering removes it from every text.
+    """
+    stable = prompt_file(question.prompt).stable_gaps
+    shared = {name: gap for name, gap in question.gaps.items() if name in stable}
+    shared_passages = list_passages(question.with_(gaps=shared))
+    return compute_nonce(shared_passages or list_passages(question))
+
+
 def list_passages(question: Question) -> tuple[Passage, ...]:
     """Return all passages of a question: everything but trusted strings."""
     return tuple(
         one for gap in question.gaps.values() if not isinstance(gap, str) for one in _listed(gap)
     )
+
+
+def _fill(text: str, gaps: Mapping[str, str]) -> str:
+    """Fill the gaps of a text without its empty sections."""
+    kept = (part for part in _HEADING.split(text) if not _is_empty(part, gaps))
+    return _GAP.sub(lambda found: gaps[found[1]], "".join(kept))
 
 
 def _is_empty(section: str, gaps: Mapping[str, str]) -> bool:

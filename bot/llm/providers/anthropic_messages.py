@@ -52,9 +52,7 @@ class AnthropicMessages(HttpChat):
             "model": self._model,
             "max_tokens": prompt.max_tokens,
             "system": _cached_block(prompt.system) if keep else prompt.system,
-            "messages": [
-                {"role": "user", "content": _cached_block(prompt.user) if keep else prompt.user}
-            ],
+            "messages": [{"role": "user", "content": _cached(prompt) if keep else prompt.user}],
             # 1.0 is the maximum of the API.
             "temperature": None if prompt.temperature is None else min(prompt.temperature, 1.0),
             "stop_sequences": list(prompt.stop) or None,
@@ -93,6 +91,13 @@ class AnthropicMessages(HttpChat):
             ),
             model=str(data.get("model") or ""),
         )
+
+
+def _cached(prompt: Prompt) -> list[dict[str, Any]]:
+    """Return the question in blocks; what later questions repeat is kept by the server."""
+    at = prompt.stable or len(prompt.user)
+    rest = [{"type": "text", "text": prompt.user[at:]}] if prompt.user[at:] else []
+    return [*_cached_block(prompt.user[:at]), *rest]
 
 
 def _cached_block(text: str) -> list[dict[str, Any]]:

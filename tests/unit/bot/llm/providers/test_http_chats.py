@@ -114,6 +114,12 @@ async def test_anthropic_is_asked_to_keep_a_prompt_that_comes_again() -> None:
         assert sent["messages"][0]["content"] == [kept | {"text": "u"}]
         assert (server.asked[-1].system, server.asked[-1].user) == ("s", "u")
         assert "cache_control" not in json.dumps(await sent_by(openai(server), server, again))
+        steps = again.with_(user="known, new", stable=6)
+        sent = await sent_by(anthropic(server), server, steps)
+        assert sent["messages"][0]["content"] == [
+            kept | {"text": "known,"},
+            {"type": "text", "text": " new"},
+        ]
 
 
 async def test_without_a_key_none_is_sent() -> None:
