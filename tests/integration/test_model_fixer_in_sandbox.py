@@ -116,7 +116,7 @@ async def test_our_own_agent_fixes_a_bug_in_two_files_in_three_steps(
     assert "price + price * rate(kind)" in made["shop/invoice.py"]
     assert "the rate was a percentage and subtracted" in candidate.explanation
     assert not candidate.partial
-    assert len(mind.questions) == 3
+    assert len(mind.asked("fix_agent")) == 3
 
 
 BEFORE = "def total(a, b):\n    return a - b\n\n\ndef twice(a):\n    return total(a, a)\n"
