@@ -7,7 +7,7 @@ from typing import Any
 _REFUSING = re.compile(
     r"n[o']t (support|allow|permit|available|accept|recogni)|unsupported|unrecogni[sz]ed"
     r"|unknown|unexpected|deprecated|extra (inputs|fields)|invalid|incompatible|require"
-    r"|only the default|may only|must be|no endpoints found|failed to",
+    r"|only the default|may only|must be",
     re.IGNORECASE,
 )
 
@@ -18,16 +18,9 @@ class Adaptive:
     Args:
         optional: Parameters that may be dropped, each with those that depend on it.
         renames: Parameters with another name on some servers.
-        phrases: Patterns of other words for a parameter.
     """
 
-    def __init__(
-        self,
-        optional: Mapping[str, tuple[str, ...]],
-        renames: Mapping[str, str],
-        phrases: Mapping[str, str] | None = None,
-    ) -> None:
-        self._phrases = phrases or {}
+    def __init__(self, optional: Mapping[str, tuple[str, ...]], renames: Mapping[str, str]) -> None:
         self._optional = optional
         self._renames = renames
         self._dropped: set[str] = set()
@@ -47,6 +40,10 @@ class Adaptive:
             self._renamed.get(name, name): value for name, value in body.items() if self.takes(name)
         }
 
+    def drop(self, parameter: str) -> None:
+        """Leave out a parameter from now on."""
+        self._dropped.add(parameter)
+
     def learn(self, error_text: str) -> None:
         """Learn from an error. If `fit` then changes the request, it is worth sending again.
 
@@ -59,9 +56,7 @@ class Adaptive:
             if _names(error_text, name) and other in error_text:
                 self._renamed[name] = other
         for name, along in self._optional.items():
-            phrase = self._phrases.get(name)
-            phrased = phrase is not None and re.search(phrase, error_text, re.IGNORECASE)
-            if phrased or _names(error_text, name):
+            if _names(error_text, name):
                 self._dropped.update((name, *along))
 
 
@@ -69,5 +64,4 @@ def _names(error_text: str, parameter: str) -> bool:
     """Return True if a text names a parameter: quoted, or at the beginning of a statement."""
     quoted = rf"['\"`.]{parameter}[\\'\"`]"
     stated = rf"\b{parameter}\s*(:|param|is |are |was |may |must |can|require|does |do |only )"
-    unsupported = rf"support(?:s|ing)? {parameter}\b"
-    return re.search(f"{quoted}|{stated}|{unsupported}", error_text) is not None
+    return re.search(f"{quoted}|{stated}", error_text) is not None

@@ -21,6 +21,8 @@ ADAPTED_AT = frozenset({400, 404, 422, 500, 501})
 """Statuses for unsupported parameters; llama.cpp uses 500, OpenRouter 404."""
 
 _STATUSES = range(400, 600)
+_NATIVE_TOOLS = "native tools"
+"""No parameter of a request, but dropped like one."""
 
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[HttpReply]]
 Learned = dict[tuple[str, str], Adaptive]
@@ -69,7 +71,6 @@ class HttpChat(ABC):
     schema_parameter: ClassVar[str]
     optional: ClassVar[Mapping[str, tuple[str, ...]]]
     renames: ClassVar[Mapping[str, str]] = {}
-    phrases: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class HttpChat(ABC):
         self._patience = patience or RetryLimits()
         shared = {} if learned is None else learned
         self._adaptive = shared.setdefault(
-            (server.base_url, model), Adaptive(self.optional, self.renames, self.phrases)
+            (server.base_url, model), Adaptive(self.optional, self.renames)
         )
         self._post: Post | None = None
 
@@ -113,7 +114,7 @@ class HttpChat(ABC):
         """
         began = time.monotonic()
         sent = failed = 0
-        body = self._encode(prompt)
+        body, has_tools = self._encode(prompt), bool(prompt.tools)
         while True:
             left = deadline_s - (time.monotonic() - began)
             try:
@@ -124,7 +125,15 @@ class HttpChat(ABC):
                     # The adapted request is sent at once and is no failed attempt.
                     if body != refused:
                         continue
+                    if prompt.tools and refusal(reply).trouble is ModelTrouble.BAD_REQUEST:
+                        # Servers refuse tools in many words. The text of the prompt has them, too.
+                        prompt = prompt.with_(tools=())
+                        body = self._encode(prompt)
+                        if body != refused:
+                            continue
                 answer = self._read(reply)
+                if has_tools and not prompt.tools:
+                    self._adaptive.drop(_NATIVE_TOOLS)
                 return answer.model_copy(
                     update={"attempts": sent, "latency_s": time.monotonic() - began}
                 )
@@ -166,6 +175,8 @@ class HttpChat(ABC):
 
     def _encode(self, prompt: Prompt) -> bytes:
         """Encode a request; lone surrogates from hostile files are replaced."""
+        if not self._adaptive.takes(_NATIVE_TOOLS):
+            prompt = prompt.with_(tools=())
         body = self._adaptive.fit(self._body(prompt))
         return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 

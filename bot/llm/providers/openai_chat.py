@@ -33,9 +33,6 @@ class OpenAIChat(HttpChat):
         "response_format": (),
         "tools": (),
     }
-    phrases: ClassVar[Mapping[str, str]] = {
-        "tools": "tool use|tool choice|function call|call a function"
-    }
     renames: ClassVar[Mapping[str, str]] = {"max_tokens": "max_completion_tokens"}
 
     @override

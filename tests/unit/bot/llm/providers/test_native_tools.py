@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from bot.domain.account import ModelLimits
 from bot.domain.model import Finish, Prompt, Role
+from bot.domain.model_error import ModelError
 from bot.fixers.rung2_model.agent_answer import ToolCall, parse_answer
 from bot.fixers.rung2_model.agent_tools import TOOLS
 from bot.fixers.rung2_model.fixer import ModelFixer
@@ -153,6 +154,8 @@ async def test_broken_arguments_are_a_visible_bad_call() -> None:
         (OpenAIChat, 500, "tools param requires --jinja flag"),
         (AnthropicMessages, 500, "tools param requires --jinja flag"),
         (AnthropicMessages, 400, "tools: Extra inputs are not permitted"),
+        (AnthropicMessages, 400, "this model cannot use the client's instruments"),
+        (OpenAIChat, 422, "GenerateContentRequest.tools[0]: properties should be non-empty"),
     ],
 )
 async def test_a_server_that_takes_no_tools_is_asked_by_text_alone(
@@ -166,6 +169,17 @@ async def test_a_server_that_takes_no_tools_is_asked_by_text_alone(
         chat = chat_with(server, kind)
         assert (await chat.complete(PROMPT, deadline_s=5)).text == "I look."
         assert (await chat.complete(PROMPT, deadline_s=5)).attempts == 1
+
+
+async def test_a_refusal_for_another_reason_does_not_cost_the_tools() -> None:
+    async with serving(refuses(400, message="the model name is wrong"), says("I look.")) as server:
+        chat = chat_with(server, OpenAIChat)
+        server.script.insert(1, server.script[0])
+        with pytest.raises(ModelError):
+            await chat.complete(PROMPT, deadline_s=5)
+        assert ["tools" in asked.body for asked in server.asked] == [True, False]
+        await chat.complete(PROMPT, deadline_s=5)
+        assert "tools" in server.asked[-1].body
 
 
 async def test_a_server_that_refuses_forced_calls_still_gets_tools() -> None:
