@@ -69,7 +69,9 @@ async def grant_request(wanted: Wanted, brief: Brief) -> Brief:
             # A path may come as a symbol, and a symbol as a path.
             other = _add_file if add is _add_symbol else _add_symbol
             if not await other(name, brief, there, shown):
-                answers.append(f"{name[:_SAID]}: there is no such text, or it may not be shown")
+                where = _searched(_nearest(there, brief))
+                refusal = f"there is no such text in {where}, or it may not be shown"
+                answers.append(f"{name[:_SAID]}: {refusal}")
     answers += [f"no space for {name}" for name in shown.cut]
     return brief.with_asked(shown, tuple(answers))
 
@@ -99,8 +101,7 @@ async def _search(word: str, there: Collection[str], brief: Brief, room: PromptS
                 if len(found) < _HITS and room.take(len(text)):
                     found.append(text)
     more = [f"and {counted(total - len(found), 'more line')}"] if total > len(found) else []
-    searched = describe_searched(min(len(sources), _FILES_SEARCHED), len(sources))
-    head = f"grep {word[:_SAID]}: {counted(total, 'line')} in {searched}"
+    head = f"grep {word[:_SAID]}: {counted(total, 'line')} in {_searched(sources)}"
     return "\n".join([head, *found, *more])
 
 
@@ -114,6 +115,11 @@ async def _add_symbol(entry: str, brief: Brief, there: Collection[str], shown: E
         if await shown.add_name(candidate, name):
             return True
     return False
+
+
+def _searched(sources: list[str]) -> str:
+    """Return how many of the source files are searched, in words."""
+    return describe_searched(min(len(sources), _FILES_SEARCHED), len(sources))
 
 
 def _nearest(there: Iterable[str], brief: Brief) -> list[str]:

@@ -405,7 +405,9 @@ async def test_a_search_begins_near_the_suspects_and_says_where_it_ends() -> Non
     far = {f"aaa/m{number:03}.py": "needle = 1\n" for number in range(150)}
     files = {**FILES, **far, "zzz/rates.py": "x = needle\n", "zzz/near.py": "needle = 2\n"}
     brief = await a_brief(files, suspects=(("zzz/rates.py", 1),))
-    asked = shown(await grant_request(Wanted(files=("grep needle",)), brief), PromptPart.ASKED)
+    wanted = Wanted(files=("grep needle",), symbols=("nowhere",))
+    asked = shown(await grant_request(wanted, brief), PromptPart.ASKED)
+    assert "nowhere: there is no such text in the 100 nearest of 154 source files" in asked
     assert "in the 100 nearest of 154 source files\nzzz/rates.py:1: x = needle\n" in asked
     assert "zzz/near.py:1" in asked
 

@@ -363,7 +363,9 @@ async def test_requests_are_answered_or_refused_and_are_no_attempts() -> None:
 
     shown = [str(question.gaps["asked"]) for question in mind.questions]
     assert "helped" in shown[1]
-    assert "nowhere.py: there is no such text, or it may not be shown" in shown[2]
+    assert (
+        "nowhere.py: there is no such text in the source files, or it may not be shown" in shown[2]
+    )
     assert "calc.py:10: def is_even(n):" in shown[3]
     assert "LIMIT = 100" in shown[4]
     assert "why your answer was not applied" in str(mind.questions[5].gaps["feedback"])
