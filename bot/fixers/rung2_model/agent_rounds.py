@@ -89,11 +89,11 @@ class AgentRounds:
         note = f"{left} steps are left." + (f" {dropped} results are not shown." if dropped else "")
         room = PromptSpace.of(PromptPart.SOURCES, brief.tokens)
         shown = brief.parts.get(PromptPart.SOURCES, ())
-        return {
-            **brief.gaps(tuple(reversed(kept))),
-            PromptPart.SOURCES.value: await self._tools.sources(shown, room),
-            "left": note,
-        }
+        gaps = brief.gaps(tuple(reversed(kept)))
+        # An agent reads what it wants to see.
+        del gaps[PromptPart.ASKED.value]
+        gaps[PromptPart.SOURCES.value] = await self._tools.sources(shown, room)
+        return {**gaps, "left": note}
 
     async def _act(self, written: Written) -> None:
         """Run an answer's tools and try its edits, in the order of its text; record the results."""
