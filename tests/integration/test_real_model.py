@@ -13,13 +13,26 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.domain.model import ANY_HOST, Finish, ModelTrouble, Prompt
+from bot.domain.account import ModelLimits
+from bot.domain.model import ANY_HOST, Finish, ModelCall, ModelTrouble, Prompt, Role
 from bot.domain.model_error import ModelError
+from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.agent_tools import TOOLS
+from bot.fixers.rung2_model.fixer import ModelFixer
+from bot.ledger.calls import CallLedger
+from bot.llm.mind import ModelMinds
+from bot.llm.prices import Prices
+from bot.llm.providers.fallback import FallbackChat
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
 from bot.ports import Chat
+from tests.databases import a_database
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.fakes.scripted_trials import ScriptedTrials
+from tests.patience import stretched
 from tests.real_model import KEY, RealModel, real_model
+from tests.unit.bot.fixers.rung2_model.climbs import Climb, mends
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "tests" / "data" / "broken_repos" / "broken_math"
@@ -161,6 +174,28 @@ async def test_a_real_server_answers_where_tools_are_offered(model: RealModel, k
     answers = [await asked.complete(prompt, deadline_s=120.0) for _ in range(2)]
     assert answers[1].attempts == 1, "what the server refuses is learnt once"
     assert answers[0].usage.output_tokens > 0
+
+
+async def test_steps_of_an_agent_share_a_prefix_and_are_paid_once(
+    model: RealModel, tmp_path: Path
+) -> None:
+    limits = ModelLimits(fix="agent", agent_steps=2, context_tokens=1_000, answer_tokens=100)
+    ledger = CallLedger(a_database(tmp_path))
+
+    async def run() -> tuple[ModelCall, ...]:
+        chats = dict.fromkeys(Role, FallbackChat([chat(model, "openai-chat", model.key)]))
+        long = limits.model_copy(update={"timeout_s": 240.0})
+        minds = ModelMinds(chats, ledger, Prices(""), long, clock=FixedClock())
+        trials = ScriptedTrials(mends)
+        fixer = ModelFixer(minds, trials, limits)
+        budget = FixBudget(time_limit_s=stretched(240.0))
+        climb = await Climb(ScriptedMind(), trials, fixer=fixer, budget=budget).run()
+        return climb.notes[0].calls
+
+    first, again = await run(), await run()
+    assert len(first) == 2
+    assert first[1].usage.cache_read_tokens > first[0].usage.input_tokens / 2
+    assert [call.remembered for call in again] == [True, True]
 
 
 @KINDS
