@@ -157,20 +157,6 @@ def mends(proposed: Proposed) -> Tried:
     )
 
 
-def unsure(proposed: Proposed) -> Tried:
-    tried = passed(proposed)
-    assert tried.candidate is not None
-    return tried.with_(candidate=tried.candidate.with_(confident=False))
-
-
-def doubtful(proposed: Proposed) -> Tried:
-    """Passes and is ranked, but only another answer makes it certain."""
-    tried = unsure(proposed)
-    assert tried.candidate is not None
-    sure = proposed.votes > 1
-    return tried.with_(candidate=tried.candidate.with_(inputs=50, confident=sure))
-
-
 @dataclass
 class Climb:
     """Everything one climb stands on, and what came of it."""

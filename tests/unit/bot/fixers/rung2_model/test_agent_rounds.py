@@ -25,8 +25,8 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     a_known_mission,
     a_red_run,
     block,
-    doubtful,
 )
+from tests.unit.bot.fixers.rung2_model.test_model_fixer import doubtful
 
 pytestmark = pytest.mark.anyio
 

@@ -24,10 +24,8 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     a_doubted,
     a_red_run,
     block,
-    doubtful,
     mends,
     said,
-    unsure,
     wants,
 )
 
@@ -44,6 +42,12 @@ def adds(proposed: Proposed) -> Tried:
 
 def untold(proposed: Proposed) -> Tried:
     return Tried(proposed=proposed, passes=False, output="there was no time to try it")
+
+
+def unsure(proposed: Proposed) -> Tried:
+    tried = passed(proposed)
+    assert tried.candidate is not None
+    return tried.with_(candidate=tried.candidate.with_(confident=False))
 
 
 def passages_of(question: Question, gap: str) -> tuple[Passage, ...]:
@@ -151,6 +155,14 @@ async def test_a_models_change_is_compared_with_the_doubted_ones_below_and_with_
     ]
     assert note.compared[0].template == "replace_name"
     assert [one.score for one in climb.candidates] == [0.7, 0.1]
+
+
+def doubtful(proposed: Proposed) -> Tried:
+    """Passes and is ranked, but only another answer makes it certain."""
+    tried = unsure(proposed)
+    assert tried.candidate is not None
+    sure = proposed.votes > 1
+    return tried.with_(candidate=tried.candidate.with_(inputs=50, confident=sure))
 
 
 async def test_a_passing_change_that_is_not_certain_is_worth_another_independent_answer() -> None:
