@@ -44,8 +44,15 @@ FORMAT_FAILURES = 2
 """After this many in a row, a model is asked for whole functions."""
 _CALLS_PER_SAMPLE = 3
 """Repair turns and requests for more files are calls, too."""
-_TOO_LONG = frozenset({ModelTrouble.BAD_REQUEST, ModelTrouble.TOO_LARGE})
-"""Errors of a request whose answer may be longer than the model allows."""
+_TOO_LONG = frozenset(
+    {
+        ModelTrouble.BAD_REQUEST,
+        ModelTrouble.TOO_LARGE,
+        ModelTrouble.TIMEOUT,
+        ModelTrouble.DEADLINE,
+    }
+)
+"""Errors of a request whose answer may be longer than the model or the time allows."""
 _RAISED = 4
 """Maximum of a raised limit of answers, as a multiple of the setting."""
 _TITLE = 120
@@ -184,7 +191,7 @@ class Bench:
         except ModelError as error:
             self.calls += error.calls
             if error.trouble in _TOO_LONG and question.max_tokens > self.limits.answer_tokens:
-                # The model does not allow answers of the raised length.
+                # The model or the time does not allow answers of the raised length.
                 self.answer_tokens = self.longest_answer = self.limits.answer_tokens
                 return None
             if error.trouble is ModelTrouble.TOO_LARGE:
