@@ -25,7 +25,8 @@ function seal (places, gate) {
         get: () => value,
         set: (other) => {
           if (other === value) return
-          if (!gate || !gate.isOpen) found[found.length] = label + name
+          const isAllowed = gate && gate.isOpen
+          if (!isAllowed && found.length < 20) found[found.length] = label + name
           value = other
         }
       })

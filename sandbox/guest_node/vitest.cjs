@@ -48,12 +48,34 @@ ${seal}
 const replaced = [seal([
   { label: 'assert.', object: assert },
   { label: 'assert.strict.', object: assert.strict },
-  { label: 'expect().', object: Object.getPrototypeOf(expect(0)) },
   { label: 'Object.', object: Object, names: ['is'] },
   { label: '', object: globalThis, names: ${JSON.stringify(REGISTERING)} }
-])]
+]), []]
+// Files that prepare the tests may add matchers and replace some, in parallel.
+const preparing = { count: 0, get isOpen () { return this.count > 0 } }
+let areMatchersSealed = false
+function sealMatchers () {
+  areMatchersSealed = true
+  const object = Object.getPrototypeOf(expect(0))
+  const methods = Object.getOwnPropertyNames(object).filter(
+    (name) => typeof Object.getOwnPropertyDescriptor(object, name).value === 'function')
+  // Vitest itself registers some matchers again for each test with an expect of its own.
+  const before = methods.map((name) => object[name])
+  if (vitest.createExpect) vitest.createExpect()
+  const steady = methods.filter((name, index) => object[name] === before[index])
+  replaced[1] = seal([{ label: 'expect().', object, names: steady }], preparing)
+}
 export default class extends Runner {
   async importFile (file, source) {
+    if (source === 'setup') {
+      preparing.count += 1
+      try {
+        return await super.importFile(file, source)
+      } finally {
+        preparing.count -= 1
+      }
+    }
+    if (!areMatchersSealed) sealMatchers()
     const loaded = await super.importFile(file, source)
     if (source === 'collect') {
       test(names[0], () => { expect([1, 2].length).toBe(2) })
@@ -68,7 +90,7 @@ export default class extends Runner {
       await getFn(task)()
       task.meta.returned = true
     } finally {
-      if (replaced[0].length > 0) task.meta.replaced = replaced[0].slice(0, 20)
+      if (replaced[0].length > 0 || replaced[1].length > 0) task.meta.replaced = replaced
     }
   }
 }
@@ -102,7 +124,7 @@ function collect (task, session, titles, file, found, isWatched) {
     const isTyped = inner.type === 'typecheck' || (task.file || task).pool === 'typescript' ||
       (inner.meta && inner.meta.typecheck)
     const returned = isTyped || !isWatched || (inner.meta && inner.meta.returned) === true
-    if (inner.meta && inner.meta.replaced) found.replaced.push(...inner.meta.replaced)
+    if (inner.meta && inner.meta.replaced) found.replaced.push(...inner.meta.replaced.flat())
     found.tests.push({
       name: session.name(file, own),
       title: inner.name,

@@ -4,6 +4,7 @@ import io
 import json
 import posixpath
 import tarfile
+from collections.abc import Iterable
 
 import pytest
 
@@ -22,11 +23,14 @@ from tests.hostile.javascript_forgeries import (
     TARGETS,
     USUAL,
 )
+from tests.hostile.javascript_honest import SUITES
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
 WALL_S = 120.0
-PACKAGES = {"mocha": "11.7.1", "chai": "4.5.0", "vitest": "3.2.4", "jest": "30.0.5"}
+PACKAGES = {
+    "mocha": "11.7.1", "chai": "4.5.0", "vitest": "3.2.4", "jest": "30.0.5",
+    "chai-as-promised": "7.1.2", "jest-extended": "7.0.0", "tsx": "4.23.15"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +68,17 @@ async def place(guest: Guest, repositories: dict[str, tuple[str, dict[str, str]]
 
 async def run_case(guest: Guest, number: int, runner: str) -> TestReport:
     """Run the failing test of a repository by its name."""
+    target = f"c{number}/{TARGETS.get(runner, TARGET)}"
+    return await run(guest, number, COMMANDS[runner], targets=[target])
+
+
+async def run(guest: Guest, number: int, command: str, targets: Iterable[str] = ()) -> TestReport:
     programs = posixpath.dirname(guest.python)
     return await run_tests(
         guest,
-        COMMANDS[runner],
+        command,
         limits=RunLimits(wall_s=WALL_S),
-        targets=[f"c{number}/{TARGETS.get(runner, TARGET)}"],
+        targets=targets,
         working_directory=f"c{number}",
         environment={"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin"},
     )
@@ -99,3 +108,16 @@ async def test_honest_javascript_beside_them_is_believed(
             report = await run_case(guest, number, runner)
             found[runner] = (report.verdict, report.summary)
     assert {verdict for verdict, _ in found.values()} == {RunVerdict.PASS}, found
+
+
+async def test_honest_suites_get_the_verdict_of_their_own_runner(
+    backend: DockerBackend, image: str
+) -> None:
+    wrong = {}
+    async with backend.open(image) as guest:
+        await place(guest, {name: (one.runner, one.files) for name, one in SUITES.items()})
+        for number, (name, suite) in enumerate(SUITES.items()):
+            report = await run(guest, number, suite.command)
+            if report.verdict is not suite.verdict:
+                wrong[name] = (report.verdict, report.summary)
+    assert wrong == {}
