@@ -44,13 +44,22 @@ function addControls (environment, runtime) {
   test(NAMES[1], () => { expect([1, 2].length).toBe(3) })
 }
 
+/** Note for each result whether its test returned. Tests with equal names keep their order. */
+function noteReturned (results, returned) {
+  const waiting = new Map()
+  for (const { name, isReturned } of returned.values()) {
+    waiting.set(name, [...(waiting.get(name) || []), isReturned])
+  }
+  for (const one of results) {
+    const notes = waiting.get([...one.ancestorTitles, one.title].join('\n')) || []
+    one.returned = notes.shift() === true
+  }
+}
+
 /** Take the control tests out of a file's result. */
 function separate (result, returned) {
   const controls = []
-  for (const one of result.testResults) {
-    const name = [...one.ancestorTitles, one.title].join('\n')
-    if (returned !== undefined) one.returned = returned.get(name) === true
-  }
+  if (returned !== undefined) noteReturned(result.testResults, returned)
   const isControl = (one) => NAMES.includes(one.title) && one.ancestorTitles.length === 0
   for (const one of result.testResults.filter(isControl)) {
     const isPass = one.status === 'passed'
@@ -85,8 +94,9 @@ module.exports = async function run (globalConfig, config, environment, runtime,
     if (event.name === 'test_start' || event.name === 'test_fn_success') {
       const titles = []
       for (let one = event.test; one && one.parent; one = one.parent) titles.unshift(one.name)
-      const isThrowing = event.test.failing === true
-      returned && returned.set(titles.join('\n'), isThrowing || event.name === 'test_fn_success')
+      const isReturned = event.test.failing === true || event.name === 'test_fn_success'
+      // A retry keeps the test, and a map keeps its order.
+      if (returned) returned.set(event.test, { name: titles.join('\n'), isReturned })
     }
     return own ? own.call(environment, event, state) : undefined
   }

@@ -53,4 +53,22 @@ SUITES: dict[str, Suite] = {
             "  await expect(Promise.resolve(2)).to.eventually.equal(2)\n})\n",
         },
     ),
+    "jest: tests with equal names, the last one red": Suite(
+        "jest",
+        "npx jest",
+        {
+            "shop.test.js": "it.each([1, 2, 3])('adds', (count) => {\n"
+            "  expect(count).toBeLessThan(3)\n})\n"
+        },
+        RunVerdict.FAIL,
+    ),
+    "jest: tests with equal names, green after a retry": Suite(
+        "jest",
+        "npx jest",
+        {
+            "shop.test.js": "jest.retryTimes(1)\nlet runs = 0\n"
+            "it.each([1, 2])('adds', (count) => {\n"
+            "  runs += 1\n  expect(count === 1 && runs === 1).toBe(false)\n})\n"
+        },
+    ),
 }
