@@ -11,7 +11,13 @@ const SKIPPED = new Set(['node_modules', '.git', 'dist', 'build', 'coverage', 'f
 const MOST = 4000
 const MOST_BYTES = 1 << 20
 
-/** Return the first file that is named like a test; undefined without one. */
+/** Return whether a file is named like a test, or is in a folder of tests. */
+function isNamed (file) {
+  const isInside = FOLDERS.has(path.basename(path.dirname(file)))
+  return NAME.test(file) || (isInside && /\.[cm]?js$/.test(file))
+}
+
+/** Return the first file of a folder that looks like a test; undefined without one. */
 function findTest (folder) {
   const waiting = [folder]
   for (let count = 0; waiting.length > 0 && count < MOST;) {
@@ -26,10 +32,21 @@ function findTest (folder) {
       count += 1
       const place = path.join(here, entry.name)
       if (entry.isDirectory() && !SKIPPED.has(entry.name)) waiting.push(place)
-      const isNamed = NAME.test(entry.name) ||
-        (FOLDERS.has(path.basename(here)) && /^test.*\.[cm]?js$|\.[cm]?js$/.test(entry.name))
-      if (entry.isFile() && isNamed && /\b(?:it|test)\b/.test(read(place))) return place
+      if (entry.isFile() && isNamed(place) && /\b(?:it|test)\b/.test(read(place))) return place
     }
+  }
+  return undefined
+}
+
+/** Return the first test among a command's files, folders and patterns; undefined without one. */
+function findAmong (words) {
+  for (const word of words) {
+    // A pattern's fixed part: `test` of `test/**/*.js`.
+    const start = /[*?{[]/.test(word) ? path.dirname(word.split(/[*?{[]/, 1)[0] + '.') : word
+    const file = path.resolve(start)
+    if (!fs.existsSync(file)) continue
+    const found = fs.statSync(file).isDirectory() ? findTest(file) : file
+    if (found !== undefined && isNamed(found)) return found
   }
   return undefined
 }
@@ -45,14 +62,15 @@ function read (file) {
 
 /** Return the text of the control tests, in the style of a neighbour. */
 function write (text, names, tool) {
-  const isModule = /^\s*import\s[^(]/m.test(text)
-  const lines = []
+  const isModule = tool === 'vitest' || /^\s*import\s[^(]/m.test(text)
+  // Our file passes no check of types that the project's own options may make stricter.
+  const lines = ['// @ts-nocheck']
   const load = (name, module) => lines.push(isModule
-    ? `import ${name} from '${module}'`
+    ? `import ${name === 'assert' ? '* as assert' : name} from '${module}'`
     : `const ${name} = require('${module}')`)
   let check = (value) => `expect([1, 2].length).toBe(${value})`
   let test = 'test'
-  if (tool === 'vitest' && /from ['"]vitest['"]/.test(text)) load('{ test, expect }', 'vitest')
+  if (tool === 'vitest') load('{ test, expect }', 'vitest')
   if (tool === 'jest' && /['"]@jest\/globals['"]/.test(text)) {
     load('{ test, expect }', '@jest/globals')
   }
@@ -80,11 +98,16 @@ function write (text, names, tool) {
 /**
  * Write the file with control tests, and remove it when the process ends.
  *
+ * A neighbour elsewhere may be a test for another runner, such as one of a browser.
+ *
+ * @param targets The files of the requested tests.
+ * @param words The command's own files, folders and patterns.
  * @return Its path; undefined if no test is found to put it beside.
  */
-function place (config, files) {
-  const neighbour = files.find((file) => NAME.test(file) && fs.existsSync(file)) ||
-    (files.length > 0 ? undefined : findTest(process.cwd()))
+function place (config, targets, words) {
+  const neighbour = targets.length > 0
+    ? targets.find((file) => NAME.test(file) && fs.existsSync(file))
+    : findAmong(words)
   if (neighbour === undefined) return undefined
   const base = path.basename(neighbour)
   const word = config.canaries[0].split(' ')[0] + config.seed

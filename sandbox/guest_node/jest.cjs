@@ -4,7 +4,7 @@
 const path = require('path')
 const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
-const { split, withoutFiles } = require('./options.cjs')
+const { divide, split } = require('./options.cjs')
 const { findBeside, findPackage, manifest } = require('./packages.cjs')
 
 const NAMES = ['-t', '--testNamePattern']
@@ -35,9 +35,10 @@ function jestArguments (config, version) {
     '--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`
   ]
   const targets = targetFiles(config)
-  const controls = place(config, targets)
+  const { options, files } = divide(given.rest, VALUED)
+  const controls = place(config, targets, files)
   if (targets.length > 0) {
-    own.push(...withoutFiles(given.rest, VALUED), PATHS, ...targets)
+    own.push(...options, PATHS, ...targets)
     if (controls !== undefined) own.push(controls)
   } else {
     // A pattern of the command may leave our own file out: which words are patterns is not sure.

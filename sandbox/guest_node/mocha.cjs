@@ -7,7 +7,7 @@ const path = require('path')
 const { control } = require('./controls.cjs')
 const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
-const { split, withoutFiles } = require('./options.cjs')
+const { divide, split } = require('./options.cjs')
 const { findPackage, manifest } = require('./packages.cjs')
 const { assertPlaces, realmPlaces, seal } = require('./seals.cjs')
 
@@ -135,12 +135,11 @@ async function run (config, session) {
     return start.call(this, (failures) => end && end(isBad() ? 1 : 0))
   }
   const targets = targetFiles(config)
-  const options = withoutFiles(given.rest, VALUED)
-  const own = [...split(options, [], [], ['--spec']).rest]
+  const { options, files } = divide(given.rest, VALUED)
+  const { rest: own, values: specs } = split(options, ['--spec'], [])
   const words = targets.length > 0 ? [...own, ...targets] : [...given.rest]
-  const controls = place(config, targets)
-  const hasFiles = targets.length > 0 || own.length < given.rest.length
-  if (controls !== undefined && hasFiles) words.push(controls)
+  const controls = place(config, targets, [...files, ...specs])
+  if (controls !== undefined) words.push(controls)
   const pattern = namePattern(config, given.value)
   const isParallel = Number(manifest(home).version.split('.')[0]) >= 8
   const first = ['--full-trace']

@@ -7,7 +7,7 @@ const os = require('os')
 const path = require('path')
 const { place } = require('./file_controls.cjs')
 const { targetFiles, titlePattern } = require('./names.cjs')
-const { split } = require('./options.cjs')
+const { divide, split } = require('./options.cjs')
 
 const NAMES = ['--test-name-pattern']
 const FLAGS = [
@@ -31,23 +31,11 @@ function expand (word) {
   return found.length > 0 ? found.map((one) => path.join(folder, one)) : [word]
 }
 
-/** Split a command's words into Node's options and the files. */
-function splitFiles (words) {
-  const options = []
-  const files = []
-  for (let index = 0; index < words.length; index += 1) {
-    if (words[index] === '--') continue
-    if (!words[index].startsWith('-')) files.push(...expand(words[index]))
-    else if (VALUED.includes(words[index])) options.push(words[index], words[(index += 1)])
-    else options.push(words[index])
-  }
-  return { options, files }
-}
-
 /** Collector of the runner's events. */
 class Events {
-  constructor (config, session) {
+  constructor (config, session, controls) {
     this.session = session
+    this.controls = controls
     this.canaries = config.canaries
     this.found = { tests: [], broken: [], replaced: [] }
     this.failed = new Map()
@@ -81,6 +69,8 @@ class Events {
     const titles = [...this.titles.slice(0, nesting), name]
     const isFailed = type === 'test:fail' && event.todo === undefined
     const isFile = path.isAbsolute(name) || (nesting === 0 && file && file.endsWith(name))
+    // A file of ours that cannot be loaded says nothing about the project.
+    if (isFile && this.controls && path.resolve(file || name) === this.controls) return
     if (isFailed && !this.canaries.includes(name)) this.isBad = true
     if (type === 'test:fail') this.failed.set(name, (this.failed.get(name) || 0) + 1)
     if (isFile || event.isSuite) {
@@ -120,11 +110,11 @@ function compare (events, file) {
 /** Run the tests, and return the exit status. */
 async function run (config, session) {
   const given = split(config.args, NAMES, FLAGS, DROPPED)
-  const { options, files } = splitFiles(given.rest)
+  const { options, files } = divide(given.rest, VALUED)
   const pattern = titlePattern(config, given.value)
   const targets = targetFiles(config)
-  const controls = place(config, targets)
-  const chosen = targets.length > 0 ? targets : files
+  const controls = place(config, targets, files)
+  const chosen = targets.length > 0 ? targets : files.flatMap(expand)
   if (controls !== undefined && chosen.length > 0) chosen.push(controls)
   const words = [
     '--require', path.join(__dirname, 'node_test_preload.cjs'), ...options, '--test',
@@ -140,7 +130,7 @@ async function run (config, session) {
   const child = spawn(process.execPath, words, {
     env, stdio: ['ignore', 'inherit', 'inherit', 'ignore', 'pipe']
   })
-  const events = new Events(config, session)
+  const events = new Events(config, session, controls)
   let text = ''
   let size = 0
   child.stdio[EVENTS].setEncoding('utf8')

@@ -22,18 +22,27 @@ function split (args, valued, flags, dropped) {
       rest.push(args[index])
     }
   }
-  return { value: values[values.length - 1], rest }
+  return { values, value: values[values.length - 1], rest }
 }
 
-/** Return a command's options with their values, without the files to run. */
-function withoutFiles (words, valued) {
-  const kept = []
+/** Divide a command's words into options with their values, and the files to run. */
+function divide (words, valued) {
+  const options = []
+  const files = []
   for (let index = 0; index < words.length; index += 1) {
-    if (!words[index].startsWith('-')) continue
-    kept.push(words[index])
-    if (valued.includes(words[index]) && index + 1 < words.length) kept.push(words[(index += 1)])
+    const word = words[index]
+    if (word === '--') {
+      files.push(...words.slice(index + 1))
+      break
+    }
+    if (!word.startsWith('-')) {
+      files.push(word)
+      continue
+    }
+    options.push(word)
+    if (valued.includes(word) && index + 1 < words.length) options.push(words[(index += 1)])
   }
-  return kept
+  return { options, files }
 }
 
-module.exports = { split, withoutFiles }
+module.exports = { divide, split }

@@ -167,8 +167,8 @@ async function run (config, session) {
   if (config.order !== 'given') options.sequence = { shuffle: true, seed: config.seed + 1 }
   const targets = targetFiles(config)
   const filters = targets.length > 0 ? targets : [...given.filter]
-  const controls = place(config, targets)
-  if (controls !== undefined && filters.length > 0) filters.push(controls)
+  const controls = place(config, targets, given.filter)
+  if (controls !== undefined) filters.push(controls)
   process.env.TEST = 'true'
   process.env.VITEST = 'true'
   process.env.NODE_ENV = process.env.NODE_ENV || 'test'
@@ -186,6 +186,9 @@ async function run (config, session) {
   for (const file of vitest.state.getFiles()) {
     collect(file, session, [], file.filepath, found, isWatched)
   }
+  // A file of ours that cannot be loaded says nothing about the project.
+  const ours = controls && session.name(controls, [])
+  found.broken = found.broken.filter((one) => one.name !== ours)
   for (const error of vitest.state.getUnhandledErrors ? vitest.state.getUnhandledErrors() : []) {
     const file = error && error.VITEST_TEST_PATH
     found.broken.push({ name: file ? session.name(file, []) : '(unhandled error)', error })

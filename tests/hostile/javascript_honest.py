@@ -4,18 +4,26 @@ from typing import NamedTuple
 
 from sandbox.types import RunVerdict
 
+PACKAGE = {"package.json": '{"name": "shop"}'}
+BROWSER_TEST = {
+    "e2e/login.spec.ts": "import { test } from '@playwright/test'\n"
+    "test('logs in', async ({ page }) => { await page.goto('/') })\n"
+}
+TYPED_TEST = (
+    "import assert = require('assert')\n"
+    "it('adds', () => { const sum: number = 1 + 1; assert.strictEqual(sum, 2) })\n"
+)
+
 
 class Suite(NamedTuple):
-    """A suite of one runner.
+    """A repository with a suite of tests.
 
     Attributes:
-        runner: The runner's name.
         command: The command line, which runs the whole suite.
-        files: Contents of files that differ from the runner's usual ones.
+        files: The contents of its files.
         verdict: The verdict of a run.
     """
 
-    runner: str
     command: str
     files: dict[str, str]
     verdict: RunVerdict = RunVerdict.PASS
@@ -23,38 +31,34 @@ class Suite(NamedTuple):
 
 SUITES: dict[str, Suite] = {
     "vitest: tests with an expect of their own": Suite(
-        "vitest",
         "npx vitest run",
         {
-            "shop.test.js": "import { test } from 'vitest'\n"
+            "shop.test.mjs": "import { test } from 'vitest'\n"
             "test('adds', async ({ expect }) => { expect(1 + 1).toBe(2) })\n"
             "test.concurrent('counts', async ({ expect }) => { expect([1]).toHaveLength(1) })\n"
         },
     ),
     "vitest: a setup file with matchers of jest-extended": Suite(
-        "vitest",
         "npx vitest run",
         {
-            "vitest.config.js": "export default { test: { setupFiles: ['./setup.js'] } }\n",
-            "setup.js": "import { expect } from 'vitest'\n"
+            "vitest.config.mjs": "export default { test: { setupFiles: ['./setup.mjs'] } }\n",
+            "setup.mjs": "import { expect } from 'vitest'\n"
             "import * as matchers from 'jest-extended'\nexpect.extend(matchers)\n",
-            "shop.test.js": "import { test, expect } from 'vitest'\n"
+            "shop.test.mjs": "import { test, expect } from 'vitest'\n"
             "test('adds', () => { expect(2).toSatisfy((value) => value === 2) })\n",
         },
     ),
     "vitest: a setup file with chai-as-promised": Suite(
-        "vitest",
         "npx vitest run",
         {
-            "vitest.config.js": "export default { test: { setupFiles: ['./setup.js'] } }\n",
-            "setup.js": "import { chai } from 'vitest'\n"
+            "vitest.config.mjs": "export default { test: { setupFiles: ['./setup.mjs'] } }\n",
+            "setup.mjs": "import { chai } from 'vitest'\n"
             "import promised from 'chai-as-promised'\nchai.use(promised)\n",
-            "shop.test.js": "import { test, expect } from 'vitest'\ntest('adds', async () => {\n"
+            "shop.test.mjs": "import { test, expect } from 'vitest'\ntest('adds', async () => {\n"
             "  await expect(Promise.resolve(2)).to.eventually.equal(2)\n})\n",
         },
     ),
     "jest: tests with equal names, the last one red": Suite(
-        "jest",
         "npx jest",
         {
             "shop.test.js": "it.each([1, 2, 3])('adds', (count) => {\n"
@@ -63,12 +67,44 @@ SUITES: dict[str, Suite] = {
         RunVerdict.FAIL,
     ),
     "jest: tests with equal names, green after a retry": Suite(
-        "jest",
         "npx jest",
         {
             "shop.test.js": "jest.retryTimes(1)\nlet runs = 0\n"
             "it.each([1, 2])('adds', (count) => {\n"
             "  runs += 1\n  expect(count === 1 && runs === 1).toBe(false)\n})\n"
+        },
+    ),
+    "vitest: tests of a browser in another folder": Suite(
+        "npx vitest run unit",
+        {
+            **BROWSER_TEST,
+            "unit/shop.test.mjs": "import { test, expect } from 'vitest'\n"
+            "test('adds', () => { expect(1 + 1).toBe(2) })\n",
+        },
+    ),
+    "mocha: checked types without esModuleInterop": Suite(
+        "npx mocha -r ts-node/register 'unit/**/*.spec.ts'",
+        {
+            "tsconfig.json": '{"compilerOptions": {"strict": true, "noUnusedLocals": true,'
+            ' "module": "commonjs", "types": ["node", "mocha"], "esModuleInterop": false}}',
+            "unit/shop.spec.ts": TYPED_TEST,
+        },
+    ),
+    "vitest: a test function of the project's own": Suite(
+        "npx vitest run unit",
+        {
+            "unit/base.mjs": "import { test as base } from 'vitest'\n"
+            "export const test = base.extend({ two: 2 })\nexport { expect } from 'vitest'\n",
+            "unit/shop.test.mjs": "import { test, expect } from './base.mjs'\n"
+            "test('adds', ({ two }) => { expect(1 + 1).toBe(two) })\n",
+        },
+    ),
+    "node: a module in whose style no control can be written": Suite(
+        "node --test unit/shop.test.js",
+        {
+            "package.json": '{"name": "shop", "type": "module"}',
+            "unit/shop.test.js": "const { test } = await import('node:test')\n"
+            "test('adds', () => {})\n",
         },
     ),
 }

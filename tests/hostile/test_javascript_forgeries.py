@@ -23,14 +23,15 @@ from tests.hostile.javascript_forgeries import (
     TARGETS,
     USUAL,
 )
-from tests.hostile.javascript_honest import SUITES
+from tests.hostile.javascript_honest import PACKAGE, SUITES
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
 WALL_S = 120.0
 PACKAGES = {
     "mocha": "11.7.1", "chai": "4.5.0", "vitest": "3.2.4", "jest": "30.0.5",
-    "chai-as-promised": "7.1.2", "jest-extended": "7.0.0", "tsx": "4.23.15"}  # fmt: skip
+    "chai-as-promised": "7.1.2", "jest-extended": "7.0.0", "tsx": "4.23.15",
+    "ts-node": "10.9.2", "typescript": "5.9.3", "@types/node": "22.18.0", "@types/mocha": "10.0.10"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -50,12 +51,12 @@ async def image(backend: DockerBackend) -> str:
     return environment.image
 
 
-async def place(guest: Guest, repositories: dict[str, tuple[str, dict[str, str]]]) -> None:
+async def place(guest: Guest, repositories: Iterable[dict[str, str]]) -> None:
     """Put every repository into a folder of its own, with links to the packages above them."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for number, (runner, files) in enumerate(repositories.values()):
-            for path, text in {**USUAL[runner], **files}.items():
+        for number, files in enumerate(repositories):
+            for path, text in files.items():
                 member = tarfile.TarInfo(f"c{number}/{path}")
                 content = text.encode()
                 member.size, member.mode = len(content), 0o644
@@ -88,7 +89,7 @@ async def test_no_forgery_in_javascript_is_believed(backend: DockerBackend, imag
     """All in one sandbox: whatever one leaves behind must not help the next either."""
     believed = {}
     async with backend.open(image) as guest:
-        await place(guest, REPOSITORIES)
+        await place(guest, [{**USUAL[runner], **files} for runner, files in REPOSITORIES.values()])
         for number, (name, (runner, _)) in enumerate(REPOSITORIES.items()):
             report = await run_case(guest, number, runner)
             if report.success or report.verdict is RunVerdict.PASS:
@@ -100,11 +101,10 @@ async def test_no_forgery_in_javascript_is_believed(backend: DockerBackend, imag
 async def test_honest_javascript_beside_them_is_believed(
     backend: DockerBackend, image: str
 ) -> None:
-    honest = {runner: (runner, files) for runner, files in HONEST.items()}
     found = {}
     async with backend.open(image) as guest:
-        await place(guest, honest)
-        for number, runner in enumerate(honest):
+        await place(guest, [{**USUAL[runner], **files} for runner, files in HONEST.items()])
+        for number, runner in enumerate(HONEST):
             report = await run_case(guest, number, runner)
             found[runner] = (report.verdict, report.summary)
     assert {verdict for verdict, _ in found.values()} == {RunVerdict.PASS}, found
@@ -115,7 +115,7 @@ async def test_honest_suites_get_the_verdict_of_their_own_runner(
 ) -> None:
     wrong = {}
     async with backend.open(image) as guest:
-        await place(guest, {name: (one.runner, one.files) for name, one in SUITES.items()})
+        await place(guest, [{**PACKAGE, **suite.files} for suite in SUITES.values()])
         for number, (name, suite) in enumerate(SUITES.items()):
             report = await run(guest, number, suite.command)
             if report.verdict is not suite.verdict:
