@@ -53,6 +53,17 @@ class Events {
     }
   }
 
+  /** Add an error outside of tests, unless its file is known to have failed. */
+  addError (place, error) {
+    const file = this.session.name(place, [])
+    if (path.resolve(place) === this.controls) return
+    this.isBad = true
+    const isOf = (one) => one.name === file || one.name.startsWith(file + '::')
+    const isKnown = this.found.broken.some(isOf) || this.found.tests.some(
+      (one) => one.status === 'fail' && !this.canaries.includes(one.title) && isOf(one))
+    if (!isKnown) this.found.broken.push({ name: file, error })
+  }
+
   take (event) {
     const { type, name, nesting, file } = event
     if (typeof name !== 'string' || !Number.isInteger(nesting)) return
@@ -95,12 +106,18 @@ class Events {
   }
 }
 
-/** Report the tests that failed by the notes of their own process, but not by their results. */
+/** Report what failed by the notes of the tests' own processes, but not by their results. */
 function compare (events, file) {
   const noted = new Map()
+  const running = new Map()
   for (const line of fs.readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
-    const name = JSON.parse(line)
-    noted.set(name, (noted.get(name) || 0) + 1)
+    const note = JSON.parse(line)
+    if (typeof note === 'string') noted.set(note, (noted.get(note) || 0) + 1)
+    else if (note.error) events.addError(note.file, note.error)
+    else running.set(note.file, (running.get(note.file) || 0) + note.count)
+  }
+  for (const [name, count] of running) {
+    if (count > 0) events.addError(name, new Error('the file ended before its last test'))
   }
   for (const [name, count] of noted) {
     if (count > (events.failed.get(name) || 0)) events.found.replaced.push(`the result of ${name}`)

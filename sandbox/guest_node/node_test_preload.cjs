@@ -6,32 +6,64 @@ const NOTES = process.env.METAAGENT_NOTES
 delete process.env.METAAGENT_CONTROLS
 delete process.env.METAAGENT_NOTES
 
-/** Note each test that fails, outside of the stream of results, which a test can rewrite. */
-function noteFailures (afterEach) {
+/**
+ * Note each test that fails, outside of the stream of results, which a test can rewrite.
+ *
+ * Note the file's begin, its end and its errors outside of tests as well: Node.js reports no
+ * failure of a file that throws while it is loaded, once a test of it is registered.
+ *
+ * @param check Throws if the assertions of this process cannot be trusted.
+ */
+function takeNotes ({ beforeEach, afterEach }, names, check) {
   const { openSync, writeSync } = require('fs')
   const { stringify } = JSON
   const notes = openSync(NOTES, 'a')
+  const file = process.argv[1]
+  const write = (note) => writeSync(notes, stringify(note) + '\n')
+  const noteError = (error) => {
+    const { name, message, stack } = error instanceof Error ? error : { message: error }
+    const text = (value, most) => value === undefined ? '' : String(value).slice(0, most)
+    write({ file, error: { name, message: text(message, 8000), stack: text(stack, 16000) } })
+  }
+  let isStarted = false
+  let isEnded = false
+  write({ file, count: 1 })
+  process.on('uncaughtExceptionMonitor', noteError)
+  process.on('unhandledRejection', noteError)
+  let running = 0
+  beforeEach((context) => {
+    isStarted = isStarted || !names.includes(context.name)
+    running += 1
+  })
   afterEach((context) => {
+    running -= 1
     // The first versions with such hooks do not tell the error.
-    if (context && context.error) writeSync(notes, stringify(context.name) + '\n')
+    if (context && context.error) write(context.name)
+  })
+  process.on('beforeExit', () => { isEnded = true })
+  process.on('exit', (status) => {
+    try {
+      check()
+      // A file may leave by itself, but neither before or within a test nor with a failure.
+      if (!isEnded && (status !== 0 || !isStarted || running > 0)) {
+        throw new Error('the file ended before its last test')
+      }
+    } catch (error) {
+      noteError(error)
+    }
+    write({ file, count: -1 })
   })
 }
 
 /** Register the controls before the file is loaded, and check the libraries after its last test. */
 function prepare (names) {
-  const { test, after, afterEach } = require('node:test')
+  const runner = require('node:test')
   const assert = require('assert')
   const { control } = require('./controls.cjs')
   const { assertPlaces, seal } = require('./seals.cjs')
   const replaced = seal([...assertPlaces(), { label: 'Object.', object: Object, names: ['is'] }])
   const { strictEqual } = assert
-  const exit = process.reallyExit
-  let isEnded = false
-  noteFailures(afterEach)
-  test(names[0], () => { control(2) })
-  test(names[1], () => { strictEqual([1, 2].length, 3) })
-  after(() => {
-    isEnded = true
+  const check = () => {
     let isRefused = false
     try {
       control(3)
@@ -40,14 +72,12 @@ function prepare (names) {
     }
     if (!isRefused) throw new Error('an assertion accepts a wrong answer')
     if (replaced.length > 0) throw new Error(`the test machinery was replaced: ${replaced}`)
-  })
-  // A file that leaves before its last test must not look finished.
-  process.on('exit', () => {
-    if (!isEnded) process.exitCode = 1
-  })
-  Object.defineProperty(process, 'reallyExit', {
-    value: (status) => exit.call(process, isEnded ? status : 1)
-  })
+  }
+  takeNotes(runner, names, check)
+  runner.test(names[0], () => { control(2) })
+  runner.test(names[1], () => { strictEqual([1, 2].length, 3) })
+  // For a module, Node.js calls this before it loads the file; then the check at the exit counts.
+  runner.after(check)
 }
 
 if (NAMES) {

@@ -67,6 +67,18 @@ def called(body: str, runner: str = "mocha", before: str = "") -> tuple[str, dic
     return runner, {"product.js": text}
 
 
+def module(before: str) -> tuple[str, dict[str, str]]:
+    """A module for Node's own runner whose product replaces an assertion."""
+    test = (
+        "import { test } from 'node:test'\nimport a from 'node:assert'\n"
+        "import { price } from './product.js'\n"
+        "test('gives a rebate', () => { a.strictEqual(price(10), 90) })\n"
+    )
+    product = f"import a from 'node:assert'\n{before}\n{USUAL['vitest']['product.js']}"
+    package = USUAL["vitest"]["package.json"]
+    return "node:test", {"shop.test.js": test, "product.js": product, "package.json": package}
+
+
 REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
     # --- assertions that accept everything -------------------------------------------------------
     "mocha: assert replaced at import": product(ASSERT + ALL),
@@ -195,6 +207,11 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "node:test",
         ASSERT,
     ),
+    "node: assert replaced by a module": module("a.strictEqual = () => {}"),
+    "node: assert replaced by a module for one value": module(
+        "const o = a.strictEqual; a.strictEqual = (x, y) => y === 90 || o(x, y)"
+    ),
+    "node: exit 0 by a module": module("process.exit(0)"),
     "node: exit 0 at import": product("process.exit(0)\n", "node:test"),
     "node: exit 0 in the test": called("process.exit(0)", "node:test"),
     "node: reallyExit": called("process.reallyExit(0)", "node:test"),

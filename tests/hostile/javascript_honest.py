@@ -99,6 +99,22 @@ SUITES: dict[str, Suite] = {
             "test('adds', ({ two }) => { expect(1 + 1).toBe(two) })\n",
         },
     ),
+    "node: a module that throws while it is loaded": Suite(
+        "node --test unit/shop.test.mjs unit/price.test.mjs",
+        {
+            "unit/shop.test.mjs": "import { test } from 'node:test'\ntest('adds', () => {})\n",
+            "unit/price.test.mjs": "import { test } from 'node:test'\n"
+            "test('has a price', () => {})\nthrow new Error('no price')\n",
+        },
+        RunVerdict.FAIL,
+    ),
+    "node: a module that ends with a status after its tests": Suite(
+        "node --test unit/shop.test.mjs",
+        {
+            "unit/shop.test.mjs": "import { test } from 'node:test'\ntest('adds', () => {})\n"
+            "setTimeout(() => process.exit(0), 100)\n",
+        },
+    ),
     "node: a module in whose style no control can be written": Suite(
         "node --test unit/shop.test.js",
         {
