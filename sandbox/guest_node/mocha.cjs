@@ -3,7 +3,11 @@
 // than an exit status.
 
 const fs = require('fs')
+const Module = require('module')
 const path = require('path')
+const { pathToFileURL } = require('url')
+const v8 = require('v8')
+const vm = require('vm')
 const { control } = require('./controls.cjs')
 const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
@@ -11,7 +15,6 @@ const { divide, split } = require('./options.cjs')
 const { findPackage, manifest } = require('./packages.cjs')
 const { assertPlaces, realmPlaces, seal } = require('./seals.cjs')
 
-const NAMES = ['-g', '--grep', '-f', '--fgrep']
 const FLAGS = ['-w', '--watch', '-p', '--parallel', '-C', '--color', '--colors', '-b', '--bail']
 const DROPPED = [
   '-R', '--reporter', '-O', '--reporter-option', '--reporter-options', '-j', '--jobs'
@@ -19,7 +22,7 @@ const DROPPED = [
 const VALUED = [
   '-r', '--require', '--import', '--config', '--package', '--opts', '-t', '--timeout', '-s',
   '--slow', '-u', '--ui', '--extension', '--ignore', '--exclude', '--file', '--spec', '--retries',
-  '--node-option'
+  '--node-option', '-g', '--grep', '-f', '--fgrep'
 ]
 
 /** Wrap all test functions: a test that passes must have returned. */
@@ -56,8 +59,21 @@ function titles (runnable) {
   return runnable.titlePath().filter((title) => title !== '')
 }
 
+/** Keep the tests that mocha's retries copy. Return the function that finds a copy's original. */
+function followCopies (Mocha) {
+  const originals = new WeakMap()
+  const find = (test) => originals.get(test) || test
+  const { clone } = Mocha.Test.prototype
+  Mocha.Test.prototype.clone = function () {
+    const copy = clone.call(this)
+    originals.set(copy, find(this))
+    return copy
+  }
+  return find
+}
+
 /** Return mocha's reporter, which only collects. */
-function makeReporter (session, found, returned, { prepare, finish }) {
+function makeReporter (session, found, hasReturned, { prepare, finish }) {
   const add = (test, status, error) => {
     found.tests.push({
       name: session.name(test.file, titles(test)),
@@ -65,7 +81,7 @@ function makeReporter (session, found, returned, { prepare, finish }) {
       status,
       ms: test.duration,
       error,
-      returned: returned.has(test)
+      returned: hasReturned(test)
     })
   }
   return class {
@@ -103,6 +119,55 @@ function sealAll (Mocha) {
   return () => replaced.flat()
 }
 
+/** Select the requested tests and the canaries instead of what the command and its files select. */
+function select (options, config) {
+  const own = options.grep
+  const inverted = own && options.invert ? `^(?![^]*(?:${own.source}))` : undefined
+  const pattern = namePattern(config, inverted || (own && own.source))
+  options.grep = pattern ? new RegExp(pattern, own && own.ignoreCase ? 'i' : '') : undefined
+  options.invert = false
+}
+
+/** Give tests the garbage collector, as the option of Node.js does. */
+function exposeGc () {
+  v8.setFlagsFromString('--expose-gc')
+  globalThis.gc = vm.runInNewContext('gc')
+}
+
+/**
+ * Do what mocha asks of Node.js before it starts, in this process and after our own code.
+ *
+ * Mocha would start another Node.js with these options, which would load code of the repository
+ * before ours. Options that only change how Node.js works are left out.
+ */
+async function applyNodeOptions (home, args) {
+  let options
+  let isNodeFlag
+  try {
+    options = require(path.join(home, 'lib', 'cli', 'options')).loadOptions(args)
+    isNodeFlag = require(path.join(home, 'lib', 'cli', 'node-flags')).isNodeFlag
+  } catch (error) {
+    return // Mocha before 6 has no such files, and mocha itself reports a wrong option.
+  }
+  const given = [].concat(options['node-option'] || [])
+  const pairs = given.length > 0
+    ? given.map((one) => [one.split('=', 1)[0], one.slice(one.indexOf('=') + 1)])
+    : Object.keys(options).filter((name) => isNodeFlag(name)).map((name) => [name, options[name]])
+  const file = path.join(process.cwd(), 'mocha-options.js')
+  const importer = new Module(file)
+  // Names of packages are resolved from the file that imports them.
+  importer._compile('module.exports = (name) => import(name)', file)
+  for (const [name, value] of pairs) {
+    for (const one of [].concat(value)) {
+      if (name === 'import') await importer.exports(String(one))
+      else if (name === 'require') Module.createRequire(file)(String(one))
+      else if (/^(?:experimental-)?loader$/.test(name)) Module.register(one, pathToFileURL(file))
+      else if (name === 'expose-gc') exposeGc()
+      else if (name === 'enable-source-maps') process.setSourceMapsEnabled(true)
+    }
+  }
+}
+
 /** Start mocha; it ends the process itself. */
 async function run (config, session) {
   const home = findPackage('mocha')
@@ -112,9 +177,11 @@ async function run (config, session) {
   }
   const Mocha = require(home)
   const findReplaced = sealAll(Mocha)
-  const given = split(config.args, NAMES, FLAGS, DROPPED)
+  const given = split(config.args, [], FLAGS, DROPPED)
   const found = { tests: [], broken: [] }
   const returned = new Set()
+  const findOriginal = followCopies(Mocha)
+  const hasReturned = (test) => returned.has(findOriginal(test))
   const start = Mocha.prototype.run
   const isBad = () => found.broken.length > 0 || found.tests.some(
     (one) => one.status === 'fail' && !config.canaries.includes(one.title))
@@ -131,7 +198,8 @@ async function run (config, session) {
     watch(root, returned)
   }
   Mocha.prototype.run = function (end) {
-    this.reporter(makeReporter(session, found, returned, { prepare, finish }))
+    select(this.options, config)
+    this.reporter(makeReporter(session, found, hasReturned, { prepare, finish }))
     return start.call(this, (failures) => end && end(isBad() ? 1 : 0))
   }
   const targets = targetFiles(config)
@@ -140,14 +208,13 @@ async function run (config, session) {
   const words = targets.length > 0 ? [...own, ...targets] : [...given.rest]
   const controls = place(config, targets, [...files, ...specs])
   if (controls !== undefined) words.push(controls)
-  const pattern = namePattern(config, given.value)
   const isParallel = Number(manifest(home).version.split('.')[0]) >= 8
   const first = ['--full-trace']
   if (isParallel) first.push('--no-parallel')
-  if (pattern) first.push('--grep', pattern)
   if (config.maxfail === 1) first.push('--bail')
   const programs = ['bin/_mocha', 'bin/_mocha.js'].map((name) => path.join(home, name))
   const program = programs.find(fs.existsSync)
+  await applyNodeOptions(home, config.args)
   process.argv = [process.argv[0], program, ...first, ...words]
   require(program)
   return undefined

@@ -13,6 +13,7 @@ TYPED_TEST = (
     "import assert = require('assert')\n"
     "it('adds', () => { const sum: number = 1 + 1; assert.strictEqual(sum, 2) })\n"
 )
+SLOW_TEST = "it('adds (two', () => {})\nit('waits @slow', () => { throw new Error('too slow') })\n"
 
 
 class Suite(NamedTuple):
@@ -122,5 +123,33 @@ SUITES: dict[str, Suite] = {
             "unit/shop.test.js": "const { test } = await import('node:test')\n"
             "test('adds', () => {})\n",
         },
+    ),
+    "mocha: a loader by an option of Node.js": Suite(
+        "npx mocha --import=tsx unit/shop.spec.ts", {"unit/shop.spec.ts": TYPED_TEST}
+    ),
+    "mocha: a loader by its configuration": Suite(
+        "npx mocha",
+        {
+            ".mocharc.json": '{"node-option": ["import=tsx", "no-warnings"],'
+            ' "spec": "unit/*.spec.ts"}',
+            "unit/shop.spec.ts": TYPED_TEST,
+        },
+    ),
+    "mocha: green after two retries": Suite(
+        "npx mocha unit/shop.test.js",
+        {
+            "unit/shop.test.js": "let runs = 0\ndescribe('shop', function () {\n"
+            "  this.retries(2)\n  it('adds', () => {\n"
+            "    if ((runs += 1) < 3) throw new Error('not yet')\n  })\n})\n"
+        },
+    ),
+    "mocha: all but slow tests": Suite(
+        "npx mocha -g @slow --invert unit/shop.test.js", {"unit/shop.test.js": SLOW_TEST}
+    ),
+    "mocha: a name that is no pattern": Suite(
+        "npx mocha --fgrep 'adds (two' unit/shop.test.js", {"unit/shop.test.js": SLOW_TEST}
+    ),
+    "mocha: a pattern with flags": Suite(
+        "npx mocha -g /ADDS/i unit/shop.test.js", {"unit/shop.test.js": SLOW_TEST}
     ),
 }
