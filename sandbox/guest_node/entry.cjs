@@ -6,8 +6,10 @@
 // `canaries` (two names). Records are written to file descriptor 3.
 
 const { readConfig } = require('./channel.cjs')
+const { split } = require('./options.cjs')
 const { Session } = require('./session.cjs')
 
+const SHARDS = ['--shard', '--test-shard']
 const TOOLS = {
   vitest: () => require('./vitest.cjs'),
   jest: () => require('./jest.cjs'),
@@ -17,6 +19,8 @@ const TOOLS = {
 
 async function main () {
   const config = readConfig()
+  // A share of the files may leave out those of the requested tests.
+  if (config.targets.length > 0) config.args = split(config.args, [], [], SHARDS).rest
   const session = new Session(config)
   try {
     const status = await TOOLS[config.tool]().run(config, session)

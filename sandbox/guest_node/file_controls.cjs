@@ -105,6 +105,8 @@ function write (text, names, tool) {
  * @return Its path; undefined if no test is found to put it beside.
  */
 function place (config, targets, words) {
+  // Our file would change which files are in the command's share.
+  if (config.args.some((word) => /^--(?:test-)?shard\b/.test(word))) return undefined
   const neighbour = targets.length > 0
     ? targets.find((file) => NAME.test(file) && fs.existsSync(file))
     : findAmong(words)

@@ -13,10 +13,15 @@ const NAMES = ['--test-name-pattern']
 const FLAGS = [
   '--watch', '--test', '--test-only', '--experimental-test-coverage', '--test-force-exit'
 ]
-const DROPPED = ['--test-reporter', '--test-reporter-destination', '--test-isolation']
+const DROPPED = [
+  '--test-reporter', '--test-reporter-destination', '--test-isolation', '--test-rerun-failures'
+]
 const VALUED = [
   '-r', '--require', '--import', '--loader', '--experimental-loader', '-C', '--conditions',
-  '--env-file'
+  '--env-file', '--env-file-if-exists', '--test-concurrency', '--test-timeout', '--test-shard',
+  '--test-skip-pattern', '--test-coverage-include', '--test-coverage-exclude',
+  '--test-coverage-lines', '--test-coverage-branches', '--test-coverage-functions',
+  '--test-global-setup', '--disable-warning', '--unhandled-rejections', '--input-type'
 ]
 const EVENTS = 4
 const MOST_BYTES = 32 << 20

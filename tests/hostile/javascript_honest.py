@@ -14,6 +14,7 @@ TYPED_TEST = (
     "it('adds', () => { const sum: number = 1 + 1; assert.strictEqual(sum, 2) })\n"
 )
 SLOW_TEST = "it('adds (two', () => {})\nit('waits @slow', () => { throw new Error('too slow') })\n"
+PLAIN_TEST = "import { test } from 'node:test'\ntest('adds', () => {})\n"
 
 
 class Suite(NamedTuple):
@@ -23,11 +24,13 @@ class Suite(NamedTuple):
         command: The command line, which runs the whole suite.
         files: The contents of its files.
         verdict: The verdict of a run.
+        targets: The requested tests; all without them.
     """
 
     command: str
     files: dict[str, str]
     verdict: RunVerdict = RunVerdict.PASS
+    targets: tuple[str, ...] = ()
 
 
 SUITES: dict[str, Suite] = {
@@ -103,7 +106,7 @@ SUITES: dict[str, Suite] = {
     "node: a module that throws while it is loaded": Suite(
         "node --test unit/shop.test.mjs unit/price.test.mjs",
         {
-            "unit/shop.test.mjs": "import { test } from 'node:test'\ntest('adds', () => {})\n",
+            "unit/shop.test.mjs": PLAIN_TEST,
             "unit/price.test.mjs": "import { test } from 'node:test'\n"
             "test('has a price', () => {})\nthrow new Error('no price')\n",
         },
@@ -112,8 +115,7 @@ SUITES: dict[str, Suite] = {
     "node: a module that ends with a status after its tests": Suite(
         "node --test unit/shop.test.mjs",
         {
-            "unit/shop.test.mjs": "import { test } from 'node:test'\ntest('adds', () => {})\n"
-            "setTimeout(() => process.exit(0), 100)\n",
+            "unit/shop.test.mjs": f"{PLAIN_TEST}setTimeout(() => process.exit(0), 100)\n",
         },
     ),
     "node: a module in whose style no control can be written": Suite(
@@ -151,5 +153,14 @@ SUITES: dict[str, Suite] = {
     ),
     "mocha: a pattern with flags": Suite(
         "npx mocha -g /ADDS/i unit/shop.test.js", {"unit/shop.test.js": SLOW_TEST}
+    ),
+    "node: options with their values after a blank": Suite(
+        "node --test --test-concurrency 1 --test-timeout 60000 --test-shard 1/1 unit/shop.test.mjs",
+        {"unit/shop.test.mjs": PLAIN_TEST},
+    ),
+    "jest: a requested test in another share of the files": Suite(
+        "npx jest --shard 2/2",
+        {"shop.test.js": "test('adds', () => { expect(1 + 1).toBe(2) })\n"},
+        targets=("shop.test.js::adds",),
     ),
 }

@@ -117,7 +117,8 @@ async def test_honest_suites_get_the_verdict_of_their_own_runner(
     async with backend.open(image) as guest:
         await place(guest, [{**PACKAGE, **suite.files} for suite in SUITES.values()])
         for number, (name, suite) in enumerate(SUITES.items()):
-            report = await run(guest, number, suite.command)
+            targets = [f"c{number}/{target}" for target in suite.targets]
+            report = await run(guest, number, suite.command, targets)
             if report.verdict is not suite.verdict:
                 wrong[name] = (report.verdict, report.summary)
     assert wrong == {}
