@@ -6,6 +6,7 @@
 // `canaries` (two names). Records are written to file descriptor 3.
 
 const { readConfig } = require('./channel.cjs')
+const { imitateNpm } = require('./packages.cjs')
 const { split } = require('./options.cjs')
 const { Session } = require('./session.cjs')
 
@@ -21,6 +22,7 @@ async function main () {
   const config = readConfig()
   // A share of the files may leave out those of the requested tests.
   if (config.targets.length > 0) config.args = split(config.args, [], [], SHARDS).rest
+  imitateNpm()
   const session = new Session(config)
   try {
     const status = await TOOLS[config.tool]().run(config, session)

@@ -28,4 +28,29 @@ function manifest (folder) {
   return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
 }
 
-module.exports = { findBeside, findPackage, manifest }
+/** Set what npm and npx set for a program that they start in the working directory. */
+function imitateNpm () {
+  const { env } = process
+  const programs = []
+  let project
+  for (let folder = process.cwd(); ; folder = path.dirname(folder)) {
+    const place = path.join(folder, 'node_modules', '.bin')
+    if (fs.existsSync(place)) programs.push(place)
+    if (!project && fs.existsSync(path.join(folder, 'package.json'))) project = folder
+    if (folder === path.dirname(folder)) break
+  }
+  env.PATH = [...programs, env.PATH || ''].join(path.delimiter)
+  const given = { INIT_CWD: process.cwd() }
+  try {
+    const { name, version } = manifest(project)
+    if (name) given.npm_package_name = String(name)
+    if (version) given.npm_package_version = String(version)
+  } catch (error) {
+    // Without a readable manifest there is nothing to say about the package.
+  }
+  for (const [variable, value] of Object.entries(given)) {
+    if (env[variable] === undefined) env[variable] = value
+  }
+}
+
+module.exports = { findBeside, findPackage, imitateNpm, manifest }

@@ -163,4 +163,17 @@ SUITES: dict[str, Suite] = {
         {"shop.test.js": "test('adds', () => { expect(1 + 1).toBe(2) })\n"},
         targets=("shop.test.js::adds",),
     ),
+    "mocha: variables of npm, and programs of packages": Suite(
+        "npx mocha unit/shop.test.js",
+        {
+            "package.json": '{"name": "shop", "version": "1.2.3"}',
+            "unit/shop.test.js": "const assert = require('assert')\n"
+            "const { execFileSync } = require('child_process')\nit('runs programs', () => {\n"
+            "  const { INIT_CWD, npm_package_name, npm_package_version } = process.env\n"
+            "  assert.match(String(execFileSync('tsc', ['--version'])), /Version/)\n"
+            "  assert.strictEqual(INIT_CWD, process.cwd())\n"
+            "  assert.deepStrictEqual([npm_package_name, npm_package_version], ['shop', '1.2.3'])\n"
+            "})\n",
+        },
+    ),
 }
