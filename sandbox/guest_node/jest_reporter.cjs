@@ -34,7 +34,12 @@ class Reporter {
     const results = { tests: [], broken: [], replaced: [] }
     this.onTestResult = (test, result) => {
       const file = result.testFilePath || test.path
-      for (const one of result.testResults) results.tests.push(convert(one, file, own))
+      // Other runners, such as one of a linter, take no control tests.
+      const { runner } = (test.context && test.context.config) || {}
+      const isForeign = Boolean(runner) && !/[\\/]jest-runner[\\/]/.test(runner)
+      for (const one of result.testResults) {
+        results.tests.push({ ...convert(one, file, own), isForeign })
+      }
       for (const one of result.controls || []) {
         results.tests.push({ ...one, name: own.name(file, [one.title]) })
       }

@@ -9,6 +9,8 @@ const FRAMES = 40
 const ESCAPES = /\u001b\[[0-9;]*m/g
 const AT = /^\s*at (?:async )?(?:(.*?) \()?(?:file:\/\/)?(\/[^\s()]+?):(\d+):(\d+)\)?$/
 const NAMED = /^(?:Uncaught )?([A-Za-z_$][\w$.]*)(?: \[[\w.]+\])?: /
+// Their tests run in processes of their own, with control tests in each file.
+const PER_FILE = new Set(['jest', 'vitest'])
 const PHASES = { pass: 'ppp', fail: 'pfp', skip: 's--', error: 'f--' }
 
 /** Return a string without colours, cut to a length. */
@@ -52,6 +54,22 @@ function describe (error, root) {
   } catch (failure) {
     return { error: 'Error', message: 'the error could not be described', text: '', frames: [] }
   }
+}
+
+/** Return the files with a test that passed and without both control tests. */
+function findUncontrolled (tests, canaries) {
+  const files = new Map()
+  for (const one of tests) {
+    const file = one.name.split('::', 1)[0]
+    const known = files.get(file) || { isPassed: false, controls: new Set() }
+    files.set(file, known)
+    // Control tests are skipped where a file has tests with `only`.
+    if (canaries.includes(one.title)) known.controls.add(one.status && one.title)
+    else if (one.status === 'pass' && !one.isForeign) known.isPassed = true
+  }
+  const isUncontrolled = ([, { isPassed, controls }]) =>
+    isPassed && !canaries.every((title) => controls.has(title))
+  return Array.from(files).filter(isUncontrolled).map(([file]) => file)
 }
 
 /**
@@ -100,7 +118,7 @@ class Session {
    *
    * @param found `tests` are objects with `name`, `title`, `status` (pass, fail, skip, error;
    *   undefined if it did not run), `ms`, `error`, `returned` (whether the test's own function
-   *   returned). `broken` are files and suites that failed, with `name` and `error`. `replaced`
+   *   returned), `isForeign` (true for a check of types or style, which is no function). `broken` are files and suites that failed, with `name` and `error`. `replaced`
    *   names functions that decide how tests end and were replaced.
    * @param status The exit status that follows from them.
    */
@@ -126,6 +144,10 @@ class Session {
       const number = this.canaries.indexOf(one.title)
       if (number < 0 || one.status === undefined || one.status === 'skip') continue
       this.send(['canary', number, PHASES[one.status], one.returned ? 1 : 0])
+    }
+    if (PER_FILE.has(this.config.tool) && status === 0) {
+      const files = findUncontrolled(found.tests, this.canaries)
+      if (files.length > 0) this.send(['uncontrolled', files.slice(0, 20)])
     }
     const replaced = Array.from(new Set(found.replaced || []))
     if (replaced.length > 0) this.send(['patched', replaced.slice(0, 20).map(String)])

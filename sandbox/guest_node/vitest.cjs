@@ -131,6 +131,7 @@ function collect (task, session, titles, file, found, isWatched) {
       status: isSkipped ? 'skip' : { pass: 'pass', fail: 'fail' }[result.state],
       ms: result.duration,
       error: (result.errors || [])[0],
+      isForeign: Boolean(isTyped),
       // A test that must fail passes because its function did not return.
       returned: (inner.fails || returned) && result.state === 'pass'
     })

@@ -46,6 +46,7 @@ class SessionReader:
         self._traced: list[str] = []
         self._canaries: list[tuple[int, str, Any]] = []
         self._patched: list[str] = []
+        self._uncontrolled: list[str] = []
         self._broken = ""
         self._end: int | None = None
         self._exit: int | None = None
@@ -93,6 +94,8 @@ class SessionReader:
                 self._running, self._hang = self._name(index), frames
             case ["patched", list(names)]:
                 self._patched += [str(name) for name in names]
+            case ["uncontrolled", list(files)]:
+                self._uncontrolled += [str(file) for file in files]
             case ["traced", list(names)]:
                 self._traced += [str(name) for name in names]
             case ["broken", str(why)]:
@@ -197,6 +200,8 @@ class SessionReader:
             result.status is TestStatus.ERROR for result in self._results
         ):
             return "the control tests did not run"
+        if self._uncontrolled:
+            return f"the control tests did not run in {self._uncontrolled[0][:200]}"
         if self._traced:
             return f"code of the repository traced the tests: {self._traced[0][:200]}"
         return ""

@@ -176,4 +176,36 @@ SUITES: dict[str, Suite] = {
             "})\n",
         },
     ),
+    "vitest: a product that drops control tests": Suite(
+        "npx vitest run",
+        {
+            "product.mjs": "import { getCurrentSuite } from 'vitest/suite'\n"
+            "const suite = getCurrentSuite()\nconst own = suite.collect\n"
+            "suite.collect = async (file) => {\n  const all = await own(file)\n"
+            "  all.tasks = all.tasks.filter((one) => one.name === 'adds')\n  return all\n}\n",
+            "shop.test.mjs": "import { test, expect } from 'vitest'\nimport './product.mjs'\n"
+            "test('adds', () => { expect(1 + 1).toBe(2) })\n",
+            "other.test.mjs": "import { test, expect } from 'vitest'\n"
+            "test('counts', () => { expect([1]).toHaveLength(1) })\n",
+        },
+        RunVerdict.NO_VERDICT,
+    ),
+    "jest: a check of style beside the tests, and one test alone": Suite(
+        "npx jest",
+        {
+            "package.json": '{"jest": {"projects": [{"displayName": "test"}, {"displayName": "style",'
+            ' "runner": "<rootDir>/style.js"}]}}',
+            "style.js": "module.exports = class {\n  constructor () { this.isSerial = true }\n"
+            "  async runTests (tests, watcher, onStart, onResult) {\n"
+            "    for (const test of tests) await onResult(test, { testFilePath: test.path,\n"
+            "      numFailingTests: 0, numPassingTests: 1, numPendingTests: 0, numTodoTests: 0,\n"
+            "      skipped: false, leaks: false, openHandles: [], perfStats: { start: 0, end: 1 },\n"
+            "      snapshot: { added: 0, fileDeleted: false, matched: 0, unchecked: 0,\n"
+            "        uncheckedKeys: [], unmatched: 0, updated: 0 },\n"
+            "      testResults: [{ ancestorTitles: [], title: 'style', fullName: 'style',\n"
+            "        status: 'passed', failureMessages: [], duration: 1 }] })\n  }\n}\n",
+            "shop.test.js": "test('adds', () => {})\n",
+            "other.test.js": "test.only('counts', () => {})\ntest('waits', () => {})\n",
+        },
+    ),
 }

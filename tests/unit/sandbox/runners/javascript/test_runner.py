@@ -79,6 +79,11 @@ def test_a_failure_has_its_place_and_message() -> None:
             RunVerdict.TAMPERED,
         ),
         (
+            (*PASSED, *CANARIES, ["uncontrolled", ["src/a.test.ts"]], ["end", 0, 0], ["exit", 0]),
+            0,
+            RunVerdict.NO_VERDICT,
+        ),
+        (
             (*PASSED, *CANARIES, ["patched", ["assert.equal"]], ["end", 0, 0], ["exit", 0]),
             0,
             RunVerdict.TAMPERED,
@@ -86,7 +91,7 @@ def test_a_failure_has_its_place_and_message() -> None:
     ],
     ids=[
         "no end", "no controls", "did not return", "status 0", "status 1", "not run",
-        "control passed", "replaced",
+        "control passed", "no controls in a file", "replaced",
     ],
 )  # fmt: skip
 def test_records_that_contradict_each_other_prove_nothing(
