@@ -2,7 +2,10 @@
 // Find the project's own test runner.
 
 const fs = require('fs')
+const { builtinModules } = require('module')
 const path = require('path')
+
+const isBuiltin = (name) => name.startsWith('node:') || builtinModules.includes(name)
 
 /** Return the real folder of a package as the working directory sees it; undefined without it. */
 function findPackage (name) {
@@ -26,6 +29,19 @@ function findBeside (folder, name) {
 /** Return the manifest of a package. */
 function manifest (folder) {
   return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
+}
+
+/** Return whether all that a file names for import are Node.js's own modules and packages. */
+function usesPackagesOnly (file) {
+  if (file.includes('/node_modules/')) return true
+  if (!fs.existsSync(file)) return false
+  const text = fs.readFileSync(file, 'utf8')
+  const imports = text.matchAll(/\b(?:from|import|require)\s*\(?\s*['"`]([^'"`]+)/g)
+  return Array.from(imports, ([, name]) => name).every((name) => {
+    const parts = name.split('/').slice(0, name.startsWith('@') ? 2 : 1)
+    const isPath = /^[./]/.test(name) || parts.includes('') || parts.includes('..')
+    return isBuiltin(name) || (!isPath && findPackage(parts.join('/')) !== undefined)
+  })
 }
 
 /** Set what npm and npx set for a program that they start in the working directory. */
@@ -53,4 +69,4 @@ function imitateNpm () {
   }
 }
 
-module.exports = { findBeside, findPackage, imitateNpm, manifest }
+module.exports = { findBeside, findPackage, imitateNpm, manifest, usesPackagesOnly }

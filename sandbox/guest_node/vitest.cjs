@@ -7,8 +7,14 @@ const path = require('path')
 const { pathToFileURL } = require('url')
 const { place } = require('./file_controls.cjs')
 const { namePattern, targetFiles } = require('./names.cjs')
-const { findPackage, manifest } = require('./packages.cjs')
+const { findPackage, manifest, usesPackagesOnly } = require('./packages.cjs')
 const { REGISTERING, seal } = require('./seals.cjs')
+
+// Matchers of vitest that jest-extended replaces by its own of the same name.
+const EXTENDED = [
+  'toBeNaN', 'toBeOneOf', 'toHaveBeenCalledAfter', 'toHaveBeenCalledBefore', 'toHaveBeenCalledOnce',
+  'toHaveBeenCalledExactlyOnceWith', 'toSatisfy'
+]
 
 /** Return options for a vitest without an interface to its own parser. */
 function parseRoughly (words) {
@@ -53,17 +59,18 @@ const replaced = [seal([
 ]), []]
 // Files that prepare the tests may add matchers and replace some, in parallel.
 const preparing = { count: 0, get isOpen () { return this.count > 0 } }
-let areMatchersSealed = false
+const matchers = Object.getPrototypeOf(expect(0))
+const methods = Object.getOwnPropertyNames(matchers).filter(
+  (name) => typeof Object.getOwnPropertyDescriptor(matchers, name).value === 'function')
+const first = methods.map((name) => matchers[name])
+// Vitest itself registers some matchers again for each test with an expect of its own.
+if (vitest.createExpect) vitest.createExpect()
+const steady = methods.filter((name, index) => matchers[name] === first[index])
+const initial = steady.map((name) => matchers[name])
+let prepared
 function sealMatchers () {
-  areMatchersSealed = true
-  const object = Object.getPrototypeOf(expect(0))
-  const methods = Object.getOwnPropertyNames(object).filter(
-    (name) => typeof Object.getOwnPropertyDescriptor(object, name).value === 'function')
-  // Vitest itself registers some matchers again for each test with an expect of its own.
-  const before = methods.map((name) => object[name])
-  if (vitest.createExpect) vitest.createExpect()
-  const steady = methods.filter((name, index) => object[name] === before[index])
-  replaced[1] = seal([{ label: 'expect().', object, names: steady }], preparing)
+  prepared = steady.filter((name, index) => matchers[name] !== initial[index])
+  replaced[1] = seal([{ label: 'expect().', object: matchers, names: steady }], preparing)
 }
 export default class extends Runner {
   async importFile (file, source) {
@@ -75,7 +82,7 @@ export default class extends Runner {
         preparing.count -= 1
       }
     }
-    if (!areMatchersSealed) sealMatchers()
+    if (prepared === undefined) sealMatchers()
     const loaded = await super.importFile(file, source)
     if (source === 'collect') {
       test(names[0], () => { expect([1, 2].length).toBe(2) })
@@ -91,6 +98,7 @@ export default class extends Runner {
       task.meta.returned = true
     } finally {
       if (replaced[0].length > 0 || replaced[1].length > 0) task.meta.replaced = replaced
+      if (prepared.length > 0) task.meta.prepared = prepared
     }
   }
 }
@@ -125,6 +133,7 @@ function collect (task, session, titles, file, found, isWatched) {
       (inner.meta && inner.meta.typecheck)
     const returned = isTyped || !isWatched || (inner.meta && inner.meta.returned) === true
     if (inner.meta && inner.meta.replaced) found.replaced.push(...inner.meta.replaced.flat())
+    for (const name of (inner.meta && inner.meta.prepared) || []) found.prepared.add(name)
     found.tests.push({
       name: session.name(file, own),
       title: inner.name,
@@ -136,6 +145,18 @@ function collect (task, session, titles, file, found, isWatched) {
       returned: (inner.fails || returned) && result.state === 'pass'
     })
   }
+}
+
+/**
+ * Return the matchers that code of the project replaced before the tests were loaded.
+ *
+ * Plug-ins do that as well: those that only packages define are theirs.
+ */
+function findReplaced (prepared, vitest) {
+  const configs = [vitest, ...(vitest.projects || [])].map((one) => one.config || {})
+  const files = configs.flatMap((config) => config.setupFiles || [])
+  if (files.every(usesPackagesOnly)) return []
+  return Array.from(prepared).filter((name) => !EXTENDED.includes(name))
 }
 
 /** Run the tests, and return the exit status. */
@@ -181,12 +202,13 @@ async function run (config, session) {
     process.exitCode = process.exitCode || 1
     console.error(error)
   }
-  const found = { tests: [], broken: [], replaced: [] }
+  const found = { tests: [], broken: [], replaced: [], prepared: new Set() }
   // The first versions send no notes of a worker with its last results.
   const isWatched = !manifest(home).version.startsWith('0.')
   for (const file of vitest.state.getFiles()) {
     collect(file, session, [], file.filepath, found, isWatched)
   }
+  found.replaced.push(...findReplaced(found.prepared, vitest).map((name) => `expect().${name}`))
   // A file of ours that cannot be loaded says nothing about the project.
   const ours = controls && session.name(controls, [])
   found.broken = found.broken.filter((one) => one.name !== ours)

@@ -308,6 +308,16 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "p.assert = () => {}\n",
         "vitest",
     ),
+    "vitest: a matcher replaced by the product that a setup file loads": (
+        "vitest",
+        {
+            "vitest.config.js": "export default { test: { setupFiles: ['./setup.js'] } }\n",
+            "setup.js": "import './product.js'\n",
+            "product.js": "import { chai } from 'vitest'\nconst p = chai.Assertion.prototype\n"
+            "const o = p.toBe; p.toBe = function (v) { return v === 90 ? this : o.call(this, v) }\n"
+            + USUAL["vitest"]["product.js"],
+        },
+    ),
     "vitest: Object.is for one call": called(
         "const o = Object.is; Object.is = () => { Object.is = o; return true }", "vitest"
     ),
