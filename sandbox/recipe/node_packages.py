@@ -14,12 +14,15 @@ from sandbox.setup.node.layout import NODE_FILES, Manager
 from sandbox.types import Fidelity, NodePart, Recipe
 
 _KEPT = (
-    *("name", "version", "bin", "workspaces", "overrides"),
+    *("name", "version", "private", "bin", "workspaces", "overrides"),
     *("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"),
     *("peerDependenciesMeta", "bundleDependencies", "bundledDependencies", "dependenciesMeta"),
     *("resolutions", "pnpm", "catalog", "catalogs", "patchedDependencies"),
 )
-"""Fields of a `package.json` that decide what is installed; scripts are none."""
+"""Fields of a `package.json` that decide what is installed; scripts are none.
+
+The classic yarn only accepts workspaces in a private package.
+"""
 _NEEDED = ("dependencies", "devDependencies", "optionalDependencies")
 _PATCH = re.compile(
     r"(?:\.yarn/|[\w.-]{1,80}/)?patches/(?:@[\w.-]+/)?[\w.@+!~-]{1,200}\.(?:patch|diff)"

