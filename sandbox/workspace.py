@@ -6,15 +6,17 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import cast
 
-from sandbox.backends.base import Backend
+from sandbox.backends.base import Backend, Guest
 from sandbox.changes import apply_changes, read_file_context
 from sandbox.diffs import write_diff
 from sandbox.errands import run_errand
+from sandbox.errors import ChangeRejected
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.judge import run_tests
 from sandbox.opening import OpenCheckout, Parts, open_checkout, take_source
 from sandbox.proposals import propose_edits
+from sandbox.recipe.preparing import repeated_lines
 from sandbox.snapshot import Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.trials import search
@@ -30,6 +32,7 @@ from sandbox.types import (
     ProposalRequest,
     Returned,
     SearchRequest,
+    StepKind,
     TestOrder,
     TestReport,
     TrialEvent,
@@ -84,6 +87,7 @@ class SandboxWorkspace:
         self._stack = stack
         self._lock = asyncio.Lock()
         self._state: OpenCheckout | None = None
+        self._edited = False
 
     async def facts(self) -> WorkspaceFacts:
         """Return the facts about the workspace."""
@@ -92,6 +96,7 @@ class SandboxWorkspace:
     async def run(self, command: str, *, timeout_s: float | None = None) -> CommandResult:
         """Run a shell command in the recipe's folder, with the environment's programs first."""
         opened = await self._open()
+        self._edited = True
         return await opened.guest.run(
             ("/bin/sh", "-c", command),
             limits=RunLimits(wall_s=timeout_s or self._parts.spec.command_wall_s),
@@ -120,9 +125,12 @@ class SandboxWorkspace:
             confirm: Run known-answer copies of passed tests: of all targets, or of a sample.
         """
         opened = await self._open()
+        line = command or opened.recipe.command
+        if (red := await self._build_again(opened)) is not None:
+            return red.with_(target=line, ended_at=red.target)
         return await run_tests(
             opened.guest,
-            command or opened.recipe.command,
+            line,
             limits=self._test_limits,
             targets=targets,
             order=order,
@@ -132,6 +140,25 @@ class SandboxWorkspace:
             working_directory=opened.recipe.working_directory,
             environment=opened.baseline.variables,
         )
+
+    async def _build_again(self, opened: OpenCheckout) -> TestReport | None:
+        """Repeat the preparing commands whose input was edited. Return the report of a red one."""
+        prepare = opened.recipe.prepare
+        if not self._edited or opened.recipe.kind in {StepKind.LINT, StepKind.FORMAT}:
+            return None
+        for line in repeated_lines(prepare, await _edited_paths(opened.guest)) if prepare else ():
+            report = await run_tests(
+                opened.guest,
+                line,
+                limits=self._test_limits,
+                confirm=False,
+                working_directory=opened.recipe.working_directory,
+                environment=opened.baseline.variables,
+            )
+            if not report.success:
+                return report
+        self._edited = False
+        return None
 
     @property
     def _test_limits(self) -> RunLimits:
@@ -169,6 +196,7 @@ class SandboxWorkspace:
         Raises:
             ChangeRejected: An edit breaks a rule.
         """
+        self._edited = True
         return await apply_changes((await self._open()).guest, changes)
 
     async def changes(self) -> tuple[FileEdit, ...]:
@@ -185,6 +213,7 @@ class SandboxWorkspace:
         """Restore the prepared commit, byte for byte. Do nothing before the first use."""
         if self._state is not None:
             await self._state.baseline.restore()
+            self._edited = False
 
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
         """Return untested edits that may fix findings of a linter or type checker."""
@@ -219,3 +248,11 @@ class SandboxWorkspace:
                     # once.
                     await self._stack.enter_async_context(stack.pop_all())
             return self._state
+
+
+async def _edited_paths(guest: Guest) -> list[str] | None:
+    """Return the paths that differ from the prepared commit; None if there are too many."""
+    try:
+        return [edit.path for edit in await guest.export()]
+    except ChangeRejected:
+        return None

@@ -15,10 +15,11 @@ from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
+from sandbox.runners.builds import is_node_build
 from sandbox.types import Frozen, StepKind
 
-_MOST_COMMANDS = 12
-_MOST_PREPARED = 20
+_MOST_COMMANDS = 60
+_MOST_PREPARED = 60
 _DANGEROUS = frozenset(
     {
         "PATH",
@@ -179,7 +180,8 @@ def _combine(
     checks, early = _checks(failing.commands)
     checks, undone = _convert_git_diff(checks, failing.commands)
     kinds = [_kind(command, step) for command in checks]
-    kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(kinds), StepKind.OTHER)
+    named = [kind for kind in kinds if kind is not StepKind.OTHER]
+    kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(named), StepKind.OTHER)
     folder, shared = _common_settings(checks, step)
     # A linter that is no package of Node.js reads sources only, and should not wait for npm.
     without_node = kind in {StepKind.LINT, StepKind.FORMAT} and failing.node_folders is None
@@ -256,6 +258,14 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
         named = [command for command in commands if not is_file_work(command)]
         first = commands.index(named[0]) if named else 0
         return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
+    if any(_is_node_test(command) for command in known):
+        # The step fails if its own build does, and its tests run what the build makes.
+        last = max(number for number, command in enumerate(commands) if _is_node_test(command))
+        known = [
+            command
+            for number, command in enumerate(commands)
+            if command in known or (number < last and is_node_build(command.command))
+        ]
     first = commands.index(known[0])
     # A build of Node.js between two checks prepares the second one.
     early = [
@@ -264,6 +274,10 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
         if command not in known and (number < first or needs_node(command))
     ]
     return known[:_MOST_COMMANDS], early
+
+
+def _is_node_test(command: ToolCommand) -> bool:
+    return classify_command(command.command) is StepKind.TEST and needs_node(command)
 
 
 def _common_settings(

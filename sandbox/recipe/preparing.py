@@ -1,10 +1,13 @@
 """Decide which commands of a job make files for the failing command."""
 
 import re
+from collections.abc import Iterable
 
+from sandbox.changes.syntax import is_python
 from sandbox.recipe.command import classify_command, split_command
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolCommand
+from sandbox.runners.builds import is_node_build
 from sandbox.types import StepKind
 
 _FILE_TOOLS = frozenset(
@@ -48,11 +51,12 @@ _PREPARING = frozenset(
     {"migrate", "makemigrations", "compilemessages", "collectstatic", "compilejsi18n", "loaddata"}
 )
 BUILDS = frozenset({"build", "compile", "generate", "codegen", "build:all"})
-"""Scripts of a `package.json` that make files for later commands."""
+"""Scripts of a `package.json` that are run as they are, because all of their parts make files."""
+_REPEATED_FILE_TOOLS = frozenset({"cp", "mv"})
 
 
-def _program(command: ToolCommand) -> list[str]:
-    words = split_command(command.command)
+def _program(line: str) -> list[str]:
+    words = split_command(line)
     while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL):
         words = words[1:]
     return words
@@ -60,19 +64,21 @@ def _program(command: ToolCommand) -> list[str]:
 
 def is_file_work(command: ToolCommand) -> bool:
     """Return True if a command only copies, makes, unpacks or removes files."""
-    words = _program(command)
+    words = _program(command.command)
     return bool(words) and words[0] in _FILE_TOOLS | _UNPACKERS | _REMOVERS
 
 
 def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
     """Return True if a command creates files for later commands, and needs no network."""
-    words = _program(command)
-    if (
-        not words
-        or classify_command(command.command) is not StepKind.OTHER
-        or "${{" in command.command
-    ):
+    words = _program(command.command)
+    if not words or "${{" in command.command:
         return False
+    if is_node_build(command.command):
+        return True
+    return classify_command(command.command) is StepKind.OTHER and _makes_files(words, files)
+
+
+def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
     if any(re.match(r"(?:\./)?\.?venv/", word) for word in words[1:]):
         return False  # the recipe has its own environment
     if words[0] in _UNPACKERS:
@@ -84,9 +90,7 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
             if not word.startswith("/tmp")  # noqa: S108
         )
     if words[0] != "python":
-        is_build = words[:2] == ["npm", "run"] and not BUILDS.isdisjoint(words[2:3])
-        is_own = words[0].startswith("./") and not words[0].endswith((".sh", "manage.py"))
-        return is_build or is_own
+        return words[0].startswith("./") and not words[0].endswith((".sh", "manage.py"))
     if words[1:2] == ["setup.py"] or _PREPARING & set(words):
         return "--check" not in words and "--dry-run" not in words
     named = next((word for word in words[1:] if not word.startswith("-")), "")
@@ -104,9 +108,32 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
 
 def needs_node(command: ToolCommand) -> bool:
     """Return True if a preparing command runs on Node.js."""
-    return _program(command)[:1] == ["npm"]
+    return line_needs_node(command.command)
 
 
 def line_needs_node(line: str) -> bool:
     """Return True if a recipe's preparing line runs on Node.js."""
-    return "npm" in split_command(line)
+    return any(_program(part)[:1] in (["npm"], ["npx"], ["node"]) for part in line.split(" && "))
+
+
+def repeated_lines(prepare: Iterable[str], edited: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the preparing lines to run again after an edit.
+
+    Commands that only work on files are not repeated, because most may only run once (`mkdir`,
+    `patch`, `echo >>`). Copies of what a build made are, and may fail. An edit of Python modules
+    alone repeats nothing.
+
+    Args:
+        prepare: The preparing lines of the recipe.
+        edited: The edited paths; None for an unknown number of them.
+    """
+    if edited is not None and all(is_python(path) for path in edited):
+        return ()
+    lines = []
+    for line in prepare:
+        program = next(iter(_program(line.rpartition(" && ")[2])), "")
+        if program in _REPEATED_FILE_TOOLS:
+            lines.append(f"{line} || true")
+        elif program not in _FILE_TOOLS | _UNPACKERS | _REMOVERS:
+            lines.append(line)
+    return tuple(lines)

@@ -28,7 +28,16 @@ from sandbox.diffs import Original
 from sandbox.errors import SetupFailed
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import Checkout, FolderSource, PythonPart, Recipe, RunVerdict, TrustTier
+from sandbox.types import (
+    ChangeAction,
+    Checkout,
+    FileChange,
+    FolderSource,
+    PythonPart,
+    Recipe,
+    RunVerdict,
+    TrustTier,
+)
 from sandbox.workspace import Sandboxes
 from tests.integration.package_index import download, sdist, serve, wheel, write_pages
 
@@ -374,6 +383,36 @@ async def test_what_cannot_be_remembered_is_made_again(
         await workspace.revert()
         assert await workspace.changes() == ()
         assert await workspace.read_file("gen/m.py") == "X = 1\n"
+
+
+@pytest.mark.slow
+async def test_what_a_build_makes_is_built_again_after_an_edit(
+    sandboxes: Sandboxes, tmp_path: Path
+) -> None:
+    recipe = PREPARED.with_(prepare=("mkdir gen", "echo built >> builds.txt", "python build.py"))
+    source = a_project(tmp_path / "project")
+    (tmp_path / "project/x.in").write_text("2")
+    (tmp_path / "project/build.py").write_text(
+        "X = int(open('x.in').read())\nopen('gen/m.py', 'w').write(f'X = {X}')\n"
+    )
+    checkout = Checkout(source=source, recipe=recipe, tier=TrustTier.LOCAL)
+
+    def write(content: str) -> FileChange:
+        return FileChange(action=ChangeAction.REPLACE, path="x.in", content=content)
+
+    async with sandboxes.open_workspace(checkout) as workspace:
+        assert (await workspace.run_tests()).verdict is RunVerdict.FAIL
+        await workspace.apply_changes((write("1"),))
+        assert (await workspace.run_tests()).verdict is RunVerdict.PASS
+        assert await workspace.read_file("builds.txt") == "built\n"
+        await workspace.apply_changes((write("one"),))
+        red = await workspace.run_tests(targets=("test_m.py::test_x",))
+        assert (red.verdict, red.ended_at) == (RunVerdict.FAIL, "python build.py")
+        assert "invalid literal" in red.raw_output
+        assert (await workspace.run_tests()).verdict is RunVerdict.FAIL
+        await workspace.revert()
+        assert await workspace.changes() == ()
+        assert (await workspace.run_tests()).ended_at == ""
 
 
 async def test_an_earlier_step_that_fails_is_named(sandboxes: Sandboxes, tmp_path: Path) -> None:

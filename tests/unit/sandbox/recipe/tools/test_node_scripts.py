@@ -72,14 +72,62 @@ def test_a_script_becomes_its_commands(command: str, expected: str) -> None:
     assert recipe.obstacles == ()
 
 
-def test_a_build_runs_before_and_is_no_check() -> None:
-    recipe = plan("npm run both")
-    assert (recipe.command, recipe.prepare) == ("npx mocha", ("npm run build",))
+def plan_job(steps: list[str], **scripts: str) -> Recipe:
+    package = json.dumps({"name": "top", "scripts": scripts})
+    job = {"runs-on": "ubuntu-latest", "steps": [{"run": step} for step in steps]}
+    workflow = json.dumps({"on": "push", "jobs": {"check": job}})
+    files = {
+        "package.json": package,
+        "package-lock.json": "{}",
+        ".github/workflows/ci.yml": workflow,
+    }
+    contents = {name: text.encode() for name, text in files.items()}
+    hints = JobHints(job_name="check", step_name=f"Run {steps[-1]}")
+    return plan_recipe(hints, contents.keys(), contents)
 
 
-def test_a_build_between_two_checks_runs_before_them() -> None:
-    recipe = plan("npm run between")
-    assert (recipe.command, recipe.prepare) == ("npx eslint . && npx mocha", ("npm run build",))
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("npm run build && mocha", "npm run build && npx mocha"),
+        ("eslint . && npm run build && mocha", "npx eslint . && npm run build && npx mocha"),
+        ("tsup && vitest run", "npx tsup && npx vitest run"),
+        ("babel src -d lib && mocha lib/test", "npx babel src -d lib && npx mocha lib/test"),
+        ("vite build && vitest run", "npx vite build && npx vitest run"),
+        ("tsc && mocha dist", "npx tsc && npx mocha dist"),
+        ("vite --version && mocha", "npx mocha"),
+    ],
+)
+def test_a_build_of_the_failing_step_belongs_to_its_tests(script: str, expected: str) -> None:
+    recipe = plan_job(["npm ci", "npm test"], test=script, build="tsc -p .")
+    assert (recipe.command, recipe.prepare, recipe.kind) == (expected, (), "test")
+
+
+def test_a_pretest_script_builds() -> None:
+    assert plan_job(["npm test"], pretest="rollup -c", test="mocha").command == (
+        "npx rollup -c && npx mocha"
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("npm run build:lib", ("npx tsc -p lib",)),
+        ("npm run build-all", ("npm run build-all",)),
+        ("npx tsc", ("npx tsc",)),
+        ("yarn tsup", ("npx tsup",)),
+        ("node scripts/build.mjs", ("node scripts/build.mjs",)),
+        ("npx tsc --noEmit", ()),
+        ("npm run build:docs", ()),
+        ("npm run deploy", ()),
+    ],
+)
+def test_a_build_of_an_earlier_step_runs_before(step: str, expected: tuple[str, ...]) -> None:
+    scripts = {"build:lib": "tsc -p lib", "build-all": "rollup -c", "deploy": "rollup -c --deploy"}
+    recipe = plan_job(
+        ["npm ci", step, "npm test"], test="mocha", **scripts, **{"build:docs": "docusaurus build"}
+    )
+    assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
 
 
 def test_browsers_are_an_obstacle() -> None:

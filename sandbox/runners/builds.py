@@ -1,0 +1,56 @@
+"""Recognise commands of Node.js projects that make files for later commands."""
+
+import re
+
+from sandbox.guest.pytest_command import split_words
+
+_NAME = r"(?:pre)?(?:build|compile|bundle|generate|codegen|transpile)"
+# Tests do not use these, and they need more than the packages.
+_ELSEWHERE = r"docs?|docu\w*|site|website|storybook|docker|image|release|ios|android|electron|e2e"
+_SCRIPT = re.compile(rf"{_NAME}(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
+_SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
+_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_COMPILERS = frozenset({"tsc", "vue-tsc"})
+_BUILDERS = frozenset(
+    {"tsup", "tsdown", "rollup", "rolldown", "webpack", "esbuild", "babel", "swc", "unbuild"}
+    | {"obuild", "microbundle", "pkgroll", "bunchee", "tsc-alias", "ngc", "svelte-package"}
+    | {"graphql-codegen"}
+)
+_BUILDING = {
+    **dict.fromkeys(("vite", "next", "astro", "ncc", "parcel", "nuxt", "vue-cli-service"), "build"),
+    "prisma": "generate",
+    "svelte-kit": "sync",
+    "gulp": "build",
+    "grunt": "build",
+}
+"""Programs that build if their first argument is this word."""
+_NO_OUTPUT = frozenset(
+    {"--noEmit", "--version", "-v", "--help", "-h", "--init", "--showConfig", "--listFilesOnly"}
+    | {"--clean", "--watch", "-w"}
+)
+
+
+def is_build_script(name: str) -> bool:
+    """Return True if a script of a `package.json` with this name makes files."""
+    return _SCRIPT.fullmatch(name) is not None
+
+
+def is_node_build(command: str) -> bool:
+    """Return True if a command builds files: `npx tsc -p .`, `npm run build:lib`, `rollup -c`."""
+    words = split_words(command) or command.split()
+    while words and (words[0] in _STARTERS or _ASSIGNMENT.fullmatch(words[0]) or words[0] == "--"):
+        words = words[1:]
+    if not words:
+        return False
+    program, rest = words[0].rpartition("/")[2], words[1:]
+    plain = [word for word in rest if not word.startswith("-")]
+    if program in _MANAGERS:
+        names = plain[1:] if plain[:1] in (["run"], ["run-script"]) else []
+        return bool(names) and is_build_script(names[0])
+    if program == "node":
+        return bool(plain) and _SCRIPT_FILE.fullmatch(plain[0].removeprefix("./")) is not None
+    if not _NO_OUTPUT.isdisjoint(rest):
+        return False
+    return program in _COMPILERS | _BUILDERS or plain[:1] == [_BUILDING.get(program, "")]
