@@ -8,10 +8,11 @@ from sandbox.backends.base import Guest
 from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
 from sandbox.known_answers import observe, observe_together
-from sandbox.runners import detect_runner, detect_traits
+from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, RunnerReading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
-from sandbox.runners.steps import CommandStep, split_steps
+from sandbox.runners.steps import CommandStep
+from sandbox.runners.targeted import choose_steps
 from sandbox.spec import RunLimits
 from sandbox.types import (
     FAILURES_IN_FULL,
@@ -67,15 +68,14 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
     Raises:
         SandboxDied: The sandbox went away.
     """
-    steps = _steps(command, targeted=bool(targets := tuple(targets)))
     reports: list[TestReport] = []
-    for step in steps:
+    for step, asked in choose_steps(command, tuple(targets), working_directory):
         request = _request(step, limits, environment).with_(
-            targets=targets, order=order, seed=seed, maxfail=maxfail
+            targets=asked, order=order, seed=seed, maxfail=maxfail
         )
         folder = posixpath.normpath(f"{working_directory}/{step.folder}")
         run = partial(_run_step, guest, limits=limits, folder=folder)
-        report = await _run_with_copies(guest, request, run) if confirm and targets else None
+        report = await _run_with_copies(guest, request, run) if confirm and asked else None
         if report is None:
             report = (await run(request)).report
             if confirm and report.success and report.knows_tests:
@@ -95,15 +95,6 @@ def _request(
         wall_s=limits.wall_s,
         test_cpu_s=limits.test_cpu_s,
     )
-
-
-def _steps(command: str, *, targeted: bool) -> tuple[CommandStep, ...]:
-    """Return the commands to run. Asked for single tests, only the commands that know tests."""
-    steps = split_steps(command)
-    if steps is None or all(detect_runner(step.command).name == "command" for step in steps):
-        return (CommandStep(command=command),)
-    testing = tuple(step for step in steps if detect_traits(step.command).takes_targets)
-    return testing if targeted and testing else steps
 
 
 class _Ran(Frozen):

@@ -10,10 +10,11 @@ import re
 from pydantic import Field
 
 from sandbox.guest.pytest_command import split_pytest_command, split_unittest_command, split_words
+from sandbox.runners.javascript.command import split_node_command
 from sandbox.runners.matchers import matchers_for
 from sandbox.types import Frozen
 
-MAX_STEPS = 12
+MAX_STEPS = 60
 MAX_CHARACTERS = 20_000
 _LEAVES = re.compile(
     r"\|\|\s*(?:exit|return)(?:\s+(?:[1-9]\d{0,2}|\"?\$\?\"?))?\s*$|\|\|\s*false\s*$"
@@ -49,7 +50,7 @@ def split_steps(command: str) -> tuple[CommandStep, ...] | None:
     `;` and newlines count as `&&`, because a job's script stops at the first error.
     """
     parts = _split_unquoted(command) if len(command) <= MAX_CHARACTERS else None
-    if parts is None or len(parts) > MAX_STEPS:
+    if parts is None:
         return None
     folder = "."
     environment: dict[str, str] = {}
@@ -58,7 +59,8 @@ def split_steps(command: str) -> tuple[CommandStep, ...] | None:
         if _SAYS.match(whole) and not _COMMANDS_IN.search(whole):
             continue
         part = _strip_output_handling(whole, parts[index + 1 :])
-        words = split_words(part) or ([part] if matchers_for(part) else None)
+        is_known = matchers_for(part) or split_node_command(part)
+        words = split_words(part) or ([part] if is_known else None)
         if not words:
             return None
         match words:
@@ -90,7 +92,7 @@ def split_steps(command: str) -> tuple[CommandStep, ...] | None:
                 return None
             case _:
                 steps.append(CommandStep(command=part, folder=folder, environment=environment))
-    return tuple(steps) or None
+    return tuple(steps) if 0 < len(steps) <= MAX_STEPS else None
 
 
 def _strip_output_handling(part: str, later: list[str]) -> str:

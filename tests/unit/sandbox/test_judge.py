@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from sandbox.guest.record_channel import START, sign
-from sandbox.judge import judge
+from sandbox.judge import judge, run_tests
 from sandbox.runners.base import GuestPlaces, RunRequest
 from sandbox.runners.python_pytest import PythonPytest
+from sandbox.runners.targeted import choose_steps
+from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
+from tests.fakes.scripted_backend import ScriptedGuest
 
 PLACES = GuestPlaces(
     python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo"
@@ -185,3 +188,40 @@ def test_a_key_is_new_for_every_run_and_not_on_the_command_line() -> None:
 )
 def test_malformed_records_are_left_out(record: list[object]) -> None:
     assert judged([record, *GREEN]).success
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("command", "targets", "expected"),
+    [
+        ("npx tsc && npx mocha dist", ("dist/a.js",), ["tsc", "mocha"]),
+        ("npx eslint . && npm run build && npx mocha", ("a.js",), ["npm", "mocha"]),
+        ("npx eslint . && npx mocha && npx rollup -c", ("a.js",), ["mocha"]),
+        ("npx tsc --noEmit && npx mocha", (), ["tsc", "mocha"]),
+    ],
+)
+async def test_builds_before_single_tests_run_again(
+    command: str, targets: tuple[str, ...], expected: list[str]
+) -> None:
+    guest = ScriptedGuest(lambda argv: CommandResult(argv=argv, exit_code=0))
+    limits = RunLimits(wall_s=9.0)
+    await run_tests(guest, command, limits=limits, targets=targets, confirm=False)
+    lines = [" ".join(argv) for argv in guest.commands]
+    tools = {"npx tsc": "tsc", "npm run": "npm", "node/entry.cjs": "mocha", "npx eslint": "eslint"}
+    assert [name for line in lines for start, name in tools.items() if start in line] == expected
+
+
+def test_a_step_gets_the_targets_below_its_folder() -> None:
+    packages = [f"packages/p{number}" for number in range(20)]
+    command = f"cd {packages[0]} && npx mocha"
+    for one in packages[1:]:
+        command += f" && cd ../{one.rpartition('/')[2]} && npx mocha"
+    assert len(choose_steps(command, (), ".")) == 20
+    targets = ("packages/p1/a.js::x", "packages/p19/b.js::y")
+    chosen = [(step.folder, own) for step, own in choose_steps(command, targets, ".")]
+    assert chosen == [("packages/p1", targets[:1]), ("packages/p19", targets[1:])]
+
+
+def test_a_pattern_without_quotes_leaves_the_commands_apart() -> None:
+    chosen = choose_steps("eslint . && mocha test/**/*.spec.js", (), ".")
+    assert [step.command for step, _ in chosen] == ["eslint .", "mocha test/**/*.spec.js"]
