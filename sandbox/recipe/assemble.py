@@ -18,7 +18,7 @@ from sandbox.recipe.tools.interpret import read_script
 from sandbox.runners.builds import is_node_build
 from sandbox.types import Frozen, StepKind
 
-_MOST_COMMANDS = 60
+_MOST_COMMANDS = 120
 _MOST_PREPARED = 60
 _DANGEROUS = frozenset(
     {

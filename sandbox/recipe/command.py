@@ -123,6 +123,7 @@ _WRAPPERS = frozenset(
     {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
 )
 _NODE_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -251,7 +252,8 @@ def is_wrapper(command: str) -> bool:
 def is_node_script(command: str) -> bool:
     """Return True if a `package.json` decides what runs (`npm test`, `pnpm lint`)."""
     words = split_command(command)
-    return bool(words) and words[0] in _NODE_MANAGERS
+    words = words[1:] if words[:1] in (["npx"], ["corepack"]) else words
+    return bool(words) and words[0] in _NODE_MANAGERS | _MONOREPO_TOOLS
 
 
 def is_pytest(command: str) -> bool:

@@ -43,6 +43,7 @@ _TOP = (
     r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
     r"|manage\.py"
     r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
+    r"|turbo\.json|nx\.json|lerna\.json|tsconfig\.json"
 )
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"
@@ -89,6 +90,7 @@ _INSTALLERS = (
 )
 """Files that show how a project is installed, in order of precedence."""
 _MOST_RELEVANT = 200
+_LAST = ("__init__.py", "tsconfig.json")
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
 _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})
@@ -97,8 +99,8 @@ _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black",
 def relevant_files(names: Collection[str]) -> list[str]:
     """Return the files of a checkout that describe its tests, and tests; only these are read."""
     found = [name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name)]
-    # modules are only read for their version, so that configuration files take precedence
-    ranked = sorted(found, key=lambda name: (name.endswith("__init__.py"), name.count("/"), name))
+    # Modules are only read for their version.
+    ranked = sorted(found, key=lambda name: (name.endswith(_LAST), name.count("/"), name))
     tests = read_for_needs([name for name in names if not _FOREIGN.match(name)])
     return sorted({*ranked[:_MOST_RELEVANT], *tests})
 

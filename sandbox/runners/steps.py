@@ -14,7 +14,7 @@ from sandbox.runners.javascript.command import split_node_command
 from sandbox.runners.matchers import matchers_for
 from sandbox.types import Frozen
 
-MAX_STEPS = 60
+MAX_STEPS = 120
 MAX_CHARACTERS = 20_000
 _LEAVES = re.compile(
     r"\|\|\s*(?:exit|return)(?:\s+(?:[1-9]\d{0,2}|\"?\$\?\"?))?\s*$|\|\|\s*false\s*$"

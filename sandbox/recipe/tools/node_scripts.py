@@ -10,10 +10,10 @@ from sandbox.recipe.job import ToolReading
 from sandbox.recipe.preparing import BUILDS
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
+from sandbox.runners.builds import is_build_script
 from sandbox.types import StepKind
 
 _PATTERN = re.compile(r"/(?P<start>\^?)(?P<text>[\w:-]+)(?:\.[*+])?\$?/")
-_MOST_PACKAGES = 60
 _MOST_NAMES = 20
 
 
@@ -80,33 +80,14 @@ def named_by_pattern(files: CheckoutFiles, folder: str, word: str) -> list[str]:
     ][:_MOST_NAMES]
 
 
-def packages_with(files: CheckoutFiles, folder: str, script: str) -> list[str]:
-    """Return the folders of a workspace whose packages have a script, without its top."""
-    prefix = "" if folder == "." else f"{folder}/"
-    places = [
-        name.rpartition("/")[0]
-        for name in sorted(files.contents)
-        if name.startswith(prefix)
-        and name.endswith("/package.json")
-        and name != f"{prefix}package.json"
-        and "node_modules/" not in name
-    ]
-    return [place for place in places if script in scripts_of(files, place)][:_MOST_PACKAGES]
-
-
-def find_package(files: CheckoutFiles, folder: str, wanted: str) -> list[str]:
-    """Return the folders that a workspace option selects: a package's name or a folder."""
-    prefix = "" if folder == "." else f"{folder}/"
-    plain = wanted.removeprefix("./").strip("/")
-    if files.is_file(f"{prefix}{plain}/package.json"):
-        return [f"{prefix}{plain}"]
-    pattern = wanted.strip("{}").removesuffix("...").removeprefix("./")
+def needed_scripts(files: CheckoutFiles, folder: str, name: str) -> list[str]:
+    """Return the builds that `turbo.json` or `nx.json` run before a script of the packages."""
+    turbo, nx = files.json(beside(folder, "turbo.json")), files.json(beside(folder, "nx.json"))
+    tasks = mapping(turbo.get("tasks") or turbo.get("pipeline") or nx.get("targetDefaults"))
+    listed = mapping(tasks.get(name)).get("dependsOn")
     found = []
-    for name in sorted(files.contents):
-        if name.rsplit("/", 1)[-1] != "package.json" or "node_modules/" in name:
-            continue
-        place = name.rpartition("/")[0] or "."
-        own = files.json(name).get("name")
-        if (isinstance(own, str) and fnmatchcase(own, pattern)) or fnmatchcase(place, pattern):
-            found.append(place)
-    return found[:_MOST_PACKAGES]
+    for one in listed if isinstance(listed, list) else ():
+        script = mapping(one).get("target", one)
+        if isinstance(script, str) and is_build_script(script := script.lstrip("^")):
+            found.append(script)
+    return found[:_MOST_NAMES]

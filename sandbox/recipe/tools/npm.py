@@ -4,25 +4,20 @@ import shlex
 from dataclasses import dataclass
 
 from sandbox.recipe.command import classify_command
-from sandbox.recipe.files import CheckoutFiles, inside
+from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import (
-    Options,
-    ToolContext,
-    checked_command,
-    plain_command,
-    read_options,
-)
+from sandbox.recipe.tools.base import ToolContext, checked_command, plain_command, read_options
+from sandbox.recipe.tools.node_calls import INSTALLS, ManagerCall, split_call, split_monorepo
 from sandbox.recipe.tools.node_scripts import (
-    find_package,
     matching_scripts,
     named_by_pattern,
-    packages_with,
+    needed_scripts,
     read_script,
     scripts_of,
 )
+from sandbox.recipe.tools.node_workspaces import select_packages, workspace_top
 from sandbox.types import Recipe, StepKind
 from sandbox.types.launchers import NODE_COVERAGE_VALUED
 
@@ -38,9 +33,6 @@ PROGRAMS = (
 _MANAGERS = frozenset({"npm", "yarn", "yarnpkg", "pnpm", "bun"})
 _BROWSERS = frozenset({"deno", "playwright", "cypress", "karma"})
 """Programs whose runtime or browsers no set-up here installs."""
-_INSTALLS = frozenset(
-    {"ci", "install", "i", "add", "clean-install", "rebuild", "link", "install-test"}
-)
 _NOTHING = frozenset(
     {
         "config", "cache", "audit", "version", "pack", "publish", "ls", "list",
@@ -48,12 +40,12 @@ _NOTHING = frozenset(
         "pkg", "view", "info", "whoami", "login",
     }
 )  # fmt: skip
-_VALUED = frozenset(
-    {"--prefix", "-C", "--cwd", "--dir", "-w", "--workspace", "--filter", "-F", "--scope"}
-)
+_NAMES = {"t": "test", "tst": "test"}
 _RUN_WORDS = frozenset({"run", "run-script", "rum", "urn"})
 _EXEC_WORDS = frozenset({"exec", "x", "dlx"})
-_EVERY = frozenset({"-r", "--recursive", "-ws", "--workspaces"})
+_EVERY = ("-r", "--recursive", "-ws", "--workspaces", "-A", "--all")
+_SELECTING = ("-w", "--workspace", "--filter", "-F", "--filter-prod", "--include", "--from")
+_TESTING = frozenset({"install-test", "it", "install-ci-test", "cit", "clean-install-test", "sit"})
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
 _MONOREPO = {"turbo": ("run",), "nx": ("run-many",), "lerna": ("run",)}
 _RUNS = "it needs Node.js"
@@ -96,87 +88,107 @@ def settle_node(recipe: Recipe, *, present: bool) -> Recipe:
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of a Node.js tool."""
-    options = read_options(call.words[1:], _VALUED)
-    folder = call.folder
-    for value in options.values("--prefix", "-C", "--cwd", "--dir"):
-        folder = inside(folder, value) or folder
     if call.program == "corepack":
-        return ToolReading()  # the set-up installs the manager itself
+        # The set-up installs the manager itself.
+        is_start = call.words[1:] and call.from_(1).program in _MANAGERS
+        return read(call.from_(1), context) if is_start else ToolReading()
     if call.program in _BROWSERS:
         line = f"`{call.line()[:100]}`"
         context.log.dropped(call.line(), f"no set-up here installs what {call.program} needs")
         return plain_command(call).with_(
             obstacles=(f"{line} needs {call.program}'s own runtime or browsers",)
         )
-    asks = next(iter(options.positional), "")
-    own = scripts_of(context.files, folder)
-    is_nothing = asks in _NOTHING and (call.program == "npm" or asks not in own)
-    if call.program in _MANAGERS and (is_nothing or options.has("--version", "-v")):
-        return ToolReading()
+    parts, folder = split_call(call), call.folder
+    if call.program in _MANAGERS:
+        for value in parts.options.values("--prefix", "-C", "--cwd", "--dir"):
+            folder = inside(folder, value) or folder
+        if call.program == "pnpm" and parts.options.has("-w", "--workspace-root"):
+            folder = workspace_top(context.files, folder)
+        asks = next(iter(parts.words), "")
+        own = scripts_of(context.files, folder)
+        is_nothing = asks in _NOTHING and (call.program == "npm" or asks not in own)
+        if is_nothing or parts.options.has("--version", "-v"):
+            return ToolReading()
     folders = node_folder(context.files, folder)
     if folders is None:
         context.log.dropped(call.line(), _RUNS)
         return plain_command(call).with_(obstacles=(f"`{call.line()[:100]}` {_NEEDS}",))
     if call.program in _MANAGERS:
-        found = _ManagerCall(call, options, folder, context).read()
+        found = _Reader(call, parts, folder, context).read()
     else:
         found = _read_program(call, folder, context)
     return found.with_(node_folders=folders)
 
 
 @dataclass(frozen=True)
-class _ManagerCall:
-    """One call of a package manager."""
+class _Reader:
+    """The reader of one call of a package manager."""
 
     call: Call
-    options: Options
+    parts: ManagerCall
     folder: str
     context: ToolContext
 
     def read(self) -> ToolReading:
         """Return its reading."""
-        words, files = list(self.options.positional), self.context.files
-        if words[:1] == ["workspace"] and words[1:]:
-            return self._run(words[2:], find_package(files, self.folder, words[1]))
-        if words[:1] == ["workspaces"]:
-            return self._run_everywhere([word for word in words[1:] if word != "foreach"])
+        words, files = list(self.parts.words), self.context.files
         asks = words[0] if words else "install" if self.call.program.startswith("yarn") else ""
+        if asks == "workspace" and words[1:]:
+            return self._run(words[2:], select_packages(files, self.folder, words[1:2]))
+        if asks == "workspaces":
+            return self._run_in_packages([word for word in words[1:] if word != "foreach"])
         if self.call.program == "bun" and asks == "test":
             line = f"`{self.call.line()[:100]}` needs bun's own test runner"
             return plain_command(self.call).with_(obstacles=(line,))
         is_script = self.call.program != "npm" and asks in scripts_of(files, self.folder)
-        if asks in _INSTALLS and not is_script:
-            return self._install(words)
+        if asks in INSTALLS and not is_script:
+            found = self._install(words)
+            return found.plus(self._run(["test"], [self.folder])) if asks in _TESTING else found
         if not asks:
             return ToolReading()
-        if selected := self.options.values("-w", "--workspace", "--filter", "-F"):
-            return self._run(words, _select(files, self.folder, selected))
-        if self.options.has(*_EVERY):
-            return self._run_everywhere(words)
+        if self.parts.options.has(*_EVERY) or any(self.parts.options.values(*_SELECTING)):
+            return self._run_in_packages(words)
         return self._run(words, [self.folder])
 
     def _install(self, words: list[str]) -> ToolReading:
-        if words[1:] or self.options.has("-g", "--global"):
+        if words[1:] or self.parts.options.has("-g", "--global"):
             reason = "only the project's own packages are installed"
             self.context.log.dropped(self.call.line(), reason)
         else:
             self.context.log.replaced(self.call.line(), INSTALLED)
         return ToolReading()
 
-    def _run_everywhere(self, words: list[str]) -> ToolReading:
-        """Read `pnpm -r test` and the like: the script of each package that has it."""
-        name = next((word for word in words if word not in _RUN_WORDS), "")
-        return self._run(["run", name], packages_with(self.context.files, self.folder, name))
+    def _run_in_packages(self, words: list[str]) -> ToolReading:
+        """Read `pnpm -r test` and the like: the script of each selected package that has it."""
+        files, options = self.context.files, self.parts.options
+        places = select_packages(
+            files,
+            self.folder,
+            [one for value in options.values(*_SELECTING) for one in value.split(",")],
+            options.values("--exclude"),
+        )
+        words = words[1:] if words[:1] and words[0] in _RUN_WORDS else words
+        if words and words[0] not in _EXEC_WORDS:
+            name = _NAMES.get(words[0], words[0])
+            having = [
+                place
+                for place in places
+                if name in scripts_of(files, place) or named_by_pattern(files, place, name)
+            ]
+            # Without such a script in any package, the word names a program.
+            is_program = self.call.program != "npm" and not having
+            places = places if is_program else having
+        return self._run(words, places)
 
     def _run(self, words: list[str], places: list[str]) -> ToolReading:
         """Read what runs in some folders: a script, or a program of a package."""
         words = words[1:] if words[:1] and words[0] in _RUN_WORDS else words
+        arguments = list(self.parts.arguments)
+        if words and words[0] in _EXEC_WORDS:
+            return self._run_program([*map(shlex.quote, words[1:]), *arguments], places)
         if not words:
             return ToolReading()
-        arguments = self._arguments_after(words[0])
-        if words[0] in _EXEC_WORDS:
-            return self._run_program(arguments, places)
-        name = {"t": "test", "tst": "test"}.get(words[0], words[0])
+        name = _NAMES.get(words[0], words[0])
         reading = ToolReading()
         for place in places:
             several = named_by_pattern(self.context.files, place, name)
@@ -207,21 +219,6 @@ class _ManagerCall:
             line = " ".join(program)
             reading = reading.plus(self.context.script(line, place, self.call.environment))
         return reading
-
-    def _arguments_after(self, word: str) -> list[str]:
-        """Return the quoted words that belong to the script or program after a word of the call."""
-        words = self.call.words
-        start = words.index(word) + 1 if word in words else len(words)
-        if self.call.program == "npm" and word not in _EXEC_WORDS:
-            # npm itself takes the options before `--`.
-            start = words.index("--") + 1 if "--" in words else len(words)
-        found = list(self.call.shown[start:])
-        return found[1:] if found[:1] == ["--"] else found
-
-
-def _select(files: CheckoutFiles, folder: str, selected: list[str]) -> list[str]:
-    """Return the folders that `--filter` or `--workspace` options select."""
-    return [place for one in selected for place in find_package(files, folder, one)]
 
 
 def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
@@ -256,7 +253,9 @@ def _read_covered(call: Call, context: ToolContext) -> ToolReading:
 
 def _read_launched(call: Call, context: ToolContext) -> ToolReading:
     """Read the program that `npx` and the like start."""
-    start = next((n for n, word in enumerate(call.words) if n and not word.startswith("-")), 0)
+    options = {n for n, word in enumerate(call.words) if word.startswith("-")}
+    values = {n + 1 for n in options if call.words[n] in {"-p", "--package"}}
+    start = next((n for n in range(1, len(call.words)) if n not in options | values), 0)
     if start and call.words[start] in set(PROGRAMS) - {"node", "npx"}:
         return context.script(" ".join(call.shown[start:]), call.folder, call.environment)
     return _kept(call, context)
@@ -264,13 +263,21 @@ def _read_launched(call: Call, context: ToolContext) -> ToolReading:
 
 def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading:
     """Read `turbo run test`, `nx run-many -t test`, `lerna run test`: the packages' scripts."""
-    options = read_options(call.words[1:], frozenset({"-t", "--target", "--targets", "--filter"}))
+    options, files = split_monorepo(call), context.files
     names = [word for word in options.positional if word not in {"run", "run-many", "affected"}]
     names += options.split("-t", "--target", "--targets")
+    chosen = options.split("--filter", "-F", "--scope", "-p", "--projects")
+    places = select_packages(files, folder, chosen, options.split("--exclude", "--ignore"))
+    everything = select_packages(files, folder, ())
+    needed = {name: needed_scripts(files, folder, name) for name in names[:5]}
+    lines = [
+        *((place, script) for own in needed.values() for script in own for place in everything),
+        *((place, name) for name in needed for place in places),
+    ]
     reading = ToolReading()
-    for name in names[:5]:
-        for place in packages_with(context.files, folder, name):
-            line = f"npm run {shlex.quote(name)}"
+    for place, script in dict.fromkeys(lines):
+        if script in scripts_of(files, place):
+            line = f"npm run {shlex.quote(script)}"
             reading = reading.plus(context.script(line, place, call.environment))
     return reading if reading.commands or reading.obstacles else _kept(call, context)
 

@@ -212,7 +212,7 @@ def test_steps_are_bounded() -> None:
         context(),
     )
     assert len(built.prepare) == 60
-    assert built.command.count("pytest") == 60
+    assert built.command.count("pytest") == 120
 
 
 def test_what_cannot_fail_the_step_is_no_check_of_it() -> None:

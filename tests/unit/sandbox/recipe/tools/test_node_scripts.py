@@ -27,8 +27,9 @@ PACKAGE = {"name": "top", "scripts": SCRIPTS, "devDependencies": {"vitest": "3"}
 WORKSPACE = {
     "packages/a/package.json": json.dumps({"name": "@x/a", "scripts": {"test": "jest"}}),
     "packages/b/package.json": json.dumps({"name": "@x/b", "scripts": {"test": "mocha"}}),
-    "packages/c/package.json": json.dumps({"name": "@x/c"}),
+    "packages/c/package.json": json.dumps({"name": "@x/c", "dependencies": {"@x/a": "*"}}),
 }
+BOTH = "npx jest && cd ../b && npx mocha"
 FILES = {"package.json": json.dumps(PACKAGE), "package-lock.json": "{}", **WORKSPACE}
 
 
@@ -59,12 +60,42 @@ def plan(command: str, files: dict[str, str] = FILES) -> Recipe:
         ("npm test --workspaces", "cd packages/a && npx jest && cd ../b && npx mocha"),
         ("npm test -w packages/b", "cd packages/b && npx mocha"),
         ("pnpm --filter @x/a test", "cd packages/a && npx jest"),
-        ("pnpm -r test", "cd packages/a && npx jest && cd ../b && npx mocha"),
+        ("pnpm -r test", f"cd packages/a && {BOTH}"),
+        ("pnpm -w odd", "npm run odd"),
+        ("pnpm -w test:types", "npx tsc --noEmit"),
+        ("npm run test:types -w top", "npx tsc --noEmit"),
+        ("npm test -ws", f"cd packages/a && {BOTH}"),
+        ("npm test -ws --if-present", f"cd packages/a && {BOTH}"),
+        ("pnpm -r --workspace-concurrency 1 test", f"cd packages/a && {BOTH}"),
+        ("pnpm test -r", f"cd packages/a && {BOTH}"),
+        (
+            "pnpm -r exec eslint .",
+            "cd packages/a && npx eslint . && cd ../b && npx eslint . && cd ../c && npx eslint .",
+        ),
+        ("yarn workspaces foreach -A run test", f"cd packages/a && {BOTH}"),
+        ("yarn workspaces foreach -j 4 run test", f"cd packages/a && {BOTH}"),
+        ("yarn workspaces foreach --include '@x/*' run test", f"cd packages/a && {BOTH}"),
+        ("yarn workspaces foreach --exclude @x/b run test", "cd packages/a && npx jest"),
+        ("yarn workspaces run test", f"cd packages/a && {BOTH}"),
+        ("pnpm --filter=!@x/b test", "cd packages/a && npx jest"),
+        ('pnpm --filter "...[origin/main]" test', f"cd packages/a && {BOTH}"),
+        ("pnpm --filter ./packages/b test", "cd packages/b && npx mocha"),
+        ("pnpm --filter './packages/**' test", f"cd packages/a && {BOTH}"),
+        ("pnpm --filter b test", "cd packages/b && npx mocha"),
+        ("pnpm --filter c... test", "cd packages/a && npx jest"),
+        ("corepack pnpm test:types", "npx tsc --noEmit"),
+        ("npm run test:unit src/foo", "npx mocha 'test/**/*.js' src/foo"),
+        ("pnpm test:unit -w", "npx mocha 'test/**/*.js' -w"),
+        ("pnpm turbo run test --filter=@x/b", "cd packages/b && npx mocha"),
+        ("npx turbo run test --concurrency 2", f"cd packages/a && {BOTH}"),
+        ("npx nx run-many -t test -p @x/a,@x/b", f"cd packages/a && {BOTH}"),
+        ("npm cit --silent", "TZ=UTC NODE_ENV=test npx vitest run"),
     ],
 )
 def test_a_script_becomes_its_commands(command: str, expected: str) -> None:
     recipe = plan(command)
-    prefix = "npx eslint . && npx prettier --check . && " if command == "npm test" else ""
+    is_test = command in {"npm test", "npm cit --silent"}
+    prefix = "npx eslint . && npx prettier --check . && " if is_test else ""
     got = recipe.command
     if recipe.working_directory != ".":
         got = f"cd {recipe.working_directory} && {got}"
@@ -115,6 +146,7 @@ def test_a_pretest_script_builds() -> None:
         ("npm run build:lib", ("npx tsc -p lib",)),
         ("npm run build-all", ("npm run build-all",)),
         ("npx tsc", ("npx tsc",)),
+        ("npx --yes -p typescript tsc -b", ("npx tsc -b",)),
         ("yarn tsup", ("npx tsup",)),
         ("node scripts/build.mjs", ("node scripts/build.mjs",)),
         ("npx tsc --noEmit", ()),
@@ -137,3 +169,46 @@ def test_browsers_are_an_obstacle() -> None:
     contents[".github/workflows/ci.yml"] = workflow
     recipe = plan_recipe(JobHints(job_name="check"), contents.keys(), contents)
     assert any("playwright" in obstacle for obstacle in recipe.obstacles)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"package.json": '{"workspaces": ["packages/*", "!packages/c"]}'},
+        {"package.json": '{"workspaces": {"packages": ["./packages/{a,b}/"]}}'},
+        {"package.json": "{}", "lerna.json": '{"packages": ["packages/[ab]"]}'},
+        {
+            "package.json": "{}",
+            "pnpm-workspace.yaml": "packages:\n  # ours\n  - 'packages/*' # all\n"
+            "  - '!packages/c'\n\ncatalog:\n  - examples/*\n",
+        },
+        {"package.json": "{}", "pnpm-workspace.yaml": "packages: ['packages/*', '!**/c']\n"},
+    ],
+)
+def test_only_packages_of_the_workspace_are_tested(listed: dict[str, str]) -> None:
+    test = json.dumps({"name": "x", "scripts": {"test": "ava"}})
+    foreign = {f"{place}/package.json": test for place in ("examples/e", "template", "packages/c")}
+    files = {"package-lock.json": "{}", **WORKSPACE, **foreign, **listed}
+    assert plan("pnpm -r test", files).command == f"cd packages/a && {BOTH}"
+
+
+def test_packages_are_built_in_the_order_of_their_dependencies() -> None:
+    files = {"package.json": "{}", "package-lock.json": "{}"}
+    files["turbo.json"] = '{"tasks": {"test": {"dependsOn": ["^build", "lint"]}}}'
+    for name, needs in (("a", "c"), ("b", "a"), ("c", "d"), ("d", "c")):
+        package = {"name": name, "scripts": {"test": "mocha", "build": "tsup"}}
+        files[f"packages/{name}/package.json"] = json.dumps(
+            {**package, "dependencies": {needs: "*"}}
+        )
+    recipe = plan("pnpm turbo run test --filter=b", files)
+    assert recipe.command == (
+        "cd packages/d && npm run build && cd ../c && npm run build && cd ../a && npm run build "
+        "&& cd ../b && npm run build && npx mocha"
+    )
+
+
+def test_many_packages_are_all_tested() -> None:
+    package = json.dumps({"name": "x", "scripts": {"test": "mocha"}})
+    files = {f"packages/p{number:02}/package.json": package for number in range(40)}
+    files |= {"package.json": "{}", "package-lock.json": "{}"}
+    assert plan("npm test -ws", files).command.count("npx mocha") == 40

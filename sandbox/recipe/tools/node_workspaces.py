@@ -1,0 +1,178 @@
+"""Find the packages of a workspace, and those that options like `--filter` select."""
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
+
+MOST_PACKAGES = 60
+_MOST_PATTERNS = 100
+_LONGEST = 20_000
+_DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_FOREIGN = re.compile(r"(?:.*/)?node_modules/")
+_BRACES = re.compile(r"\{([^{},]{1,100}(?:,[^{},]{1,100}){0,20})\}")
+
+
+def list_packages(files: CheckoutFiles, folder: str) -> list[str]:
+    """Return the folders of a workspace's packages, dependencies first, without its top.
+
+    Without a list of patterns every folder with a `package.json` counts.
+    """
+    prefix = "" if folder == "." else f"{folder}/"
+    patterns = _patterns(files, folder)
+    places = [
+        name.rpartition("/")[0].removeprefix(prefix)
+        for name in sorted(files.contents)
+        if name.startswith(prefix)
+        and name.endswith("/package.json")
+        and name != f"{prefix}package.json"
+        and not _FOREIGN.match(name)
+    ]
+    if patterns:
+        chosen = [one for one in patterns if not one.startswith("!")]
+        refused = [one[1:] for one in patterns if one.startswith("!")]
+        places = [
+            place for place in places if _matches(place, chosen) and not _matches(place, refused)
+        ]
+    return _sorted(files, [f"{prefix}{place}" for place in places])
+
+
+def workspace_top(files: CheckoutFiles, folder: str) -> str:
+    """Return the folder of the workspace that a package belongs to."""
+    place = folder
+    while place != "." and not _patterns(files, place):
+        place = place.rpartition("/")[0] or "."
+    return place if _patterns(files, place) else folder
+
+
+def select_packages(
+    files: CheckoutFiles, folder: str, chosen: Iterable[str], excluded: Iterable[str] = ()
+) -> list[str]:
+    """Return the folders that options select; every package if that is none.
+
+    Args:
+        files: The checkout.
+        folder: The folder of the workspace.
+        chosen: Names, folders, patterns; `name...` adds dependencies, `...name` dependents. Those
+            with `!` exclude, and those that compare with a commit select everything.
+        excluded: Patterns of packages to leave out.
+    """
+    everything = list_packages(files, folder)
+    named = [one for one in chosen if one and "[" not in one]
+    refused = {*excluded, *(one[1:] for one in named if one.startswith("!"))}
+    found = {
+        place
+        for one in named
+        if not one.startswith("!")
+        for place in _find(files, folder, one, everything)
+    }
+    out = {place for one in refused for place in _find(files, folder, one, everything)}
+    top = [folder] if folder in found else []
+    selected = [place for place in (*top, *everything) if place in found] or everything
+    return [place for place in selected if place not in out][:MOST_PACKAGES]
+
+
+def _find(files: CheckoutFiles, folder: str, wanted: str, everything: list[str]) -> set[str]:
+    """Return the folders that one selector names."""
+    backward, forward = wanted.startswith("..."), wanted.endswith("...")
+    plain = wanted.removeprefix("...").removesuffix("...").strip("^").strip("{}")
+    plain = plain.removeprefix("./").rstrip("/")
+    prefix = "" if folder == "." else f"{folder}/"
+    if plain in {".", "//"}:
+        return {folder}
+    names = {place: _name(files, place) for place in (folder, *everything)}
+    found = {
+        place
+        for place, name in names.items()
+        if fnmatchcase(name, plain) or _matches(place.removeprefix(prefix), [plain])
+    } or {place for place, name in names.items() if name.rpartition("/")[2] == plain}
+    needs = _needs(files, everything)
+    for _ in everything if forward or backward else ():
+        more = {need for place in found if forward for need in needs.get(place, ())}
+        more |= {place for place, own in needs.items() if backward and own & found}
+        if more <= found:
+            break
+        found |= more
+    return found
+
+
+def _patterns(files: CheckoutFiles, folder: str) -> list[str]:
+    """Return the patterns of folders that a workspace lists."""
+    path = beside(folder, "pnpm-workspace.yaml")
+    if path in files.contents:
+        return _plain(_read_list(files.text(path)[:_LONGEST]))
+    listed = files.json(beside(folder, "package.json")).get("workspaces")
+    listed = mapping(listed).get("packages", listed)
+    return _plain(words(listed) or words(files.json(beside(folder, "lerna.json")).get("packages")))
+
+
+def _read_list(text: str) -> list[str]:
+    """Return the list `packages` of a `pnpm-workspace.yaml`; line by line, as it is read often."""
+    lines = iter(text.splitlines())
+    start = next((line for line in lines if line.startswith("packages:")), "")
+    found = re.split(r"[\[\],]", start.partition(":")[2].partition(" #")[0])
+    for line in lines:
+        plain = line.partition(" #")[0].strip()
+        if plain and not plain.startswith(("-", "#")):
+            break
+        found.append(plain.removeprefix("-") if plain.startswith("-") else "")
+    return [one.strip().strip("'\"") for one in found if one.strip()]
+
+
+def _plain(patterns: Iterable[str]) -> list[str]:
+    """Return patterns without `./`, a last slash, and braces."""
+    found = []
+    for one in islice(patterns, _MOST_PATTERNS):
+        sign = "!" if one.startswith("!") else ""
+        text = one.removeprefix("!").removeprefix("./").rstrip("/")
+        braces = _BRACES.search(text)
+        words_in = braces[1].split(",") if braces else [""]
+        found += [sign + (text.replace(braces[0], word) if braces else text) for word in words_in]
+    return [one for one in found if one.strip("!") not in {"", "."}]
+
+
+def _matches(place: str, patterns: Iterable[str]) -> bool:
+    return any(_match(place.split("/"), pattern.split("/")) for pattern in patterns)
+
+
+def _match(parts: list[str], pattern: list[str]) -> bool:
+    """Return True if a path matches: `*` is part of a name, `**` any number of folders."""
+    if not pattern or pattern[:2] == ["**", "**"]:
+        return _match(parts, pattern[1:]) if pattern else not parts
+    if pattern[0] == "**":
+        return any(_match(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _match(parts[1:], pattern[1:])
+
+
+def _name(files: CheckoutFiles, place: str) -> str:
+    found = files.json(beside(place, "package.json")).get("name")
+    return found if isinstance(found, str) else ""
+
+
+def _needs(files: CheckoutFiles, places: list[str]) -> Mapping[str, set[str]]:
+    """Return the packages of the workspace that each of them depends on."""
+    by_name = {_name(files, place): place for place in places}
+    found = {}
+    for place in places:
+        package = files.json(beside(place, "package.json"))
+        listed = {name for field in _DEPENDENCIES for name in mapping(package.get(field))}
+        found[place] = {by_name[name] for name in listed & by_name.keys()} - {place}
+    return found
+
+
+def _sorted(files: CheckoutFiles, places: list[str]) -> list[str]:
+    """Return packages in an order in which they can be built; a circle has no right one."""
+    needs, done, seen = _needs(files, places), list[str](), set[str]()
+
+    def visit(place: str) -> None:
+        if place not in seen:
+            seen.add(place)
+            for need in sorted(needs[place]):
+                visit(need)
+            done.append(place)
+
+    for place in places:
+        visit(place)
+    return done
