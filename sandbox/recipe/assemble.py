@@ -9,8 +9,15 @@ from dataclasses import replace
 from pydantic import Field
 
 from sandbox.recipe.command import check_only, classify_command, plain_pytest
-from sandbox.recipe.job import Job, ResolvedStep, ToolCommand, ToolReading, merge_folders
-from sandbox.recipe.preparing import is_file_work, needs_node, prepares
+from sandbox.recipe.job import (
+    Job,
+    NodeInstall,
+    ResolvedStep,
+    ToolCommand,
+    ToolReading,
+    merge_folders,
+)
+from sandbox.recipe.preparing import TOLERATED, is_file_work, needs_node, prepares
 from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import ToolContext
@@ -58,6 +65,7 @@ class Rebuilt(Frozen):
     python: str | None = None
     obstacles: tuple[str, ...] = ()
     node_folders: tuple[str, ...] | None = None
+    node_install: NodeInstall = NodeInstall()
     node_optional: bool = False
     """Only earlier steps need Node.js, not the command."""
 
@@ -223,6 +231,7 @@ def _combine(
         python=failing.python or before.python,
         obstacles=tuple(dict.fromkeys(obstacles)),
         node_folders=node_folders,
+        node_install=before.node_install.plus(failing.node_install),
         node_optional=node_folders is not None and failing.node_folders is None,
     )
 
@@ -251,11 +260,14 @@ def _kind(command: ToolCommand, step: ResolvedStep) -> StepKind:
 
 def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[ToolCommand]]:
     """Return the commands that test or check, and those before the first of them."""
+    judged = [command for command in commands if not command.command.endswith(TOLERATED)]
+    if not judged:
+        return [], list(commands)
     known = [
-        command for command in commands if classify_command(command.command) is not StepKind.OTHER
+        command for command in judged if classify_command(command.command) is not StepKind.OTHER
     ]
     if not known:
-        named = [command for command in commands if not is_file_work(command)]
+        named = [command for command in judged if not is_file_work(command)]
         first = commands.index(named[0]) if named else 0
         return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
     if any(_is_node_test(command) for command in known):
@@ -264,7 +276,8 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
         known = [
             command
             for number, command in enumerate(commands)
-            if command in known or (number < last and is_node_build(command.command))
+            if command in known
+            or (command in judged and number < last and is_node_build(command.command))
         ]
     first = commands.index(known[0])
     # A build of Node.js between two checks prepares the second one.

@@ -43,7 +43,7 @@ _TOP = (
     r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
     r"|manage\.py"
     r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
-    r"|turbo\.json|nx\.json|lerna\.json|tsconfig\.json"
+    r"|(?:turbo|nx|lerna|tsconfig)\.json"
 )
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"
@@ -146,6 +146,7 @@ def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
     return found.with_(
         wanted=rebuilt.wanted.plus(found.wanted),
         node_folders=merge_folders(rebuilt.node_folders, found.node_folders),
+        node_install=rebuilt.node_install.plus(found.node_install),
         node_optional=found.node_folders is None,
         prepare=rebuilt.prepare,
         obstacles=(*rebuilt.obstacles, *found.obstacles),
@@ -158,7 +159,9 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
     wanted = rebuilt.wanted.plus(read.wanted)
     if (is_wrapper(command) or is_node_script(command)) and read.command:
         environment = {**rebuilt.environment, **read.environment}
-        return start_at_top(read.with_(wanted=wanted, environment=environment))
+        install = rebuilt.node_install.plus(read.node_install)
+        read = read.with_(wanted=wanted, environment=environment, node_install=install)
+        return start_at_top(read)
     obstacles = read.obstacles if not is_pytest(command) else ()
     return rebuilt.with_(
         wanted=wanted,
@@ -300,20 +303,12 @@ def _declared_requirements(project: Project, context: ToolContext, folder: str) 
 
 def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, context: ToolContext) -> Recipe:
     wanted = plan.wanted
-    origin = (
-        "given"
-        if hints.command and hints.command.strip()
-        else "workflow"
-        if job is not None
-        else "detected"
-    )
+    is_given = bool(hints.command and hints.command.strip())
+    origin = "given" if is_given else "workflow" if job is not None else "detected"
     if origin == "workflow":
         _note_command(plan, job, context)
-    missing = (
-        ()
-        if origin == "given"
-        else tuple(dict.fromkeys((*(job.obstacles if job else ()), *plan.obstacles)))
-    )
+    found = (*(job.obstacles if job else ()), *plan.obstacles)
+    missing = () if is_given else tuple(dict.fromkeys(found))
     return Recipe(
         command=plan.command,
         kind=plan.kind
@@ -340,7 +335,8 @@ def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, 
     python = _python_part(plan, context)
     if plan.node_folders is None:
         return (python,)
-    node = plan_node(context.files, plan.node_folders, job.node if job else None)
+    version = job.node if job else None
+    node = plan_node(context.files, plan.node_folders, version, plan.node_install)
     return python, node.with_(optional=plan.node_optional)
 
 

@@ -59,7 +59,7 @@ class CheckoutFiles:
             return {}
         try:
             found = (
-                parse(self.contents[path].decode("utf-8"))
+                parse(self.contents[path].decode("utf-8-sig"))
                 if len(self.contents[path]) <= MOST_BYTES
                 else {}
             )

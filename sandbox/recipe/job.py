@@ -87,6 +87,23 @@ class ToolCommand(Frozen):
     environment: dict[str, str] = Field(default_factory=dict)
 
 
+class NodeInstall(Frozen):
+    """How the job installs Node.js packages, where that is not by the lock file alone."""
+
+    legacy_peers: bool = False
+    force: bool = False
+    loose: bool = False
+    """The lock file may be older than the dependencies."""
+
+    def plus(self, other: "NodeInstall") -> "NodeInstall":
+        """Combine two installations; what one of them allows is allowed."""
+        return NodeInstall(
+            legacy_peers=self.legacy_peers or other.legacy_peers,
+            force=self.force or other.force,
+            loose=self.loose or other.loose,
+        )
+
+
 class ToolReading(Frozen):
     """The meaning of one command line of a step, such as `tox -e py` or `poetry install`.
 
@@ -104,6 +121,7 @@ class ToolReading(Frozen):
     """Reasons why it cannot be rebuilt here, each naming the missing part."""
     node_folders: tuple[str, ...] | None = None
     """Folders whose lock file names the Node.js packages; None if Node.js is not needed."""
+    node_install: NodeInstall = NodeInstall()
 
     def plus(self, other: "ToolReading") -> "ToolReading":
         """Concatenate two readings."""
@@ -114,6 +132,7 @@ class ToolReading(Frozen):
             reason=self.reason or other.reason,
             obstacles=tuple(dict.fromkeys(self.obstacles + other.obstacles)),
             node_folders=merge_folders(self.node_folders, other.node_folders),
+            node_install=self.node_install.plus(other.node_install),
         )
 
 

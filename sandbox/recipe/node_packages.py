@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
+from sandbox.recipe.job import NodeInstall
 from sandbox.recipe.node_managers import lock_of, manager_version
 from sandbox.recipe.node_settings import PNPM_SETTINGS, read_npmrc, settings_files
 from sandbox.recipe.node_versions import node_of_project
@@ -32,6 +33,7 @@ _MOST_PACKAGES = 200
 INSTALLED = "the locked packages are installed by the set-up"
 """Reason in the fidelity log for an installation by a package manager."""
 UNLOCKED = "no lock file names the versions: those of today are installed"
+_BY_LOCK = NodeInstall()
 _MISSING = "Node.js packages are missing"
 
 
@@ -61,13 +63,19 @@ def node_folder(files: CheckoutFiles, folder: str) -> tuple[str, ...] | None:
     return () if files.is_file(beside(folder, "package.json")) else None
 
 
-def plan_node(files: CheckoutFiles, folders: tuple[str, ...], version: str | None) -> NodePart:
+def plan_node(
+    files: CheckoutFiles,
+    folders: tuple[str, ...],
+    version: str | None,
+    install: NodeInstall = _BY_LOCK,
+) -> NodePart:
     """Return the Node part of a recipe.
 
     Args:
         files: The checkout.
         folders: The folders whose packages to install.
         version: The job's Node.js; None takes the project's.
+        install: How the job installs them.
     """
     first = next(iter(folders), ".")
     lock = lock_of(files, first)
@@ -84,7 +92,9 @@ def plan_node(files: CheckoutFiles, folders: tuple[str, ...], version: str | Non
         manager_version=manager_version(files, first, manager),
         folders=alike,
         locked=lock is not None,
-        legacy_peers="legacy-peer-deps=true" in read_npmrc(files, first),
+        frozen=not install.loose,
+        legacy_peers=install.legacy_peers or "legacy-peer-deps=true" in read_npmrc(files, first),
+        force=install.force,
     )
 
 

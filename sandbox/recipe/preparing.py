@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from sandbox.changes.syntax import is_python
 from sandbox.recipe.command import classify_command, split_command
-from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.files import CheckoutFiles, beside, inside
 from sandbox.recipe.job import ToolCommand
 from sandbox.runners.builds import is_node_build
 from sandbox.types import StepKind
@@ -52,6 +53,9 @@ _PREPARING = frozenset(
 )
 BUILDS = frozenset({"build", "compile", "generate", "codegen", "build:all"})
 """Scripts of a `package.json` that are run as they are, because all of their parts make files."""
+TOLERATED = " || true"
+"""End of a preparing command that may fail."""
+_NO_EMIT = re.compile(r'"noEmit"\s*:\s*true')
 _REPEATED_FILE_TOOLS = frozenset({"cp", "mv"})
 
 
@@ -74,8 +78,19 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
     if not words or "${{" in command.command:
         return False
     if is_node_build(command.command):
-        return True
+        return not _only_checks_types(words, command.working_directory, files)
     return classify_command(command.command) is StepKind.OTHER and _makes_files(words, files)
+
+
+def _only_checks_types(words: list[str], folder: str, files: CheckoutFiles) -> bool:
+    """Return True if the settings of TypeScript say that `tsc` writes nothing."""
+    words = words[1:] if words[:1] == ["npx"] else words
+    if words[:1] != ["tsc"] or not {"-b", "--build"}.isdisjoint(words):
+        return False
+    project = next((own for word, own in pairwise(words) if word in {"-p", "--project"}), ".")
+    path = inside(folder, project) or "."
+    path = path if path.endswith(".json") else beside(path, "tsconfig.json")
+    return _NO_EMIT.search(files.text(path)) is not None
 
 
 def _makes_files(words: list[str], files: CheckoutFiles) -> bool:

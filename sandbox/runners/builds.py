@@ -26,6 +26,8 @@ _BUILDING = {
     "grunt": "build",
 }
 """Programs that build if their first argument is this word."""
+BUILD_PROGRAMS = (*sorted(_COMPILERS | _BUILDERS), *_BUILDING)
+"""Programs of Node.js packages that build."""
 _NO_OUTPUT = frozenset(
     {"--noEmit", "--version", "-v", "--help", "-h", "--init", "--showConfig", "--listFilesOnly"}
     | {"--clean", "--watch", "-w"}

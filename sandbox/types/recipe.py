@@ -61,8 +61,12 @@ class NodePart(Frozen):
     """Folders of the checkout with a lock file."""
     locked: bool = True
     """False if no lock file names the packages: then the set-up takes those of today."""
+    frozen: bool = True
+    """False if the job accepts a lock file that is older than the dependencies."""
     legacy_peers: bool = False
-    """Ignore peer dependencies, as the repository's `.npmrc` requests."""
+    """Ignore peer dependencies, as the job or the repository's `.npmrc` requests."""
+    force: bool = False
+    """Install in spite of conflicts (`--force` of npm), as the job does."""
     optional: bool = False
     """Only earlier steps of the job need it: without it, the failing command still runs."""
 

@@ -10,6 +10,7 @@ from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext, checked_command, plain_command, read_options
 from sandbox.recipe.tools.node_calls import INSTALLS, ManagerCall, split_call, split_monorepo
+from sandbox.recipe.tools.node_installs import read_install, read_lifecycle, read_setting
 from sandbox.recipe.tools.node_scripts import (
     matching_scripts,
     named_by_pattern,
@@ -18,6 +19,7 @@ from sandbox.recipe.tools.node_scripts import (
     scripts_of,
 )
 from sandbox.recipe.tools.node_workspaces import select_packages, workspace_top
+from sandbox.runners.builds import BUILD_PROGRAMS
 from sandbox.types import Recipe, StepKind
 from sandbox.types.launchers import NODE_COVERAGE_VALUED
 
@@ -27,8 +29,8 @@ PROGRAMS = (
     "nyc", "biome", "oxlint", "stylelint", "markdownlint", "turbo", "nx", "lerna", "deno",
     "playwright", "cypress", "karma", "vite", "vue-tsc", "tsx", "ts-node", "xo", "standard",
     "cross-env", "cross-env-shell", "npm-run-all", "npm-run-all2", "run-s", "run-p", "concurrently",
-    "rimraf", "tsd", "publint", "attw", "knip", "tsup", "rollup", "esbuild", "unbuild", "obuild",
-    "webpack", "babel", "swc", "wireit",
+    "rimraf", "tsd", "publint", "attw", "knip", "wireit", "patch-package", "husky",
+    *BUILD_PROGRAMS,
 )  # fmt: skip
 _MANAGERS = frozenset({"npm", "yarn", "yarnpkg", "pnpm", "bun"})
 _BROWSERS = frozenset({"deno", "playwright", "cypress", "karma"})
@@ -108,7 +110,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         own = scripts_of(context.files, folder)
         is_nothing = asks in _NOTHING and (call.program == "npm" or asks not in own)
         if is_nothing or parts.options.has("--version", "-v"):
-            return ToolReading()
+            return ToolReading(node_install=read_setting((*parts.words, *parts.arguments)))
     folders = node_folder(context.files, folder)
     if folders is None:
         context.log.dropped(call.line(), _RUNS)
@@ -151,12 +153,17 @@ class _Reader:
         return self._run(words, [self.folder])
 
     def _install(self, words: list[str]) -> ToolReading:
-        if words[1:] or self.parts.options.has("-g", "--global"):
+        options, context = self.parts.options, self.context
+        if words[1:] or options.has("-g", "--global"):
             reason = "only the project's own packages are installed"
-            self.context.log.dropped(self.call.line(), reason)
-        else:
-            self.context.log.replaced(self.call.line(), INSTALLED)
-        return ToolReading()
+            context.log.dropped(self.call.line(), reason)
+            return ToolReading()
+        context.log.replaced(self.call.line(), INSTALLED)
+        call = self.call.with_(folder=self.folder)
+        reading = ToolReading(node_install=read_install(call, words, options, context))
+        if options.has("--ignore-scripts"):
+            return reading
+        return reading.plus(read_lifecycle(call, context))
 
     def _run_in_packages(self, words: list[str]) -> ToolReading:
         """Read `pnpm -r test` and the like: the script of each selected package that has it."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sandbox.backends.base import Backend
 from sandbox.errors import SetupFailed
-from sandbox.setup.node.layout import LOCKS, NODE_FILES, NODE_LINKS, USUAL_MAJOR
+from sandbox.setup.node.layout import NODE_FILES, NODE_LINKS, USUAL_MAJOR
 from sandbox.setup.node.managers import install_command
 from sandbox.setup.node.programs import LINK, SCAN
 from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
@@ -21,6 +21,8 @@ _NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
 _EXEC = re.compile(rb"[\"'@]\s*exec(?::|%3a)", re.IGNORECASE)
 """A dependency whose code Yarn runs to fetch it, with the network."""
 _MOST_SCRIPTS = 50
+_PATCHES = re.compile(r"patches/[^/]+\.patch")
+_PATCHER = "node_modules/patch-package/index.js"
 _YARN_ADDRESS = r's#^( +resolved ")https://[^/"]+/((@[^/"]+/)?[^/"]+/-/)#\1{registry}\2#'
 """A script of sed: packages in a lock file of the classic yarn come from our registry."""
 _LOCK = (
@@ -89,13 +91,7 @@ class NodeToolchain:
             where = "" if folder == "." else f" of {folder}"
             asked = _install_words(recipe.node)
             await shell.check(done, f"install the Node.js packages{where} with `{asked}`")
-        if recipe.node.manager != "npm" or not recipe.node.locked:
-            return tuple(name for name, _, _ in await self._scan(shell))
-        return tuple(
-            f"{name}@{version}"
-            for folder in recipe.node.folders
-            for name, version in _with_scripts(folder, files).items()
-        )
+        return tuple(name for name, _, _ in await self._scan(shell))
 
     async def _install(
         self, shell: Shell, node: NodePart, folder: str, registry: str
@@ -103,9 +99,7 @@ class NodeToolchain:
         """Install the packages of one folder without their scripts."""
         npm, cwd = runtime_npm(shell, self._registry), f"{shell.folder}/{_TREE}/{folder}"
         if node.manager == "npm":
-            options = ("--legacy-peer-deps",) if node.legacy_peers else ()
-            asked = ("ci",) if node.locked else ("install", "--no-package-lock")
-            return await npm.run(*asked, *options, cwd=cwd)
+            return await npm.run(*_npm_words(node), cwd=cwd)
         command = install_command(node, f"{shell.folder}/node/cache", registry)
         program = (manager_path(shell, node), *command.arguments)
         if node.manager == "yarn":
@@ -142,14 +136,15 @@ class NodeToolchain:
         linked = await shell.run("/bin/sh", "-c", link_runtime(shell, recipe.node))
         await shell.check(linked, "link the programs of Node.js")
         tree, npm = f"{shell.folder}/{_TREE}", runtime_npm(shell, self._registry)
-        if recipe.node.manager == "npm" and recipe.node.locked:
-            for folder in recipe.node.folders if fetched else ():
-                for name in _with_scripts(folder, files):
-                    await npm.run("rebuild", name, cwd=f"{tree}/{folder}", scripts=True)
-        elif fetched:
-            for _, scripts, folder in await self._scan(shell):
-                for script in scripts:
-                    await npm.run_script(script, cwd=folder)
+        for _, scripts, folder in await self._scan(shell) if fetched else ():
+            for script in scripts:
+                await npm.run_script(script, cwd=folder)
+        for folder in recipe.node.folders:
+            prefix = NODE_FILES if folder == "." else f"{NODE_FILES}{folder}/"
+            if any(_PATCHES.fullmatch(name.removeprefix(prefix)) for name in files):
+                # Packages are read-only in a workspace, where the project's script would do this.
+                cwd = f"{tree}/{folder}"
+                await npm.run_other((f"{cwd}/{_PATCHER}",), cwd=cwd, env={})
         links = (tree, f"{shell.folder}/{NODE_LINKS}")
         command = (shell.guest.python, "-I", "-S", "-c", LINK, *links)
         await shell.check(await shell.run(*command), "link the Node.js packages")
@@ -169,26 +164,15 @@ class NodeToolchain:
         return {"node": node, "npm_registry": self._registry}
 
 
-def _with_scripts(folder: str, files: Mapping[str, str]) -> dict[str, str]:
-    """Return the packages with install scripts by their lock file, with their versions."""
-    text = next((files[path] for name in LOCKS if (path := _path(folder, name)) in files), "{}")
-    try:
-        lock = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    packages = lock.get("packages") if isinstance(lock, dict) else None
-    found: dict[str, str] = {}
-    for place, entry in packages.items() if isinstance(packages, dict) else ():
-        name = place.rpartition("node_modules/")[2]
-        if isinstance(entry, dict) and entry.get("hasInstallScript") and _NAME.fullmatch(name):
-            found[name] = str(entry.get("version"))[:50]
-    return dict(list(found.items())[:_MOST_SCRIPTS])
+def _npm_words(node: NodePart) -> tuple[str, ...]:
+    """Return npm's sub-command and options."""
+    asked = ("ci",) if node.frozen else ("install",)
+    peers = ("--legacy-peer-deps",) if node.legacy_peers else ()
+    force = ("--force",) if node.force else ()
+    return (*(asked if node.locked else ("install", "--no-package-lock")), *peers, *force)
 
 
 def _install_words(node: NodePart) -> str:
     """Return the install command as a person would type it."""
-    return "npm ci" if node.manager == "npm" and node.locked else f"{node.manager} install"
-
-
-def _path(folder: str, name: str) -> str:
-    return f"{NODE_FILES}{name}" if folder == "." else f"{NODE_FILES}{folder}/{name}"
+    is_npm = node.manager == "npm"
+    return f"npm {' '.join(_npm_words(node))}" if is_npm else f"{node.manager} install"

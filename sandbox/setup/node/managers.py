@@ -8,6 +8,7 @@ from sandbox.types import NodePart
 
 _BUN_ARCHITECTURES = {"x86_64": "x64", "aarch64": "aarch64"}
 _CLASSIC = "1"
+_FREEZING = frozenset({"--frozen-lockfile", "--immutable"})
 
 
 class ManagerProgram(NamedTuple):
@@ -50,7 +51,7 @@ def find_program(node: NodePart) -> ManagerProgram:
 
 
 def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
-    """Return how the manager installs exactly what its lock file says, without any script.
+    """Return how the manager installs what its lock file says, without any script.
 
     Args:
         node: The recipe's part.
@@ -58,9 +59,14 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
         registry: The registry's address.
     """
     found = _COMMANDS[_kind(node)](home, registry)
-    return InstallCommand(
-        found.arguments, {"CI": "true", "HOME": f"{home}/home", **found.environment}
-    )
+    loose = {} if node.frozen else {"YARN_ENABLE_IMMUTABLE_INSTALLS": "false"}
+    environment = {"CI": "true", "HOME": f"{home}/home", **found.environment, **loose}
+    arguments = found.arguments
+    if not node.frozen:
+        arguments = tuple(word for word in arguments if word not in _FREEZING)
+        # pnpm freezes in CI by itself.
+        arguments += ("--no-frozen-lockfile",) if node.manager == "pnpm" else ()
+    return InstallCommand(arguments, environment)
 
 
 def _is_classic(node: NodePart) -> bool:

@@ -14,6 +14,8 @@ _SETTINGS = {
     "update_notifier": "false",
     "ignore_scripts": "true",
     "fetch_retries": "1",
+    # A lock file may name the mirror of the machine that wrote it.
+    "replace_registry_host": "always",
 }
 # Certificates of the operator are added to those of Node.js. Yarn has its own words for a proxy.
 _TRUSTING = (

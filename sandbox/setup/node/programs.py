@@ -43,7 +43,7 @@ for folder, names, files in os.walk(tree):
     if not package or "package.json" not in files:
         continue
     try:
-        with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
+        with open(os.path.join(folder, "package.json"), encoding="utf-8-sig") as file:
             about = json.load(file)
         own = about.get("scripts") or {}
         scripts = [one for one in ("preinstall", "install", "postinstall") if one in own]

@@ -103,15 +103,18 @@ def test_a_script_becomes_its_commands(command: str, expected: str) -> None:
     assert recipe.obstacles == ()
 
 
-def plan_job(steps: list[str], **scripts: str) -> Recipe:
+def plan_job(
+    steps: list[str],
+    *,
+    env: dict[str, str] | None = None,
+    more: dict[str, str] | None = None,
+    **scripts: str,
+) -> Recipe:
     package = json.dumps({"name": "top", "scripts": scripts})
-    job = {"runs-on": "ubuntu-latest", "steps": [{"run": step} for step in steps]}
+    job = {"runs-on": "ubuntu-latest", "env": env or {}, "steps": [{"run": one} for one in steps]}
     workflow = json.dumps({"on": "push", "jobs": {"check": job}})
-    files = {
-        "package.json": package,
-        "package-lock.json": "{}",
-        ".github/workflows/ci.yml": workflow,
-    }
+    files = {"package.json": package, ".github/workflows/ci.yml": workflow}
+    files |= {"package-lock.json": "{}"} if more is None else more
     contents = {name: text.encode() for name, text in files.items()}
     hints = JobHints(job_name="check", step_name=f"Run {steps[-1]}")
     return plan_recipe(hints, contents.keys(), contents)
@@ -190,6 +193,75 @@ def test_only_packages_of_the_workspace_are_tested(listed: dict[str, str]) -> No
     foreign = {f"{place}/package.json": test for place in ("examples/e", "template", "packages/c")}
     files = {"package-lock.json": "{}", **WORKSPACE, **foreign, **listed}
     assert plan("pnpm -r test", files).command == f"cd packages/a && {BOTH}"
+
+
+def test_a_type_check_is_no_build() -> None:
+    settings = {"package-lock.json": "{}", "tsconfig.json": '{\n // ours\n "noEmit": true,\n}'}
+    steps = ["npx tsc", "npx tsc -b", "npx tsc -p other.json", "npx tsc -p .", "npm test"]
+    recipe = plan_job(steps, more=settings, test="mocha")
+    assert recipe.prepare == ("npx tsc -b", "npx tsc -p other.json")
+
+
+@pytest.mark.parametrize(
+    ("install", "scripts", "expected"),
+    [
+        ("npm ci", {"prepare": "husky && npm run build"}, ("npm run build || true",)),
+        ("npm ci", {"postinstall": "tsc -p lib"}, ("npx tsc -p lib || true",)),
+        ("npm ci", {"prepare": "svelte-kit sync || echo ''"}, ("npx svelte-kit sync || true",)),
+        ("npm ci --ignore-scripts", {"prepare": "tsc"}, ()),
+        ("npm ci", {"prepare": "husky install", "postinstall": "patch-package"}, ()),
+    ],
+)
+def test_the_projects_own_install_scripts_build(
+    install: str, scripts: dict[str, str], expected: tuple[str, ...]
+) -> None:
+    for steps in ([install, "npm test"], [f"{install}\nnpm test"]):
+        recipe = plan_job(steps, test="mocha", build="tsup", **scripts)
+        assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
+
+
+def test_an_installation_that_fails_is_no_test() -> None:
+    recipe = plan_job(["npm ci"], test="mocha", prepare="tsc")
+    assert recipe.command == "npx mocha"
+    assert recipe.obstacles
+
+
+PNPM = {"pnpm-lock.yaml": "lockfileVersion: '9.0'\n"}
+CLASSIC = {"yarn.lock": "# yarn lockfile v1\n"}
+BERRY = {"yarn.lock": "__metadata:\n  version: 8\n"}
+
+
+@pytest.mark.parametrize(
+    ("install", "env", "lock", "expected"),
+    [
+        ("npm ci", {}, None, (True, False, False)),
+        ("npm ci --legacy-peer-deps", {}, None, (True, True, False)),
+        ("npm ci --force", {}, None, (True, False, True)),
+        ("npm ci", {"npm_config_legacy_peer_deps": "true"}, None, (True, True, False)),
+        ("npm ci", {"NPM_CONFIG_FORCE": "1"}, None, (True, False, True)),
+        ("npm config set legacy-peer-deps true && npm ci", {}, None, (True, True, False)),
+        ("npm install", {}, None, (False, False, False)),
+        ("npm i -f", {}, None, (False, False, True)),
+        ("pnpm install", {}, PNPM, (True, False, False)),
+        ("pnpm i --no-frozen-lockfile", {}, PNPM, (False, False, False)),
+        ("pnpm i --frozen-lockfile=false", {}, PNPM, (False, False, False)),
+        ("yarn", {}, CLASSIC, (False, False, False)),
+        ("yarn install --frozen-lockfile", {}, CLASSIC, (True, False, False)),
+        ("yarn", {}, BERRY, (True, False, False)),
+        ("yarn install --no-immutable", {}, BERRY, (False, False, False)),
+        ("yarn", {"YARN_ENABLE_IMMUTABLE_INSTALLS": "false"}, BERRY, (False, False, False)),
+        ("true", {}, None, (True, False, False)),
+    ],
+)
+def test_packages_are_installed_as_the_job_does(
+    install: str,
+    env: dict[str, str],
+    lock: dict[str, str] | None,
+    expected: tuple[bool, bool, bool],
+) -> None:
+    node = plan_job([install, "npm test"], env=env, more=lock, test="mocha").node
+    assert node is not None
+    assert (node.frozen, node.legacy_peers, node.force) == expected
 
 
 def test_packages_are_built_in_the_order_of_their_dependencies() -> None:

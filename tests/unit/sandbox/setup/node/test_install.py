@@ -4,6 +4,7 @@ import pytest
 
 from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import Manager
+from sandbox.setup.node.programs import SCAN
 from sandbox.setup.node.runtime import choose_npm
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
@@ -14,18 +15,21 @@ MINE = EnvironmentOrigin(repository_id="1", tier=TrustTier.BRANCH)
 OTHER = EnvironmentOrigin(repository_id="2", tier=TrustTier.FORK)
 NODE = NodePart(version="22", folders=("web",))
 RECIPE = Recipe(command="npm test", parts=(PythonPart(requirements=("pytest",)), NODE))
-LOCK = """{"packages": {"": {"hasInstallScript": true}, "node_modules/a": {"version": "1.0.0"},
-"node_modules/a/node_modules/@b/c": {"version": "2.0.0", "hasInstallScript": true},
-"node_modules/--evil": {"hasInstallScript": true, "version": "1"},
-"node_modules/x y": {"hasInstallScript": true}, "node_modules/d": 7}}"""
 FILES = {"node/web/package.json": "{}", "node/web/package-lock.json": '{"packages": {}}'}
-SCRIPTED = FILES | {"node/web/package-lock.json": LOCK}
+SCANNED = """["@b/c@2.0.0", ["install"], "/opt/env/node/tree/web/node_modules/@b/c"]
+["--evil@1", ["install"], "/x"]
+["x y@1", ["install"], "/x"]
+[
+"""
 
 
 class World:
     """A backend whose npm works, and the order of what happened in it."""
 
-    def __init__(self, *failing: str, registry: str = "https://registry.example/") -> None:
+    def __init__(
+        self, *failing: str, registry: str = "https://registry.example/", scanned: str = ""
+    ) -> None:
+        self.scanned = scanned
         self.backend = ScriptedBackend(self.script)
         self.registry = registry
         self.failing = failing
@@ -33,13 +37,22 @@ class World:
 
     def script(self, argv: tuple[str, ...]) -> CommandResult | None:
         line = " ".join(argv)
-        for word in (" ci", "rebuild", "--only-binary :all: -r", "pip install", "npm@"):
+        for word in (
+            " ci",
+            "run install",
+            "patch-package",
+            "--only-binary :all: -r",
+            "pip install",
+            "npm@",
+        ):
             if word in line:
                 cut = " cut off" if self.backend.setups[-1] in self.backend.ended else ""
                 self.seen.append(f"{word.split()[0]}{cut}")
                 break
         if any(word in line for word in self.failing):
             return CommandResult(argv=argv, exit_code=1, stderr="npm error code EUSAGE")
+        if SCAN in argv:
+            return CommandResult(argv=argv, exit_code=0, stdout=self.scanned)
         if line.endswith("config get registry"):
             return CommandResult(argv=argv, exit_code=0, stdout=f"{self.registry}\n")
         return None
@@ -85,13 +98,19 @@ async def test_npm_gets_no_configuration_of_anybody_and_runs_no_script() -> None
 
 @pytest.mark.anyio
 async def test_install_scripts_run_when_nothing_can_be_reached_and_are_not_shared() -> None:
-    world = World("rebuild")
-    made = await world.ensure(files=SCRIPTED)
-    assert world.seen[-1] == "rebuild cut off"
-    assert world.seen.count("rebuild cut off") == 1
+    world = World("run install", scanned=SCANNED)
+    made = await world.ensure()
+    assert world.seen.count("run cut off") == 1
     (note,) = made.notes
     assert note.reason == "install scripts ran without network: @b/c@2.0.0"
-    assert not (await world.ensure(origin=OTHER, files=SCRIPTED)).warm
+    assert not (await world.ensure(origin=OTHER)).warm
+
+
+@pytest.mark.anyio
+async def test_patches_are_applied_when_nothing_can_be_reached() -> None:
+    world = World()
+    await world.ensure(files=FILES | {"node/web/patches/a+1.0.0.patch": "--- a"})
+    assert world.seen.count("patch-package cut off") == 1
 
 
 @pytest.mark.anyio
@@ -136,10 +155,12 @@ async def test_everything_of_the_part_is_in_the_key() -> None:
         NODE.with_(version="20"),
         NODE.with_(manager_version="10.8.2"),
         NODE.with_(legacy_peers=True),
+        NODE.with_(frozen=False),
+        NODE.with_(force=True),
     )
     keys = {(await world.ensure(RECIPE.with_part(part))).key for part in parts}
     keys.add((await world.ensure(RECIPE.with_(parts=RECIPE.parts[:1]))).key)
-    assert len(keys) == 5
+    assert len(keys) == 7
 
 
 @pytest.mark.parametrize(
@@ -178,3 +199,20 @@ async def test_every_manager_installs_before_the_network_is_cut(manager: Manager
     installs = [" ".join(command) for command in packages.commands if "install" in command]
     assert any(f"/{manager}" in line or "yarn.js" in line for line in installs)
     assert packages in world.backend.ended
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (NODE, "npm-cli.js ci"),
+        (NODE.with_(legacy_peers=True), "ci --legacy-peer-deps"),
+        (NODE.with_(frozen=False, force=True), "npm-cli.js install --force"),
+        (NODE.with_(locked=False), "install --no-package-lock"),
+    ],
+)
+async def test_npm_installs_as_the_job_does(node: NodePart, expected: str) -> None:
+    world = World()
+    await world.ensure(RECIPE.with_part(node))
+    lines = [" ".join(command) for command in world.backend.setups[-1].commands]
+    assert any(line.endswith(expected) for line in lines)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.setup.node.layout import Manager
 from sandbox.setup.node.managers import find_program, install_command
 from sandbox.types import NodePart
 
@@ -28,6 +29,16 @@ def test_a_manager_installs_what_is_locked_without_scripts(
     assert words in said
     assert REGISTRY.rstrip("/") in said
     assert "--ignore-scripts" in said or "YARN_ENABLE_SCRIPTS=0" in said
+
+
+@pytest.mark.parametrize("manager", ["pnpm", "yarn", "bun"])
+@pytest.mark.parametrize("version", ["1.0.0", "9.0.0"])
+def test_a_lock_file_may_be_older_than_the_dependencies(manager: Manager, version: str) -> None:
+    node = NodePart(manager=manager, manager_version=version, frozen=False)
+    command = install_command(node, "/opt/env/node/cache", REGISTRY)
+    assert {"--frozen-lockfile", "--immutable"}.isdisjoint(command.arguments)
+    assert ("--no-frozen-lockfile" in command.arguments) is (manager == "pnpm")
+    assert command.environment["YARN_ENABLE_IMMUTABLE_INSTALLS"] == "false"
 
 
 def test_npm_needs_no_other_program() -> None:

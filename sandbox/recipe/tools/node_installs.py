@@ -1,0 +1,101 @@
+"""Read how a job installs Node.js packages: its options, and the project's own install scripts."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sandbox.recipe.job import NodeInstall, ToolReading
+from sandbox.recipe.node_managers import manager_version
+from sandbox.recipe.preparing import TOLERATED, prepares
+from sandbox.recipe.shell.walk import Call
+from sandbox.recipe.tools.base import Options, ToolContext
+from sandbox.recipe.tools.node_scripts import scripts_of
+from sandbox.recipe.tools.node_workspaces import list_packages
+
+_LIFECYCLE = ("postinstall", "prepare")
+_FREEZING = frozenset({"ci", "clean-install", "install-ci-test", "cit", "clean-install-test"})
+"""Sub-commands of npm that refuse a lock file older than the dependencies."""
+_LOOSE = frozenset({"--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force"})
+_LOOSE_VALUES = frozenset({("--frozen-lockfile", "false"), ("--immutable", "false")})
+_PEERS = re.compile(r"legacy-peer-deps(?:=true)?")
+
+
+def read_install(
+    call: Call, words: Sequence[str], options: Options, context: ToolContext
+) -> NodeInstall:
+    """Return how one call installs packages.
+
+    Args:
+        call: The call, in the folder of the project.
+        words: The manager's sub-command; empty for `yarn` alone.
+        options: The manager's options.
+        context: The files of the checkout, and the step's variables.
+    """
+    variables = {**context.variables, **call.environment}
+    is_npm = call.program == "npm"
+    return NodeInstall(
+        legacy_peers=_is_set("--legacy-peer-deps", options, variables),
+        force=is_npm and (_is_set("--force", options, variables) or options.has("-f")),
+        loose=not (
+            bool(words) and words[0] in _FREEZING
+            if is_npm
+            else _freezes(call, words, options, context)
+        ),
+    )
+
+
+def _freezes(call: Call, words: Sequence[str], options: Options, context: ToolContext) -> bool:
+    """Return True if another manager's lock file must name exactly the dependencies."""
+    if not _LOOSE.isdisjoint(name for name, _ in options.given):
+        return False
+    if not _LOOSE_VALUES.isdisjoint(options.given):
+        return False
+    variables = {**context.variables, **call.environment}
+    immutable = variables.get("YARN_ENABLE_IMMUTABLE_INSTALLS", "true") not in {"false", "0"}
+    # pnpm and the newer yarn freeze in CI; the classic one and bun only if they are asked to.
+    asked = options.has("--frozen-lockfile", "--immutable", "--pure-lockfile")
+    by_default = call.program == "pnpm" or _is_berry(call, context) or [*words[:1]] == ["ci"]
+    return (asked or by_default) and immutable
+
+
+def _is_berry(call: Call, context: ToolContext) -> bool:
+    """Return True if the project has the newer yarn."""
+    version = manager_version(context.files, call.folder, "yarn") or "1"
+    return call.program.startswith("yarn") and version.split(".")[0] != "1"
+
+
+def _is_set(option: str, options: Options, variables: Mapping[str, str]) -> bool:
+    name = f"npm_config_{option.removeprefix('--').replace('-', '_')}"
+    values = [value for key, value in variables.items() if key.lower() == name]
+    return options.has(option) or any(value.lower() in {"true", "1"} for value in values)
+
+
+def read_setting(words: Sequence[str]) -> NodeInstall:
+    """Read `npm config set legacy-peer-deps true`; other settings change nothing here."""
+    is_peers = "set" in words and any(_PEERS.fullmatch(word) for word in words)
+    return NodeInstall(legacy_peers=is_peers and "false" not in words)
+
+
+def read_lifecycle(call: Call, context: ToolContext) -> ToolReading:
+    """Return the builds in the project's own install scripts, which may fail.
+
+    The set-up runs no script of the repository, so that they run in the workspace.
+
+    Args:
+        call: The installation, in its folder.
+        context: The files of the checkout.
+    """
+    files, folder = context.files, call.folder
+    reading = ToolReading()
+    for place in (*list_packages(files, folder), folder):
+        scripts = scripts_of(files, place)
+        for name in _LIFECYCLE[: 1 if _is_berry(call, context) else None]:
+            if name in scripts:
+                found = context.script(scripts[name], place, call.environment)
+                made = [one for one in found.commands if prepares(one, files)]
+                made = [one.with_(command=_tolerated(one.command)) for one in made]
+                reading = reading.plus(ToolReading(commands=tuple(made)))
+    return reading
+
+
+def _tolerated(command: str) -> str:
+    return command if command.endswith(TOLERATED) else f"{command}{TOLERATED}"
