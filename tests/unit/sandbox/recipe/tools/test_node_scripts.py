@@ -108,9 +108,10 @@ def plan_job(
     *,
     env: dict[str, str] | None = None,
     more: dict[str, str] | None = None,
+    own: dict[str, str] | None = None,
     **scripts: str,
 ) -> Recipe:
-    package = json.dumps({"name": "top", "scripts": scripts})
+    package = json.dumps({"name": "top", "scripts": scripts | (own or {})})
     job = {"runs-on": "ubuntu-latest", "env": env or {}, "steps": [{"run": one} for one in steps]}
     workflow = json.dumps({"on": "push", "jobs": {"check": job}})
     files = {"package.json": package, ".github/workflows/ci.yml": workflow}
@@ -159,9 +160,8 @@ def test_a_pretest_script_builds() -> None:
 )
 def test_a_build_of_an_earlier_step_runs_before(step: str, expected: tuple[str, ...]) -> None:
     scripts = {"build:lib": "tsc -p lib", "build-all": "rollup -c", "deploy": "rollup -c --deploy"}
-    recipe = plan_job(
-        ["npm ci", step, "npm test"], test="mocha", **scripts, **{"build:docs": "docusaurus build"}
-    )
+    scripts["build:docs"] = "docusaurus build"
+    recipe = plan_job(["npm ci", step, "npm test"], test="mocha", own=scripts)
     assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
 
 
@@ -216,7 +216,7 @@ def test_the_projects_own_install_scripts_build(
     install: str, scripts: dict[str, str], expected: tuple[str, ...]
 ) -> None:
     for steps in ([install, "npm test"], [f"{install}\nnpm test"]):
-        recipe = plan_job(steps, test="mocha", build="tsup", **scripts)
+        recipe = plan_job(steps, test="mocha", build="tsup", own=scripts)
         assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
 
 
