@@ -29,6 +29,8 @@ _PATCH = re.compile(
     r"(?:\.yarn/|[\w.-]{1,80}/)?patches/(?:@[\w.-]+/)?[\w.@+!~-]{1,200}\.(?:patch|diff)"
 )
 _FOREIGN = re.compile(r"(?:.*/)?node_modules/")
+_PNPMFILE = re.compile(r"^pnpmfileChecksum:.*\n", re.MULTILINE)
+"""A line of pnpm's lock file: the set-up runs no hooks, and so their file has no digest."""
 _MOST_PACKAGES = 200
 INSTALLED = "the locked packages are installed by the set-up"
 """Reason in the fidelity log for an installation by a package manager."""
@@ -123,7 +125,8 @@ def node_files(
             elif _PATCH.fullmatch(name.removeprefix(prefix)):
                 found[f"{NODE_FILES}{name}"] = contents[name].decode("utf-8", "replace")
         if (lock := lock_of(files, folder)) is not None:
-            found[f"{NODE_FILES}{lock[1]}"] = contents[lock[1]].decode("utf-8", "replace")
+            text = contents[lock[1]].decode("utf-8", "replace")
+            found[f"{NODE_FILES}{lock[1]}"] = _PNPMFILE.sub("", text)
             found |= settings_files(files, folder, lock[0])
     return found
 

@@ -17,6 +17,7 @@ _NPMRC = re.compile(
     r"|dedupe-peer-dependents|node-linker|hoist|shamefully-hoist|hoist-pattern(?:\[\])?"
     r"|public-hoist-pattern(?:\[\])?|link-workspace-packages|prefer-workspace-packages"
     r"|shared-workspace-lockfile|resolution-mode|save-exact|install-links|install-strategy"
+    r"|exclude-links-from-lockfile|peers-suffix-max-length"
     r"|inject-workspace-packages|dedupe-injected-deps|disallow-workspace-cycles)"
     r"=([\w@*./!,-]{0,200})"
 )

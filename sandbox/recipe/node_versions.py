@@ -8,7 +8,11 @@ from sandbox.setup.node.layout import USUAL_MAJOR
 
 _PLAIN = re.compile(r"[~^=v\s]*(\d{1,3})(?:\.(\d{1,4}|x|\*))?(?:\.(\d{1,4}|x|\*))?")
 _BELOW = re.compile(r"<\s*v?(\d{1,3})(?:\.0)*\s*$")
+_UP_TO = re.compile(r"<=\s*v?(\d{1,3})(?:\.[\dx*]+)*\s*$")
 _LTS = {"gallium": "16", "hydrogen": "18", "iron": "20", "jod": "22", "krypton": "24"}
+_NEWEST_LTS = ("26", "24", "22", "20")
+"""Releases with long-term support, the newest first: `lts/*`, `lts/-1`."""
+_NEWEST = frozenset({"latest", "node", "current", "stable"})
 _FILES = (".nvmrc", ".node-version", ".tool-versions", "package.json")
 _LONGEST = 200
 
@@ -19,15 +23,12 @@ def read_node(words: object) -> str | None:
     Of alternatives the last counts. A range that includes the usual version counts as any.
     """
     text = str(words).split("||")[-1].strip().lower()[:_LONGEST]
-    if text.startswith("lts/"):
-        return _LTS.get(text.removeprefix("lts/"))
-    if text.startswith(">="):
-        below = _BELOW.search(text)
-        least = _PLAIN.match(text[2:])
-        newest = int(below[1]) - 1 if below else None
-        if newest is not None and newest < USUAL_MAJOR:
-            return str(newest)
-        return least[1] if least and int(least[1]) > USUAL_MAJOR else None
+    if text in _NEWEST:
+        return _NEWEST_LTS[0]
+    if text == "lts" or text.startswith("lts/"):
+        return _read_lts(text.removeprefix("lts").removeprefix("/"))
+    if text.startswith((">", "<")):
+        return _read_range(text)
     found = _PLAIN.fullmatch(text)
     if found is None:
         return None
@@ -39,12 +40,30 @@ def read_node(words: object) -> str | None:
     return ".".join(exact)
 
 
+def _read_lts(name: str) -> str | None:
+    """Return the release with long-term support: by its name, or counted from the newest one."""
+    older = 0 if name in {"", "*"} else int(name[1:]) if re.fullmatch(r"-\d", name) else None
+    if older is None:
+        return _LTS.get(name)
+    return _NEWEST_LTS[older] if older < len(_NEWEST_LTS) else None
+
+
+def _read_range(text: str) -> str | None:
+    """Return the newest version of a range; None if it includes the usual version."""
+    below, up_to = _BELOW.search(text), _UP_TO.search(text)
+    least = _PLAIN.match(text[2:]) if text.startswith(">=") else None
+    newest = int(below[1]) - 1 if below else int(up_to[1]) if up_to else None
+    if newest is not None and newest < USUAL_MAJOR:
+        return str(newest)
+    return least[1] if least and int(least[1]) > USUAL_MAJOR else None
+
+
 def node_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
     """Return the version in `.nvmrc`, `.node-version`, `.tool-versions` or `package.json`."""
     text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
     name = path.rsplit("/", 1)[-1]
     if name == ".tool-versions":
-        asked = re.search(r"^nodejs\s+(\S+)", text, re.MULTILINE)
+        asked = re.search(r"^node(?:js)?\s+(\S+)", text, re.MULTILINE)
         return read_node(asked[1]) if asked else None
     lines = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
     return read_node(next(filter(None, lines), ""))

@@ -20,6 +20,12 @@ _TREE = "node/tree"
 _NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
 _EXEC = re.compile(rb"[\"'@]\s*exec(?::|%3a)", re.IGNORECASE)
 """A dependency whose code Yarn runs to fetch it, with the network."""
+_OUTSIDE = re.compile(
+    rb"\bgit\+(?:ssh|https?|file):|\bgit://|\bgithub:|\bcodeload\.github\.com/"
+    rb"|\": ?\"https?://(?!registry\.)[^\"\s]{1,300}\.(?:tgz|tar\.gz)\""
+)
+"""A dependency that is no package of a registry."""
+_ONLY_REGISTRY = "; some come from git or another address, and only the registry is reached"
 _MOST_SCRIPTS = 50
 _PATCHES = re.compile(r"patches/[^/]+\.patch")
 _PATCHER = "node_modules/patch-package/index.js"
@@ -89,8 +95,9 @@ class NodeToolchain:
         for folder in recipe.node.folders:
             done = await self._install(shell, recipe.node, folder, registry)
             where = "" if folder == "." else f" of {folder}"
-            asked = _install_words(recipe.node)
-            await shell.check(done, f"install the Node.js packages{where} with `{asked}`")
+            what = f"install the Node.js packages{where} with `{_install_words(recipe.node)}`"
+            is_outside = any(map(_OUTSIDE.search, own.values()))
+            await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
         return tuple(name for name, _, _ in await self._scan(shell))
 
     async def _install(

@@ -72,6 +72,7 @@ def test_workspaces_come_along_and_installed_packages_do_not() -> None:
         ({"package.json": b'{"dependencies": {"x": "1"}}'}, (".",)),
         ({"web/x.js": b""}, None),
         ({"package.json": b"not json", "npm-shrinkwrap.json": b"{}"}, (".",)),
+        ({"package.json": b'\xef\xbb\xbf{"dependencies": {"x": "1"}}'}, (".",)),
     ],
 )
 def test_packages_are_installed_from_a_lock_file_or_else_as_of_today(
@@ -116,3 +117,12 @@ def test_commands_of_node_have_their_kind(command: str, expected: str, kind: str
     assert recipe.node is not None
     if expected:
         assert (recipe.command, recipe.kind) == (expected, kind)
+
+
+def test_a_hook_of_pnpm_leaves_no_digest_in_its_lock_file() -> None:
+    lock = b"lockfileVersion: '9.0'\n\npnpmfileChecksum: sha256-abc\n\nimporters: {}\n"
+    npmrc = b"exclude-links-from-lockfile=true\npeers-suffix-max-length=1000\n"
+    contents = {"package.json": b"{}", "pnpm-lock.yaml": lock, ".npmrc": npmrc}
+    files = node_files(plan(contents, "pnpm vitest run"), contents.keys(), contents)
+    assert files["node/pnpm-lock.yaml"] == "lockfileVersion: '9.0'\n\n\nimporters: {}\n"
+    assert files["node/.npmrc"] == npmrc.decode()

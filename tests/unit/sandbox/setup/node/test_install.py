@@ -120,6 +120,16 @@ async def test_a_lock_that_does_not_match_is_said_with_its_output() -> None:
     assert "EUSAGE" in caught.value.log
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "dependency", ["git+ssh://git@host/x.git", "github:a/b", "https://host/x-1.0.0.tgz"]
+)
+async def test_a_dependency_outside_the_registry_is_named_as_a_cause(dependency: str) -> None:
+    package = '{"dependencies": {"x": "%s"}}' % dependency
+    with pytest.raises(SetupFailed, match="only the registry is reached"):
+        await World(" ci").ensure(files=FILES | {"node/web/package.json": package})
+
+
 @pytest.mark.parametrize(
     ("world", "said"),
     [
