@@ -237,6 +237,10 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         return _read_launched(call, context)
     if call.program in {"c8", "nyc"}:
         return _read_covered(call, context)
+    if call.program == "tsx" and "--test" in call.words:
+        # Node.js runs the same tests with tsx as its loader, and reports them one by one.
+        line = " ".join(("node", "--import", "tsx", *call.shown[1:]))
+        return context.script(line, call.folder, call.environment)
     if call.program in _RUNNERS:
         names = matching_scripts(context.files, folder, words)
         lines = [f"npm run {shlex.quote(name)}" for name in names]

@@ -89,6 +89,7 @@ def plan(command: str, files: dict[str, str] = FILES) -> Recipe:
         ("pnpm turbo run test --filter=@x/b", "cd packages/b && npx mocha"),
         ("npx turbo run test --concurrency 2", f"cd packages/a && {BOTH}"),
         ("npx nx run-many -t test -p @x/a,@x/b", f"cd packages/a && {BOTH}"),
+        ("pnpm tsx --test 'test/*.ts'", "node --import tsx --test 'test/*.ts'"),
         ("npm cit --silent", "TZ=UTC NODE_ENV=test npx vitest run"),
     ],
 )

@@ -1,5 +1,7 @@
 """Node.js: nothing of others runs before the network is cut, and npm obeys no file but a lock."""
 
+import json
+
 import pytest
 
 from sandbox.errors import SetupFailed
@@ -125,7 +127,7 @@ async def test_a_lock_that_does_not_match_is_said_with_its_output() -> None:
     "dependency", ["git+ssh://git@host/x.git", "github:a/b", "https://host/x-1.0.0.tgz"]
 )
 async def test_a_dependency_outside_the_registry_is_named_as_a_cause(dependency: str) -> None:
-    package = '{"dependencies": {"x": "%s"}}' % dependency
+    package = json.dumps({"dependencies": {"x": dependency}})
     with pytest.raises(SetupFailed, match="only the registry is reached"):
         await World(" ci").ensure(files=FILES | {"node/web/package.json": package})
 
