@@ -10,8 +10,9 @@ _PLAIN = re.compile(r"[~^=v\s]*(\d{1,3})(?:\.(\d{1,4}|x|\*))?(?:\.(\d{1,4}|x|\*)
 _BELOW = re.compile(r"<\s*v?(\d{1,3})(?:\.0)*\s*$")
 _UP_TO = re.compile(r"<=\s*v?(\d{1,3})(?:\.[\dx*]+)*\s*$")
 _LTS = {"gallium": "16", "hydrogen": "18", "iron": "20", "jod": "22", "krypton": "24"}
-_NEWEST_LTS = ("26", "24", "22", "20")
-"""Releases with long-term support, the newest first: `lts/*`, `lts/-1`."""
+_LTS_MAJORS = sorted(_LTS.values(), reverse=True)
+"""The newest first: `lts/*`, `lts/-1`."""
+_NEWEST_MAJOR = "26"
 _NEWEST = frozenset({"latest", "node", "current", "stable"})
 _FILES = (".nvmrc", ".node-version", ".tool-versions", "package.json")
 _LONGEST = 200
@@ -24,7 +25,7 @@ def read_node(words: object) -> str | None:
     """
     text = str(words).split("||")[-1].strip().lower()[:_LONGEST]
     if text in _NEWEST:
-        return _NEWEST_LTS[0]
+        return _NEWEST_MAJOR
     if text == "lts" or text.startswith("lts/"):
         return _read_lts(text.removeprefix("lts").removeprefix("/"))
     if text.startswith((">", "<")):
@@ -45,7 +46,7 @@ def _read_lts(name: str) -> str | None:
     older = 0 if name in {"", "*"} else int(name[1:]) if re.fullmatch(r"-\d", name) else None
     if older is None:
         return _LTS.get(name)
-    return _NEWEST_LTS[older] if older < len(_NEWEST_LTS) else None
+    return _LTS_MAJORS[older] if older < len(_LTS_MAJORS) else None
 
 
 def _read_range(text: str) -> str | None:
