@@ -88,7 +88,7 @@ class ToolCommand(Frozen):
 
 
 class NodeInstall(Frozen):
-    """How the job installs Node.js packages, where that is not by the lock file alone."""
+    """Options of a Node.js installation beyond the lock file alone."""
 
     legacy_peers: bool = False
     force: bool = False
