@@ -276,8 +276,12 @@ def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading
     """Read `turbo run test`, `nx run-many -t test`, `lerna run test`: the packages' scripts."""
     options, files = split_monorepo(call), context.files
     names = [word for word in options.positional if word not in {"run", "run-many", "affected"}]
-    names += options.split("-t", "--target", "--targets")
     chosen = options.split("--filter", "-F", "--scope", "-p", "--projects")
+    if call.program == "nx" and names:
+        # `nx test PROJECT`, `nx run PROJECT:test`
+        project, _, script = names[0].rpartition(":")
+        names, chosen = [script], [*chosen, *([project] if project else names[1:2])]
+    names += options.split("-t", "--target", "--targets")
     places = select_packages(files, folder, chosen, options.split("--exclude", "--ignore"))
     everything = select_packages(files, folder, ())
     needed = {name: needed_scripts(files, folder, name) for name in names[:5]}

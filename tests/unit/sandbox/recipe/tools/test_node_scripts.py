@@ -90,6 +90,8 @@ def plan(command: str, files: dict[str, str] = FILES) -> Recipe:
         ("npx turbo run test --concurrency 2", f"cd packages/a && {BOTH}"),
         ("npx nx run-many -t test -p @x/a,@x/b", f"cd packages/a && {BOTH}"),
         ("pnpm tsx --test 'test/*.ts'", "node --import tsx --test 'test/*.ts'"),
+        ("npx nx test @x/b", "cd packages/b && npx mocha"),
+        ("npx nx run @x/b:test", "cd packages/b && npx mocha"),
         ("npm cit --silent", "TZ=UTC NODE_ENV=test npx vitest run"),
     ],
 )
