@@ -22,7 +22,7 @@ from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
-from sandbox.runners.builds import is_node_build
+from sandbox.runners.builds import makes_files
 from sandbox.types import Frozen, StepKind
 
 _MOST_COMMANDS = 120
@@ -277,7 +277,7 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
             command
             for number, command in enumerate(commands)
             if command in known
-            or (command in judged and number < last and is_node_build(command.command))
+            or (command in judged and number < last and makes_files(command.command))
         ]
     first = commands.index(known[0])
     # A build of Node.js between two checks prepares the second one.

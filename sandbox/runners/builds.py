@@ -16,8 +16,9 @@ _COMPILERS = frozenset({"tsc", "vue-tsc"})
 _BUILDERS = frozenset(
     {"tsup", "tsdown", "rollup", "rolldown", "webpack", "esbuild", "babel", "swc", "unbuild"}
     | {"obuild", "microbundle", "pkgroll", "bunchee", "tsc-alias", "ngc", "svelte-package"}
-    | {"graphql-codegen"}
+    | {"graphql-codegen", "copyfiles", "cpx", "cpx2", "cpy", "ncp", "shx", "rimraf", "del-cli"}
 )
+_COPIES = frozenset({"cp", "mv", "mkdir"})
 _BUILDING = {
     **dict.fromkeys(("vite", "next", "astro", "ncc", "parcel", "nuxt", "vue-cli-service"), "build"),
     "prisma": "generate",
@@ -56,3 +57,8 @@ def is_node_build(command: str) -> bool:
     if not _NO_OUTPUT.isdisjoint(rest):
         return False
     return program in _COMPILERS | _BUILDERS or plain[:1] == [_BUILDING.get(program, "")]
+
+
+def makes_files(command: str) -> bool:
+    """Return True if a command builds files, or copies them beside a build's."""
+    return is_node_build(command) or next(iter(command.split()), "") in _COPIES

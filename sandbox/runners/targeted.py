@@ -3,7 +3,7 @@
 import posixpath
 
 from sandbox.runners import detect_runner, detect_traits
-from sandbox.runners.builds import is_node_build
+from sandbox.runners.builds import makes_files
 from sandbox.runners.steps import CommandStep, split_steps
 
 Chosen = tuple[CommandStep, tuple[str, ...]]
@@ -31,7 +31,7 @@ def choose_steps(command: str, targets: tuple[str, ...], folder: str) -> tuple[C
     return tuple(
         (step, chosen.get(number, ()))
         for number, step in enumerate(steps)
-        if number in chosen or (number < max(chosen) and is_node_build(step.command))
+        if number in chosen or (number < max(chosen) and makes_files(step.command))
     )
 
 

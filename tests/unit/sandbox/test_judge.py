@@ -198,6 +198,7 @@ def test_malformed_records_are_left_out(record: list[object]) -> None:
         ("npx eslint . && npm run build && npx mocha", ("a.js",), ["npm", "mocha"]),
         ("npx eslint . && npx mocha && npx rollup -c", ("a.js",), ["mocha"]),
         ("npx tsc --noEmit && npx mocha", (), ["tsc", "mocha"]),
+        ("npx tsc && cp -r a dist && npx mocha", ("a.js",), ["tsc", "cp", "mocha"]),
     ],
 )
 async def test_builds_before_single_tests_run_again(
@@ -207,7 +208,13 @@ async def test_builds_before_single_tests_run_again(
     limits = RunLimits(wall_s=9.0)
     await run_tests(guest, command, limits=limits, targets=targets, confirm=False)
     lines = [" ".join(argv) for argv in guest.commands]
-    tools = {"npx tsc": "tsc", "npm run": "npm", "node/entry.cjs": "mocha", "npx eslint": "eslint"}
+    tools = {
+        "npx tsc": "tsc",
+        "npm run": "npm",
+        "node/entry.cjs": "mocha",
+        "npx eslint": "eslint",
+        "cp -r": "cp",
+    }
     assert [name for line in lines for start, name in tools.items() if start in line] == expected
 
 

@@ -134,6 +134,10 @@ def plan_job(
         ("vite build && vitest run", "npx vite build && npx vitest run"),
         ("tsc && mocha dist", "npx tsc && npx mocha dist"),
         ("vite --version && mocha", "npx mocha"),
+        (
+            "rimraf dist && tsc && cp -r src/data dist && mocha dist",
+            "npx rimraf dist && npx tsc && cp -r src/data dist && npx mocha dist",
+        ),
     ],
 )
 def test_a_build_of_the_failing_step_belongs_to_its_tests(script: str, expected: str) -> None:
