@@ -326,6 +326,7 @@ def a_candidate(**changes: Any) -> Candidate:
         changes=(a_change(),),
         candidates_tried=12,
         score=0.8,
+        confident=True,
         seconds=1.2,
     ).with_(**changes)
 

@@ -66,8 +66,8 @@ class Candidate(Frozen):
     """True if it repairs only some failing tests, and no candidate repairs all."""
     score: float = Field(default=0.5, ge=0.0, le=1.0)
     """The fixer's own score: for a searched fix, the probability that it is correct."""
-    confident: bool = True
-    """Likely correct and clearly ahead of every rival; otherwise a person is asked first."""
+    confident: bool = False
+    """True if it may be offered without asking a person; set only with a reason."""
     inputs: int = 0
     """Number of inputs on which it was compared with its rivals and with the original program."""
     mutants: Mutants | None = None

@@ -120,6 +120,7 @@ async def _candidate(fix: ClaimedFix, workspace: Workspace) -> Candidate:
         rung=Rung(fix.rung),
         fixer="replay",
         title=fix.title,
+        confident=False,
         changes=tuple([await _change(edit, workspace) for edit in fix.edits]),
     )
 

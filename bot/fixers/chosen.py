@@ -73,7 +73,8 @@ class ChosenFixer:
             explanation=change.explanation,
             changes=tuple(changes),
             candidates_tried=1,
-            score=1.0,  # chosen by a person
+            score=1.0,
+            confident=True,  # chosen by a person
             calls=change.calls,
             alike=change.alike,
         )

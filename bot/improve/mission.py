@@ -271,6 +271,8 @@ def _described(
             FileChange(action=ChangeAction.REPLACE, path=improvement.path, content=one.content),
         ),
         candidates_tried=1,
+        # People ask for improvements, and nothing is pushed without their review.
+        confident=True,
     )
     diagnosis = Diagnosis(
         by="rules" if improvement.rule else "model",

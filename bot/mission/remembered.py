@@ -147,6 +147,8 @@ async def _as_candidate(
         behaviours=fix.behaviours,
         warnings=fix.warnings,
         score=fix.score,
+        # It was offered without a question before, or a person chose it.
+        confident=True,
         recalled_from=lesson.id,
     )
 

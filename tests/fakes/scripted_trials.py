@@ -8,9 +8,15 @@ Says = Callable[[Proposed], Tried]
 Finds = Callable[[Proposed], Sequence[Tried]]
 
 
-def passed(proposed: Proposed, *, mended: tuple[str, ...] = (), score: float = 0.7) -> Tried:
+def passed(
+    proposed: Proposed,
+    *,
+    mended: tuple[str, ...] = (),
+    score: float = 0.7,
+    confident: bool = True,
+) -> Tried:
     """A change with which everything passes, with the candidate the ladder takes."""
-    candidate = proposed.as_candidate(score=score)
+    candidate = proposed.as_candidate(score=score, confident=confident)
     return Tried(proposed=proposed, passes=True, mended=mended, score=score, candidate=candidate)
 
 

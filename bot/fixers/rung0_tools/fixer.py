@@ -299,6 +299,8 @@ def _candidate(done: Sequence[ToolRun], edits: Sequence[FileEdit], *, seconds: f
         ),
         candidates_tried=len(done),
         score=CANDIDATE_SCORE,
+        # The edits are those of the tool whose finding failed the step.
+        confident=True,
         seconds=round(seconds, 3),
     )
 

@@ -324,6 +324,8 @@ def _candidate(
         ),
         candidates_tried=work.runs,
         warnings=(*((result,) if left else ()), *doubts),
+        # Besides the check's exit status, the repository's own tests have to agree.
+        confident=not left and not doubts,
         score=round(max(0.3, 0.9 - 0.3 * cost) * (0.6 if left else 1.0), 4),
         seconds=round(seconds, 3),
     )

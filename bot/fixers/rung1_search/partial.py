@@ -56,5 +56,7 @@ def partial_candidate(
         warnings=() if len(mended) == len(failing) else (result,),
         partial=len(mended) < len(failing),
         score=SCORE,
+        # The edits were not run together, nor compared with other changes.
+        confident=False,
         seconds=done.seconds,
     )

@@ -45,7 +45,7 @@ class Ranked:
     behaviours: int
     rivals: tuple[Survivor, ...]
     score: float
-    confident: bool = True
+    confident: bool = False
     differences: tuple[Difference, ...] = ()
     profile: Profile = field(default_factory=Profile)
     inputs: int = 0

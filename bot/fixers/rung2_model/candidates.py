@@ -10,18 +10,17 @@ from bot.fixers.trials import Proposed, Tried
 PARTLY = 0.3
 """Score of a partial fix, below that of any complete fix."""
 UNRANKED = 0.5
+UNTRIED = "no trial of this change came to an end"
 _SHOWN = 3
 _PARTS_SHOWN = 2
 
 
-def select_candidates(bench: Bench, model: str, *, knows_tests: bool) -> Iterator[Candidate]:
+def select_candidates(bench: Bench, model: str) -> Iterator[Candidate]:
     """Yield candidates, best first.
 
     Args:
         bench: The finished climb.
         model: Name of the model.
-        knows_tests: True if the runner reports single tests, so that changes are compared and
-            ranked.
     """
     works = list(bench.works.values())
     if bench.passing:
@@ -34,20 +33,25 @@ def select_candidates(bench: Bench, model: str, *, knows_tests: bool) -> Iterato
     else:
         chosen = sorted((work for work in works if work.untold), key=_order)[:_SHOWN]
     for work in chosen:
-        yield _candidate(work, bench, model, knows_tests=knows_tests)
+        yield _candidate(work, bench, model)
 
 
 def base_candidate(proposed: Proposed, tried: Tried | None) -> Candidate:
-    """Return the trial's candidate, or a partial or untested one.
+    """Return the trial's candidate, or a partial or untested one, which is never confident.
 
-    proposed: The proposed change.
+    Args:
+        proposed: The proposed change.
         tried: Result of its trial; None if there was none.
-        tried: What its trial showed; None when there was none.
     """
     if tried is not None and tried.candidate is not None:
         return tried.candidate
     partly = tried is not None and bool(tried.mended) and not tried.passes and not tried.broke
-    return proposed.as_candidate(score=PARTLY if partly else UNRANKED, partial=partly)
+    return proposed.as_candidate(
+        score=PARTLY if partly else UNRANKED,
+        partial=partly,
+        confident=False,
+        warnings=() if partly else (UNTRIED,),
+    )
 
 
 def _order(work: TriedChange) -> tuple[int, int]:
@@ -55,7 +59,7 @@ def _order(work: TriedChange) -> tuple[int, int]:
     return -work.proposed.votes, work.proposed.changed_lines
 
 
-def _candidate(work: TriedChange, bench: Bench, model: str, *, knows_tests: bool) -> Candidate:
+def _candidate(work: TriedChange, bench: Bench, model: str) -> Candidate:
     proposed, tried = work.proposed, work.tried
     start = base_candidate(proposed, tried)
     warnings = [
@@ -74,9 +78,8 @@ def _candidate(work: TriedChange, bench: Bench, model: str, *, knows_tests: bool
         explanation=_explanation(start.explanation, work, bench),
         candidates_tried=bench.tried,
         warnings=tuple(dict.fromkeys(warnings)),
-        # Changes can be compared only with single test results; otherwise only verification
-        # decides.
-        confident=(start.confident or not knows_tests) and not work.flags,
+        # With an exit status alone there is no comparison, so such a change is not confident.
+        confident=start.confident and not work.flags,
     )
 
 

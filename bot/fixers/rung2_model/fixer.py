@@ -111,9 +111,7 @@ class ModelFixer:
             calls=calls,
             compared=tuple(bench.doubted.values()),
         )
-        candidates = select_candidates(
-            bench, calls[-1].model if calls else "", knows_tests=report.knows_tests
-        )
+        candidates = select_candidates(bench, calls[-1].model if calls else "")
         for candidate in islice(candidates, budget.max_survivors):
             yield candidate
 

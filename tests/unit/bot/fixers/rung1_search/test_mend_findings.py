@@ -112,6 +112,7 @@ async def test_an_edit_with_which_the_check_is_green_becomes_a_candidate() -> No
     assert only.template == "comparisons"
     assert only.candidates_tried == 1
     assert only.warnings == ("no tests were run: only the check validated this",)
+    assert not only.confident
     assert "fixes 1 finding, and none is left" in only.explanation
     assert len(workspace.asked) == 1
 
@@ -176,11 +177,13 @@ async def test_tests_that_fail_anyway_are_no_reason_against_it() -> None:
 
     only = candidate((await mended({"a.py": NONE, "test_a.py": "x = 1\n"}, tests=tests))[0])
     assert only.warnings == ("red with and without the edits: 1 test",)
+    assert not only.confident
 
 
 async def test_green_tests_leave_no_doubt() -> None:
     only = candidate((await mended({"a.py": NONE, "test_a.py": "x = 1\n"}))[0])
     assert only.warnings == ()
+    assert only.confident
 
 
 async def test_tests_that_cannot_run_are_said() -> None:

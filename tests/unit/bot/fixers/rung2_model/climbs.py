@@ -102,6 +102,11 @@ def a_doubted(content: str, **changes: object) -> Candidate:
     return found.with_(**changes)
 
 
+def untold(proposed: Proposed) -> Tried:
+    """A trial that time did not suffice for."""
+    return Tried(proposed=proposed, passes=False, output="there was no time to try it")
+
+
 def a_red_run(*names: str) -> TestReport:
     """Of these tests."""
     wanted = names or (ADD,)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -213,6 +213,25 @@ async def test_a_change_that_starts_processes_is_shown_to_a_person_first() -> No
     for candidate in (await Sent({"calc.py": risky}).run()).candidates:
         assert candidate.warnings
         assert not candidate.confident
+
+
+@dataclass
+class NoSingleTests(Sent):
+    """A red run of which only the exit status is known."""
+
+    @property
+    def failure(self) -> Failure:
+        about = super().failure
+        report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
+        return replace(about, context=about.context.with_(test_results=report))
+
+
+async def test_a_change_under_an_exit_status_alone_is_shown_to_a_person_first() -> None:
+    sent = await NoSingleTests({"calc.py": RIGHT}).run()
+    (candidate,) = sent.candidates
+    assert sent.trials.tried == []
+    assert not candidate.confident
+    assert "no trial of this change came to an end" in candidate.warnings
 
 
 async def test_a_change_that_mends_a_part_is_a_part() -> None:

@@ -26,6 +26,7 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     block,
     mends,
     said,
+    untold,
     wants,
 )
 
@@ -38,10 +39,6 @@ def always_passes(proposed: Proposed) -> Tried:
 
 def adds(proposed: Proposed) -> Tried:
     return passed(proposed) if "a + b" in str(proposed.changes) else failed(proposed)
-
-
-def untold(proposed: Proposed) -> Tried:
-    return Tried(proposed=proposed, passes=False, output="there was no time to try it")
 
 
 def unsure(proposed: Proposed) -> Tried:
@@ -486,7 +483,7 @@ async def test_a_part_of_a_fix_is_proposed_when_nothing_mends_all() -> None:
     assert "1 of 2 failing tests" in candidate.warnings[-1]
 
 
-async def test_where_no_trial_came_to_an_end_verification_decides() -> None:
+async def test_a_change_that_was_never_tried_is_left_to_a_person() -> None:
     other = block("    return a - b", "    return b + a")
     mind = ScriptedMind({"fix": [other, FIX_ADD, FIX_ADD, FIX_ADD]})
 
@@ -497,24 +494,18 @@ async def test_where_no_trial_came_to_an_end_verification_decides() -> None:
         False,
     ]
     assert "3 of 4 answers" in climb.candidates[0].explanation
+    assert not any(candidate.confident for candidate in climb.candidates)
+    assert "no trial of this change came to an end" in climb.candidates[0].warnings
     assert len(mind.questions) == 4, "there is nothing to tell in a second round"
 
 
-async def test_what_cannot_be_compared_is_left_to_verification_and_not_to_a_person() -> None:
-    def plainly(proposed: Proposed) -> Tried:
-        tried = passed(proposed)
-        assert tried.candidate is not None
-        return tried.with_(candidate=tried.candidate.with_(confident=False))
-
+async def test_a_change_under_an_exit_status_alone_is_left_to_a_person() -> None:
     report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
+    plain = ScriptedTrials(lambda one: passed(one, confident=False))
 
-    unnamed = await Climb(
-        ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly), report=report
-    ).run()
-    named = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly)).run()
+    climb = await Climb(ScriptedMind({"fix": FIX_ADD}), plain, report=report).run()
 
-    assert unnamed.candidates[0].confident
-    assert not named.candidates[0].confident
+    assert [candidate.confident for candidate in climb.candidates] == [False]
 
 
 @pytest.mark.parametrize(
