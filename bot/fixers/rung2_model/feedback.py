@@ -86,11 +86,18 @@ def summarize(
 
 
 def describe_outcome(work: TriedChange) -> str:
-    """Describe the trial of a change in one line."""
+    """Describe the trial of a change: its result, and why a person would have to review it."""
+    outcome = _describe_result(work)
+    if not work.flags:
+        return outcome
+    reasons = "; ".join(flag.message or flag.rule for flag in work.flags)
+    return f"{outcome}\nA person would have to review it: {reasons}"
+
+
+def _describe_result(work: TriedChange) -> str:
     tried = work.tried
-    if work.flags:
-        reasons = "; ".join(flag.message or flag.rule for flag in work.flags)
-        return f"passes, but a person would have to review it: {reasons}"
+    if tried.passes and work.is_sure:
+        return "passes"
     if tried.passes:
         doubts = describe_doubts(tried.candidate) if tried.candidate is not None else "not ranked"
         return f"passes, but is not certain: {doubts}"

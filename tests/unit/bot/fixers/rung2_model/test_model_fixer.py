@@ -12,7 +12,7 @@ from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Proposed, Tried
 from tests.builders import a_request, a_running_mission
 from tests.fakes.scripted_mind import Cut, ScriptedMind
-from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
+from tests.fakes.scripted_trials import Says, ScriptedTrials, failed, passed
 from tests.unit.bot.fixers.rung2_model.climbs import (
     ADD,
     EVEN,
@@ -472,6 +472,26 @@ async def test_a_change_a_person_should_look_at_is_not_confident_and_the_others_
 
     assert [candidate.confident for candidate in climb.candidates] == [True, False]
     assert climb.candidates[1].warnings
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome"),
+    [
+        (failed, "still failing: test_calculator.py::test_add; newly failing: none"),
+        (untold, "could not be tried: there was no time to try it"),
+        (always_passes, "passes\n"),
+    ],
+    ids=["failing", "untried", "passing"],
+)
+async def test_a_change_to_review_is_described_by_its_trial(says: Says, outcome: str) -> None:
+    risky = block("    return a - b", "    open('log', 'w').close()\n    return a - b")
+    mind = ScriptedMind({"fix": [risky, FIX_ADD]})
+
+    await Climb(mind, ScriptedTrials(says), limits=ModelLimits(samples=2, rounds=1)).run()
+
+    told = feedback_of(mind.questions[1])
+    assert outcome in told
+    assert "A person would have to review it: " in told
 
 
 async def test_a_part_of_a_fix_is_proposed_when_nothing_mends_all() -> None:
