@@ -327,6 +327,7 @@ def a_candidate(**changes: Any) -> Candidate:
         candidates_tried=12,
         score=0.8,
         confident=True,
+        ranked=True,
         seconds=1.2,
     ).with_(**changes)
 

@@ -68,6 +68,8 @@ class Candidate(Frozen):
     """The fixer's own score: for a searched fix, the probability that it is correct."""
     confident: bool = False
     """True if it may be offered without asking a person; set only with a reason."""
+    ranked: bool = False
+    """True if the score is a calibrated probability of the ranking, not set by hand."""
     inputs: int = 0
     """Number of inputs on which it was compared with its rivals and with the original program."""
     mutants: Mutants | None = None
@@ -82,11 +84,6 @@ class Candidate(Frozen):
     """Calls of the comparison, by which its behaviour can be recognized later."""
     alike: tuple[AlikeEdit, ...] = ()
     """Small changes that passed the search and behave like it."""
-
-
-def is_ranked(candidate: Candidate) -> bool:
-    """Return True if a score is a calibrated probability, from a comparison of behaviour."""
-    return candidate.rung is Rung.SEARCH or candidate.inputs > 0
 
 
 class Choice(Frozen):

@@ -135,6 +135,7 @@ def rank_again(candidate: Candidate, compared: Candidate) -> Candidate:
     return candidate.with_(
         score=compared.score,
         confident=compared.confident,
+        ranked=compared.ranked,
         plausible=compared.plausible,
         behaviours=compared.behaviours,
         rivals=compared.rivals,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from bot.domain.counted import counted
 from bot.domain.lesson import Correction, Forecast, log_odds, probability, within
 from bot.domain.mission import Confidence, MissionContext
-from bot.domain.patch import Candidate, Rung, Verification, is_ranked
+from bot.domain.patch import Candidate, Rung, Verification
 from sandbox.types import Frozen
 
 BINS = 10
@@ -120,8 +120,9 @@ def confidence_by_rules(context: MissionContext) -> Confidence:
         # The total must not exceed the fixer's own confidence in a fix that it doubts.
         value = candidate.score
         factors.append(f"at most what {candidate.fixer} gives it ({value:.2f})")
-    ranked = is_ranked(candidate)
-    return Confidence(value=round(within(value), 2), calibrated=ranked, factors=tuple(factors))
+    return Confidence(
+        value=round(within(value), 2), calibrated=candidate.ranked, factors=tuple(factors)
+    )
 
 
 def confidence_after(context: MissionContext, correction: Correction) -> Confidence:
@@ -146,7 +147,9 @@ def _start(candidate: Candidate) -> tuple[float, str]:
     """Return the probability before verification, and where it comes from."""
     if candidate.rung is Rung.TOOLS:
         return TOOL_START, f"a fix of {candidate.fixer} starts at {TOOL_START:.2f}"
-    source = "its rank" if is_ranked(candidate) else "a change whose behaviour was not compared"
+    source = "its rank" if candidate.ranked else "a change whose behaviour was not compared"
+    if candidate.recalled_from and not candidate.ranked:
+        source = "a recalled fix"
     return candidate.score, f"{source} starts at {candidate.score:.2f}"
 
 
@@ -154,12 +157,12 @@ def _verified(candidate: Candidate, verification: Verification) -> list[tuple[fl
     """Return what verification adds to the rank, in log-odds."""
     found = []
     # The rank knows its rivals already, on which verification has one doubt.
-    known = is_ranked(candidate) and candidate.behaviours > 1
+    known = candidate.ranked and candidate.behaviours > 1
     doubts = max(0, len(verification.doubts) - known)
     if doubts:
         amount = _DOUBT * min(_MOST_DOUBTS, doubts)
         found.append((amount, f"{counted(doubts, 'doubt')} of the verifier"))
-    if candidate.warnings and not is_ranked(candidate):
+    if candidate.warnings and not (candidate.ranked or candidate.recalled_from):
         amount = _DOUBT * min(_MOST_DOUBTS, len(candidate.warnings))
         found.append((amount, f"{counted(len(candidate.warnings), 'warning')} about the change"))
     if len({run.report.verdict for run in verification.runs}) > 1:

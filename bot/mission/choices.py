@@ -2,7 +2,7 @@
 
 from bot.domain.counted import counted
 from bot.domain.lesson import Correction
-from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Rung, Verification, is_ranked
+from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Rung, Verification
 from bot.fixers.rung1_search.rank_model import gate_for
 from bot.mission.tree import Tree
 from sandbox.errors import ChangeRejected
@@ -129,9 +129,8 @@ def why_asked(candidate: Candidate, verification: Verification) -> str:
 
 def why_corrected(candidate: Candidate, correction: Correction) -> str:
     """Return why a confident candidate is doubted here; empty if it is not."""
-    if not (candidate.confident and is_ranked(candidate)):
-        return ""
-    if candidate.score >= 1.0:  # a person chose it
+    # A score that no ranking gave, as of a recalled or chosen fix, is not what outcomes correct.
+    if not (candidate.confident and candidate.ranked and correction.outcomes):
         return ""
     chance = correction.apply(candidate.score)
     if chance >= gate_for(written=candidate.rung is Rung.MODEL):

@@ -106,6 +106,7 @@ def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
         warnings=survivor.warnings,
         score=ranked.score,
         confident=ranked.confident,
+        ranked=True,
         inputs=ranked.inputs,
         mutants=mutation_result(ranked),
         held_out=len(found.request.held_out),

@@ -33,7 +33,7 @@ class TriedChange:
     def seeks_agreement(self) -> bool:
         """Return True if it passes and is ranked, but only other answers could make it sure."""
         candidate = self.tried.candidate
-        ranked = self.passes and candidate is not None and candidate.inputs > 0
+        ranked = self.passes and candidate is not None and candidate.ranked
         return ranked and not (self.is_sure or self.flags or self.searched)
 
     @property

@@ -56,10 +56,10 @@ def test_it_is_the_calibrated_rank_and_says_so() -> None:
 
 
 def test_a_change_that_was_not_compared_is_not_called_calibrated() -> None:
-    written = a_candidate(rung=Rung.MODEL, score=0.4)
+    written = a_candidate(ranked=False, score=0.4)
     confidence = confidence_by_rules(a_mission(iterations=(an_iteration(candidate=written),)))
     assert (confidence.value, confidence.calibrated) == (0.4, False)
-    compared = written.with_(inputs=50)
+    compared = written.with_(ranked=True)
     assert confidence_by_rules(a_mission(iterations=(an_iteration(candidate=compared),))).calibrated
 
 
@@ -68,8 +68,10 @@ def test_doubts_lower_it() -> None:
     assert value(verification=a_verification(doubts=("slow",))) < plain
     # The rank knows its rivals and warnings.
     assert value(candidate=a_candidate(behaviours=3, warnings=("constant condition",))) == plain
-    model = a_candidate(rung=Rung.MODEL)
-    assert value(candidate=model.with_(warnings=("a new file",))) < value(candidate=model)
+    unranked = a_candidate(ranked=False)
+    assert value(candidate=unranked.with_(warnings=("a new file",))) < value(candidate=unranked)
+    recalled = unranked.with_(recalled_from="m-1")
+    assert value(candidate=recalled.with_(warnings=("constant",))) == value(candidate=recalled)
     red = VerifiedRun(label="other order", report=a_report(verdict=RunVerdict.FAIL))
     assert value(verification=a_verification(runs=(*a_verification().runs, red))) < plain
     alone = a_green_report(outcomes={"tests/test_math.py::test_add": "pass"})

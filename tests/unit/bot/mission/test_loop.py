@@ -751,8 +751,15 @@ async def test_a_fix_that_outcomes_here_speak_against_is_a_question() -> None:
     context = await Stage(fixers=(always(fix),), recall=bad_experience).play()
     assert context.outcome is Outcome.NEEDS_HUMAN
     assert "after 12 earlier fixes here it is right with a probability of 0.46" in context.reason
-    chosen = await Stage(fixers=(always(fix.with_(score=1.0)),), recall=bad_experience).play()
-    assert chosen.outcome is Outcome.FIXED, "a person chose it"
+    chosen = fix.with_(ranked=False)
+    known = await Stage(fixers=(always(chosen),), recall=bad_experience).play()
+    assert known.outcome is Outcome.FIXED, "a person chose it, or it repaired this failure before"
+
+
+async def test_without_an_outcome_no_certain_fix_becomes_a_question() -> None:
+    completed = a_fix(MENDED, score=0.7, rung=Rung.MODEL)
+    context = await Stage(fixers=(always(completed),)).play()
+    assert context.outcome is Outcome.FIXED
 
 
 async def test_the_choices_of_a_question_are_diffs_against_the_failing_commit() -> None:

@@ -108,7 +108,7 @@ async def test_a_rival_carries_the_smallest_input_and_both_results() -> None:
         ("1", "-1"),
     )
     assert second.rivals[0].results == ("-1", "1")
-    assert (first.inputs, second.confident) == (9, False)
+    assert (first.inputs, first.ranked, second.confident) == (9, True, False)
     assert first.mutants is not None
     assert (first.mutants.killed, first.mutants.tried) == (3, 4)
     assert second.mutants is None

@@ -159,7 +159,7 @@ def doubtful(proposed: Proposed) -> Tried:
     tried = unsure(proposed)
     assert tried.candidate is not None
     sure = proposed.votes > 1
-    return tried.with_(candidate=tried.candidate.with_(inputs=50, confident=sure))
+    return tried.with_(candidate=tried.candidate.with_(ranked=True, confident=sure))
 
 
 async def test_a_passing_change_that_is_not_certain_is_worth_another_independent_answer() -> None:
