@@ -10,6 +10,9 @@ from bot.domain.patch import Candidate, Rung
 from bot.ports import Workspace
 from sandbox.types import FileChange, Frozen
 
+UNCOMPARED = 0.4
+"""Score of a change that passes a plain run but could not be compared with others."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -120,7 +123,8 @@ class Trials(Protocol):
         """Search from a change that does not pass yet.
 
         Return changes of the failing tree that include the start: passing ones, best first. If none
-        passes, return the first few that fix more than the start.
+        passes, return the first few that fix more than the start. None is confident: only
+        `try_changes` compares and ranks whole changes.
         """
         ...
 

@@ -56,7 +56,8 @@ def script(proposed: Proposed) -> Tried:
 def found_from(start: Proposed) -> list[Tried]:
     if start.id != "half":
         return []
-    return [passed(start.with_(id="half+1", changes=WHOLE_ONE.changes), mended=(ADD, SUB))]
+    whole = start.with_(id="half+1", changes=WHOLE_ONE.changes)
+    return [passed(whole, mended=(ADD, SUB), confident=False)]
 
 
 MAKES: dict[str, Callable[[], Trials]] = {
@@ -119,6 +120,7 @@ async def test_a_search_begun_from_a_half_gives_changes_of_the_failing_tree(tria
     assert found.candidate is not None
     assert found.candidate.changes == WHOLE_ONE.changes
     assert found.candidate.id == found.proposed.id != HALF_ONE.id
+    assert not found.candidate.confident, "the whole change was not compared yet"
     assert await failure.workspace.changes() == ()
 
 
@@ -276,6 +278,20 @@ class TestOfTheSearch:
             ("calculator.py", 2),
             ("calculator.py", 10),
         }
+
+    async def test_what_completes_one_start_is_ranked_as_one_written_change(self) -> None:
+        trials, failure = SearchTrials(MemoryLessons()), a_failure()
+        found = await trials.search_from(failure, HALF_ONE, time_limit_s=60, max_candidates=9)
+        whole = found[0].proposed
+        twin = whole.with_(id="twin", changes=(a_change(content=f"{WHOLE}# a twin\n"),))
+        for rivals in ((whole,), (whole, twin)):
+            compared = await trials.try_changes(failure, (), time_limit_s=60, rivals=rivals)
+            candidates = [one.candidate for one in compared if one.candidate is not None]
+            assert len(candidates) == len(rivals)
+            assert all(one.ranked for one in candidates)
+            # 0.6 is the gate of the search, 0.85 the one of written changes.
+            assert all(one.confident is (one.score >= 0.85) for one in candidates)
+        assert whole.template == twin.template != "given", "one start is one answer"
 
     async def test_where_no_edit_on_top_mends_everything_those_that_mend_more_are_told(
         self,

@@ -8,6 +8,7 @@ from bot.domain.diagnosis import Diagnosis
 from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
 from bot.fixers.rung1_search.changes import edited_files, hash_edits
 from bot.fixers.rung1_search.presentation import build_candidate
+from bot.fixers.rung1_search.rank_features import WRITTEN
 from bot.fixers.rung1_search.request import build_mission_request
 from bot.fixers.rung1_search.trial_runs import (
     ResolvedChanges,
@@ -15,7 +16,7 @@ from bot.fixers.rung1_search.trial_runs import (
     resolve_changes,
     run_with_changes,
 )
-from bot.fixers.trials import Failure, Proposed, Tried, best_first
+from bot.fixers.trials import UNCOMPARED, Failure, Proposed, Tried, best_first
 from bot.ports import Recall
 from sandbox.diffs import line_changes
 from sandbox.types import (
@@ -83,7 +84,7 @@ class ContinuedSearch:
     found: SearchResult
 
     def whole(self, shown: RankedFix) -> Tried:
-        """Combine a survivor with the start."""
+        """Combine a survivor with the start; only a comparison as one change can rank it."""
         survivor = shown.ranked.survivor
         proposed = self._on_top(survivor.edits, survivor.description, shown.changes)
         candidate = build_candidate(shown, self.found)
@@ -94,6 +95,11 @@ class ContinuedSearch:
             title=proposed.title[:120],
             explanation=f"{proposed.explanation} Then: {candidate.explanation}".strip(),
             changes=proposed.changes,
+            # The search ranked its own edit only, on a tree that had the start already.
+            score=candidate.score * UNCOMPARED,
+            confident=False,
+            ranked=False,
+            inputs=0,
         )
         mended = tuple(sorted({*self.seen.mended, *self.seen.still_failing}))
         return Tried(
@@ -132,6 +138,8 @@ class ContinuedSearch:
             changes=combine_changes(self.made, changes),
             changed_lines=start.changed_lines + len(edits),
             fixer=f"{start.fixer}+search",
+            # All changes that complete one start are one answer, however many agree.
+            template=f"{WRITTEN} {start.id}",
         )
 
 

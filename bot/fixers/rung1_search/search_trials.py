@@ -18,15 +18,13 @@ from bot.fixers.rung1_search.trial_runs import (
     resolve_changes,
     run_with_changes,
 )
-from bot.fixers.trials import Failure, Proposed, Tried, best_first
+from bot.fixers.trials import UNCOMPARED, Failure, Proposed, Tried, best_first
 from bot.ports import Recall
 from sandbox.types import GivenChange, SpanEdit, TestReport
 
 RANKING_S, LEAST_RANKING_S = 20.0, 3.0
 """Longest comparison of passing changes, and the least time worth starting one, both in seconds."""
 SPARE_S = 1.0
-UNCOMPARED = 0.4
-"""Score of a change that passes a plain run but could not be compared with others."""
 _Edit = tuple[str, int, int, str]
 NO_TIME = "there was no time to try it"
 

@@ -308,11 +308,9 @@ class Bench:
                 self.failure, work.proposed, time_limit_s=limit, max_candidates=count
             )
             self._record_hybrids(work, found)
-            passing = len(self.passing) + len(self.doubted)
-            left_s = self.left_s
-            # The search compared its own results with each other only.
-            if any(one.passes for one in found) and passing > len(found) and left_s > LEAST_S:
-                await self._try_beside_rivals([], min(TRIAL_S, left_s))
+            # The search ranked its own edits only; each whole change is compared as one.
+            if any(one.passes for one in found) and self.left_s > LEAST_S:
+                await self._try_beside_rivals([], min(TRIAL_S, self.left_s))
         except ChangeRejected:
             await self.failure.workspace.revert()
 

@@ -206,6 +206,25 @@ async def test_a_change_that_the_search_completed_is_compared_with_the_others_to
     assert [one.score for one in climb.notes[0].compared] == [0.2]
 
 
+async def test_a_lone_change_that_the_search_completed_is_compared_as_one_change() -> None:
+    def completes(start: Proposed) -> list[Tried]:
+        whole = start.changes[0].with_(content=SOURCE.replace("a - b", "a + b"))
+        joined = start.with_(id="joined", changes=(whole,))
+        return [passed(joined, score=0.4, confident=False)]
+
+    async def completed(trials: ScriptedTrials) -> list[bool]:
+        half = block("    return a - b", "    return b - a")
+        limits = ModelLimits(samples=1, rounds=1)
+        climb = await Climb(ScriptedMind({"fix": half}), trials, limits=limits).run()
+        assert [one.id for one in trials.rivals[-1]] == ["joined"]
+        return [one.confident for one in climb.candidates]
+
+    likely = ScriptedTrials(mends, completes, compares=lambda one: passed(one, score=0.9))
+    assert await completed(likely) == [True]
+    no_result = ScriptedTrials(mends, completes, compares=untold)
+    assert await completed(no_result) == [False]
+
+
 async def test_the_search_goes_on_from_the_best_failing_change() -> None:
     def completes(start: Proposed) -> list[Tried]:
         whole = start.changes[0].with_(
@@ -236,9 +255,8 @@ async def test_a_completed_change_that_is_not_sure_does_not_keep_the_model_from_
     mind = ScriptedMind({"fix": [FIX_EVEN, FIX_ADD + FIX_EVEN]})
     limits = ModelLimits(samples=1, rounds=2)
 
-    climb = await Climb(
-        mind, ScriptedTrials(mends, unsure), report=a_red_run(ADD, EVEN), limits=limits
-    ).run()
+    trials = ScriptedTrials(mends, unsure, compares=doubtful)
+    climb = await Climb(mind, trials, report=a_red_run(ADD, EVEN), limits=limits).run()
 
     assert [candidate.fixer for candidate in climb.candidates] == ["model", "model+search"]
 
