@@ -13,6 +13,7 @@ from bot.fixers.rung1_search.rank_model import (
     WRITTEN_WEIGHTS,
     features_of,
     gate_for,
+    is_observed,
 )
 
 STEPS = 300
@@ -175,5 +176,8 @@ def judged(mission: Mission, weights: Weights, *, gate: float | None = None) -> 
     return Verdict(
         chance=found[best],
         right=mission.right[best],
-        offered=found[best] >= least and ahead and not behaviour.vetoes,
+        offered=found[best] >= least
+        and ahead
+        and not behaviour.vetoes
+        and is_observed(behaviour.features, mission.none),
     )

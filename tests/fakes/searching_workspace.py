@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing_extensions import override
 
 from sandbox.types import (
+    Profile,
     RunVerdict,
     SearchNearMiss,
     SearchRequest,
@@ -100,7 +101,8 @@ class SearchingWorkspace(FakeWorkspace):
                 of_given += template == "given"
                 yield Survivor.model_validate({**about, "cost": 1.0, "suspicion": 1.0})
         if told:
-            yield SurvivorComparison(clusters=tuple(range(told)), inputs=9)
+            profiles = (Profile(inputs=9),) * told
+            yield SurvivorComparison(clusters=tuple(range(told)), profiles=profiles, inputs=9)
         if of_given and request.given_may_end:
             yield TrialDone(reason="enough", tried=len(request.given))
         else:

@@ -12,7 +12,13 @@ from bot.fixers.rung1_search.rank_features import (
     mean_cost,
     order_key,
 )
-from bot.fixers.rung1_search.rank_model import gate_for, is_confident, probabilities
+from bot.fixers.rung1_search.rank_model import (
+    gate_for,
+    is_confident,
+    is_observed,
+    none_features,
+    probabilities,
+)
 from sandbox.types import Difference, Profile, Survivor, SurvivorComparison
 
 VETOED = 0.2
@@ -91,6 +97,7 @@ def rank_survivors(
     confident = is_confident([b.chance for b in ordered], gate=gate) and not ordered[0].vetoes
     best = survivors[ordered[0].members[0]]
     confident = confident and not any(map(is_about_oracle, best.warnings))
+    confident = confident and is_observed(ordered[0].features, none_features(compared))
     profiles = _profiles(survivors, compared)
     ranked: list[Ranked] = []
     for place in range(max(len(b.members) for b in ordered)):

@@ -74,6 +74,7 @@ class Features:
         symptom: 1 if it avoids an error: catches it, returns early or checks for an attribute.
         undoes: 1 if reverting a small part of the red diff has the same effect.
         accepted: 1 if people accepted the same edit at another place of this repository.
+        uncompared: 1 if its program ran on no input, so that nothing is known of what it changes.
     """
 
     cost: float = 0.0
@@ -102,6 +103,7 @@ class Features:
     symptom: float = 0.0
     undoes: float = 0.0
     accepted: float = 0.0
+    uncompared: float = 0.0
 
     def named(self) -> dict[str, float]:
         """Return the features by name."""
@@ -165,6 +167,7 @@ def compute_features(
         symptom=float(symptoms(first.warnings) > 0),
         undoes=float(undoes),
         accepted=float(accepted),
+        uncompared=float(profile.inputs == 0),
     )
 
 

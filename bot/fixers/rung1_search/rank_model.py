@@ -33,6 +33,7 @@ WEIGHTS: Mapping[str, float] = {
     "symptom": -1.2,
     "undoes": 1.5,
     "accepted": 1.5,
+    "uncompared": 0.0,
 }
 """Log-odds for one unit of each feature.
 
@@ -70,6 +71,7 @@ WRITTEN_WEIGHTS: Mapping[str, float] = {
     "symptom": -1.0,
     "undoes": 1.5,
     "accepted": 1.5,
+    "uncompared": 0.0,
     "agreeing_tests": 0.4,
     "immune": 0.1,
     "reach": 0.1,
@@ -191,6 +193,22 @@ def is_confident(chances: Sequence[float], *, gate: float = CONFIDENT) -> bool:
     """
     next_best = max(chances[1:], default=0.0)
     return chances[0] >= gate and chances[0] >= LEAD * next_best
+
+
+def is_observed(features: Features, whole: Mapping[str, float]) -> bool:
+    """Return True if enough of a behaviour was observed to offer it without a question.
+
+    What was not observed counts as harmless in its features, which the change or the repository
+    could provoke. A searched change may be offered where no change at all could be compared: its
+    template is known, and `uncompared` of the whole search weighs against it.
+
+    Args:
+        features: Features of the behaviour.
+        whole: Features of the whole search.
+    """
+    if not features.uncompared:
+        return True
+    return not features.written and whole["uncompared"] > 0.0
 
 
 def gate_for(*, written: bool) -> float:

@@ -159,6 +159,26 @@ def test_several_ways_to_write_one_shift_of_a_number_are_little_agreement() -> N
     )
 
 
+WRITTEN = {"template": "given", "cost": 0.1}
+
+
+def test_a_written_change_that_ran_on_no_input_is_a_question() -> None:
+    known = compared(0, failing_lines=8, failing=16)
+    assert rank_survivors([a_survivor(**WRITTEN)], FILES, known)[0].confident
+    # Its program could not be observed, or no function could be called.
+    for blind in (compared(0, profiles=(Profile(),)), compared(0, profiles=(Profile(),), inputs=0)):
+        blind = blind.with_(failing_lines=8, failing=16)
+        assert not rank_survivors([a_survivor(**WRITTEN)], FILES, blind)[0].confident
+    assert not rank_survivors([a_survivor(**WRITTEN)], FILES)[0].confident
+
+
+def test_a_searched_change_that_did_not_run_where_others_could_is_a_question() -> None:
+    cheap = a_survivor(cost=0.1)
+    unseen = compared(0, profiles=(Profile(),), failing_lines=8)
+    assert not rank_survivors([cheap], FILES, unseen)[0].confident
+    assert rank_survivors([cheap], FILES, unseen.with_(inputs=0))[0].confident
+
+
 def test_a_vetoed_survivor_is_never_shown_without_asking() -> None:
     vetoed = a_survivor(cost=0.1, warnings=("removes a raise",))
     (only,) = rank_survivors([vetoed], FILES, compared(0))
