@@ -116,7 +116,10 @@ class Lesson(Frozen):
     difference: str = ""
     """The change that people made to the fix before they took it, as a diff; `fix` is theirs."""
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
-    """The confidence shown before calibration. Outcomes of such fixes calibrate later values."""
+    """The confidence shown, before any correction by outcomes."""
+    rank: float | None = Field(default=None, ge=0.0, le=1.0)
+    """The probability that the ranking gave the fix, which its outcome corrects for later fixes.
+    None without a ranking, as for fixes of tools, and in lessons of earlier versions."""
     fix: RememberedFix | None = None
     """None without a verified fix, or if its text does not pass the gate unchanged."""
     reflection: Reflection | None = None
@@ -142,13 +145,19 @@ class Forecast(Frozen):
     merged: bool
 
 
+MOST_ODDS = 2.5
+"""Log-odds up to which the slope of a correction counts, about 0.92: a few outcomes far from 0.5
+would otherwise decide the slope."""
+LEAST_SLOPE, MOST_SLOPE = 0.5, 1.5
+
+
 class Correction(Frozen):
-    """A correction of confidences by the outcomes of an installation, as a line in log-odds."""
+    """A correction of ranks by the outcomes of an installation, as a line in log-odds."""
 
     shift: float = 0.0
     """Added to the log-odds."""
-    slope: float = 1.0
-    """Factor on the log-odds; never negative, so that the order stays."""
+    slope: float = Field(default=1.0, ge=LEAST_SLOPE, le=MOST_SLOPE)
+    """Factor on the log-odds; positive, so that the order stays."""
     outcomes: int = 0
     """Number of outcomes that it is learned from."""
 
@@ -156,13 +165,20 @@ class Correction(Frozen):
         """Return the corrected probability."""
         if not self.outcomes:
             return value
-        return within(probability(self.shift + self.slope * log_odds(value)))
+        odds = log_odds(value)
+        inner = bounded_odds(odds)
+        return within(probability(self.shift + self.slope * inner + (odds - inner)))
 
 
 def log_odds(value: float) -> float:
     """Return the log-odds of a probability, as if it were never quite certain."""
     value = within(value)
     return math.log(value / (1.0 - value))
+
+
+def bounded_odds(odds: float) -> float:
+    """Return log-odds within the range in which the slope of a correction counts."""
+    return max(-MOST_ODDS, min(MOST_ODDS, odds))
 
 
 def probability(odds: float) -> float:

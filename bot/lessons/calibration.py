@@ -4,10 +4,21 @@ The ranking's probability is calibrated on the changes of `benchmarks/belief`. T
 installation correct it. Without outcomes it stays as it is.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from bot.domain.counted import counted
-from bot.domain.lesson import Correction, Forecast, log_odds, probability, within
+from bot.domain.lesson import (
+    LEAST_SLOPE,
+    MOST_SLOPE,
+    Correction,
+    Forecast,
+    bounded_odds,
+    log_odds,
+    probability,
+    within,
+)
 from bot.domain.mission import Confidence, MissionContext
 from bot.domain.patch import Candidate, Rung, Verification
 from sandbox.types import Frozen
@@ -19,10 +30,9 @@ TOOL_START = 0.95
 """Probability that a fix of an autofix tool is right. The tool's own rule proves it, not a rank."""
 
 SHIFT_SPREAD, SLOPE_SPREAD = 0.5, 0.2
-"""Standard deviations, in log-odds, of what an installation's outcomes are expected to correct.
-
-About ten outcomes move the correction half of the way to what they say.
-"""
+"""Standard deviations, in log-odds, of what an installation's outcomes are expected to correct."""
+LEAST_OUTCOMES, LEAST_REPOSITORIES = 10, 3
+"""Outcomes, and repositories that they come from, before anything is corrected."""
 _STEPS = 30
 _DOUBT, _MOST_DOUBTS = -0.5, 3
 _DISAGREE = -2.5
@@ -72,33 +82,65 @@ def reliability_curve(
     )
 
 
-def learn_correction(forecasts: Sequence[Forecast]) -> Correction:
-    """Return the most likely correction, given the outcomes and the expectation of none.
+def learn_correction(by_repository: Iterable[Sequence[Forecast]]) -> Correction:
+    """Return the most likely correction, or none if too few outcomes or owners are known.
 
-    Algorithm: Platt scaling with a normal prior around the identity, by Newton's method.
+    So that no owner decides for the others, the repository that moves the correction most is left
+    out, and the n outcomes of any other weigh only as much as the square root of n.
 
     Args:
-        forecasts: Confidences before correction, and what became of their fixes.
+        by_repository: Ranks and what became of their fixes, for each repository.
+    """
+    groups = [_weighed(found) for found in by_repository if found]
+    if len(groups) < LEAST_REPOSITORIES or sum(map(len, groups)) < LEAST_OUTCOMES:
+        return Correction()
+    groups.sort(key=_pull)
+    return _fit_line([point for group in groups[:-1] for point in group])
+
+
+@dataclass(frozen=True)
+class _Point:
+    """An outcome: the rank in log-odds, 1 if the fix was merged, and its weight."""
+
+    odds: float
+    merged: float
+    weight: float
+
+
+def _weighed(found: Sequence[Forecast]) -> list[_Point]:
+    weight = 1.0 / math.sqrt(len(found))
+    return [
+        _Point(bounded_odds(log_odds(one.confidence)), float(one.merged), weight) for one in found
+    ]
+
+
+def _pull(group: Sequence[_Point]) -> float:
+    """Return how far the outcomes of a repository are from what their ranks promised."""
+    return abs(sum(one.weight * (one.merged - probability(one.odds)) for one in group))
+
+
+def _fit_line(points: Sequence[_Point]) -> Correction:
+    """Return the most likely line through outcomes, given the expectation of no correction.
+
+    Algorithm: Platt scaling with a normal prior around the identity, by Newton's method.
     """
     shift, slope = 0.0, 1.0
-    points = [(log_odds(one.confidence), float(one.merged)) for one in forecasts]
     for _ in range(_STEPS):
         down, tilt = shift / SHIFT_SPREAD**2, (slope - 1.0) / SLOPE_SPREAD**2
         one, both, square = 1.0 / SHIFT_SPREAD**2, 0.0, 1.0 / SLOPE_SPREAD**2
-        for value, merged in points:
-            chance = probability(shift + slope * value)
-            down += chance - merged
-            tilt += (chance - merged) * value
-            weight = chance * (1.0 - chance)
-            one, both, square = (
-                one + weight,
-                both + weight * value,
-                square + weight * value * value,
-            )
-        scale = one * square - both * both
-        shift -= _bounded((square * down - both * tilt) / scale)
-        slope = max(0.0, slope - _bounded((one * tilt - both * down) / scale))
-    return Correction(shift=shift, slope=slope, outcomes=len(forecasts))
+        for point in points:
+            chance = probability(shift + slope * point.odds)
+            error = point.weight * (chance - point.merged)
+            weight = point.weight * chance * (1.0 - chance)
+            down, tilt = down + error, tilt + error * point.odds
+            one, both = one + weight, both + weight * point.odds
+            square += weight * point.odds * point.odds
+        steeper = (both * down - one * tilt) / (one * square - both * both)
+        moved = max(LEAST_SLOPE, min(MOST_SLOPE, slope + _bounded(steeper)))
+        # The best shift for that slope, also where a bound stopped it.
+        shift -= _bounded((down + both * (moved - slope)) / one)
+        slope = moved
+    return Correction(shift=shift, slope=slope, outcomes=len(points))
 
 
 def confidence_by_rules(context: MissionContext) -> Confidence:
@@ -106,35 +148,39 @@ def confidence_by_rules(context: MissionContext) -> Confidence:
 
     Its value is None if nothing was verified.
     """
+    return confidence_after(context, Correction())
+
+
+def confidence_after(context: MissionContext, correction: Correction) -> Confidence:
+    """Return the confidence to show, with the rank corrected by this installation's outcomes.
+
+    Its value is None if nothing was verified.
+    """
     fix = context.fix
     if fix is None or not fix[1].runs or not fix[1].green:
         return Confidence(value=None)
     candidate, verification = fix
-    value, start = _start(candidate)
-    factors = [start]
+    start, factor = _start(candidate)
+    factors = [factor]
+    outcomes = correction.outcomes if candidate.ranked else 0
+    value = round(correction.apply(start), 4) if outcomes else start
+    if outcomes:
+        learned = counted(outcomes, "outcome")
+        factors.append(f"corrected by {learned} in this installation ({value - start:+.2f})")
+    most = min(candidate.score, value)
     for amount, factor in (*_verified(candidate, verification), *_remembered(context)):
         moved = probability(log_odds(value) + amount)
         factors.append(f"{factor} ({moved - value:+.2f})")
         value = moved
-    if not candidate.confident and candidate.score < value:
+    if not candidate.confident and most < value:
         # The total must not exceed the fixer's own confidence in a fix that it doubts.
-        value = candidate.score
+        value = most
         factors.append(f"at most what {candidate.fixer} gives it ({value:.2f})")
     return Confidence(
-        value=round(within(value), 2), calibrated=candidate.ranked, factors=tuple(factors)
-    )
-
-
-def confidence_after(context: MissionContext, correction: Correction) -> Confidence:
-    """Return the confidence to show: the rules', corrected by the outcomes of this installation."""
-    found = confidence_by_rules(context)
-    if found.value is None or not correction.outcomes:
-        return found
-    corrected = round(correction.apply(found.value), 2)
-    outcomes = counted(correction.outcomes, "outcome")
-    factor = f"corrected by {outcomes} in this installation ({corrected - found.value:+.2f})"
-    return found.with_(
-        value=corrected, outcomes=correction.outcomes, factors=(*found.factors, factor)
+        value=round(within(value), 2),
+        calibrated=candidate.ranked,
+        outcomes=outcomes,
+        factors=tuple(factors),
     )
 
 

@@ -89,8 +89,9 @@ def _lesson(
         if publication.pull_request is not None and outcome is Outcome.FIXED
         else "unknown",
         pull_request=publication.pull_request if outcome is Outcome.FIXED else None,
-        # Before calibration: the correction must not be learned from corrected values.
         confidence=confidence_by_rules(context).value,
+        # As the gate sees it: a correction is learned from the value to which it is applied.
+        rank=candidate.score if candidate is not None and candidate.ranked else None,
         way=publication.way or ("report" if fix is not None else None),
         fix=fix,
     )

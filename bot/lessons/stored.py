@@ -30,7 +30,7 @@ RECORD = 500
 POOLED = 2_000
 """Number of newest lessons of all repositories whose outcomes are pooled."""
 OF_ONE = 25
-"""Outcomes of one repository that count there, so that no owner decides for the others."""
+"""Newest outcomes of one repository that count there."""
 REFUSED = ("closed", "reverted")
 """Fates of a fix that people did not want."""
 
@@ -59,7 +59,7 @@ ORDER BY ts_rank(to_tsvector('english', words), to_tsquery('english', :query)) D
 class StoredLessons:
     """The lessons of all repositories; every query is limited to one, unless they are shared.
 
-    Only confidences and their outcomes, which are numbers, are pooled over repositories.
+    Only ranks and their outcomes, which are numbers, are pooled over repositories.
 
     A failed read returns nothing; a failed write raises a StoreError.
 
@@ -143,17 +143,16 @@ class StoredLessons:
         )
 
     async def correction(self) -> Correction:
-        """Return what the newest outcomes of all repositories say about the confidences."""
+        """Return what the newest outcomes of all repositories say about the ranks."""
         newest = await self._read(
             lambda tx: _rows(tx, "repository NOT LIKE :forks", {"forks": FORKS}, limit=POOLED)
         )
         by_repository: dict[str, list[Forecast]] = {}
         for lesson in newest:
-            if lesson.confidence is not None and lesson.verdict is not None:
+            if lesson.rank is not None and lesson.verdict is not None:
                 own = by_repository.setdefault(lesson.repository_id, [])
-                own.append(Forecast(confidence=lesson.confidence, merged=lesson.verdict))
-        pooled = [one for own in by_repository.values() for one in own[:OF_ONE]]
-        return learn_correction(pooled)
+                own.append(Forecast(confidence=lesson.rank, merged=lesson.verdict))
+        return learn_correction(own[:OF_ONE] for own in by_repository.values())
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
         """Return the newest lessons, newest first."""

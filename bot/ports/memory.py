@@ -56,10 +56,10 @@ class Recall(Protocol):
         ...
 
     async def correction(self) -> Correction:
-        """Return what the newest outcomes of all repositories say about the confidences.
+        """Return what the newest outcomes of all repositories say about the ranks.
 
-        Each repository counts to a limit. Forks do not count: strangers decide about their
-        pull requests.
+        Each repository counts to a limit, and its outcomes weigh less the more it has. Forks do
+        not count: strangers decide about their pull requests.
         """
         ...
 

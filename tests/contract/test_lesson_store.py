@@ -174,23 +174,33 @@ async def test_a_merge_and_a_rejection_reach_their_lesson_only(store: LessonStor
     assert await store.forecasts(repository_id="43") == ()
 
 
-async def test_outcomes_of_all_repositories_correct_confidences_but_not_of_forks(
+async def test_outcomes_of_all_repositories_correct_ranks_but_not_of_forks(
     store: LessonStore,
 ) -> None:
     assert await store.correction() == Correction()
-    for number, repository in enumerate(("42", "43", "44:fork")):
-        await store.remember(
-            a_lesson(id=f"l-{number}", repository_id=repository, fate="closed", confidence=0.9)
-        )
+    for repository in ("42", "43", "44:fork", "45"):
+        for number in range(4):
+            lesson = a_lesson(id=f"{repository}-{number}", repository_id=repository, rank=0.9)
+            await store.remember(lesson.with_(fate="closed"))
     correction = await store.correction()
-    assert correction.outcomes == 2
+    assert correction.outcomes == 8, "one repository is left out"
     assert correction.apply(0.9) < 0.9
 
 
+async def test_outcomes_of_fixes_without_a_rank_correct_nothing(store: LessonStore) -> None:
+    for repository in ("42", "43", "44"):
+        for number in range(9):
+            lesson = a_lesson(id=f"{repository}-{number}", repository_id=repository)
+            await store.remember(lesson.with_(fate="closed", confidence=0.96))
+    assert await store.correction() == Correction()
+
+
 async def test_one_repository_counts_to_a_limit(store: LessonStore) -> None:
-    for number in range(60):
-        await store.remember(a_lesson(id=f"l-{number}", fate="closed", confidence=0.9))
-    assert (await store.correction()).outcomes == 25
+    for repository in ("42", "43", "44"):
+        for number in range(30):
+            lesson = a_lesson(id=f"{repository}-{number}", repository_id=repository, rank=0.9)
+            await store.remember(lesson.with_(fate="closed"))
+    assert (await store.correction()).outcomes == 50, "25 of each, and one is left out"
 
 
 async def test_feedback_on_an_unknown_pull_request_touches_nothing(store: LessonStore) -> None:

@@ -66,10 +66,13 @@ class MemoryLessons:
 
     async def correction(self) -> Correction:
         """Of the outcomes of all repositories but forks, at most 25 of each."""
-        keys = dict.fromkeys(one.repository_id for one in self.lessons.values())
-        own = [key for key in keys if not key.endswith(":fork")]
-        newest = [(await self.forecasts(repository_id=key))[-25:] for key in own]
-        return learn_correction([one for found in newest for one in found])
+        own: dict[str, list[Forecast]] = {}
+        for one in self.lessons.values():
+            if one.rank is None or one.verdict is None or one.repository_id.endswith(":fork"):
+                continue
+            forecast = Forecast(confidence=one.rank, merged=one.verdict)
+            own.setdefault(one.repository_id, []).append(forecast)
+        return learn_correction(found[-25:] for found in own.values())
 
     async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
         """The lessons kept last, newest first."""

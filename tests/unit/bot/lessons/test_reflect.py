@@ -19,6 +19,7 @@ from tests.builders import (
     a_report,
     a_request,
     a_running_mission,
+    a_verification,
     an_iteration,
 )
 
@@ -57,6 +58,15 @@ def test_a_fix_is_remembered_with_template_files_and_confidence() -> None:
     assert (lesson.rung, lesson.template, lesson.files) == (1, "swap_operator", ("calculator.py",))
     assert (lesson.fate, lesson.pull_request, lesson.confidence) == ("open", 17, 0.8)
     assert lesson.sentence == f"swap_operator in calculator.py fixed {TEST}: use + in add"
+
+
+def test_the_rank_is_kept_for_the_correction_and_no_score_set_by_hand() -> None:
+    doubted = an_iteration(verification=a_verification(doubts=("slow",)))
+    _, lesson = reflect(a_mission(iterations=(doubted,)), publication(), ())
+    assert lesson.rank == 0.8 != lesson.confidence
+    tool = an_iteration(candidate=a_candidate(ranked=False))
+    _, unranked = reflect(a_mission(iterations=(tool,)), publication(), ())
+    assert unranked.rank is None
 
 
 @pytest.mark.parametrize(

@@ -166,8 +166,8 @@ def test_a_written_change_that_ran_on_no_input_is_a_question() -> None:
     known = compared(0, failing_lines=8, failing=16)
     assert rank_survivors([a_survivor(**WRITTEN)], FILES, known)[0].confident
     # Its program could not be observed, or no function could be called.
-    for blind in (compared(0, profiles=(Profile(),)), compared(0, profiles=(Profile(),), inputs=0)):
-        blind = blind.with_(failing_lines=8, failing=16)
+    for inputs in (200, 0):
+        blind = known.with_(profiles=(Profile(),), inputs=inputs)
         assert not rank_survivors([a_survivor(**WRITTEN)], FILES, blind)[0].confident
     assert not rank_survivors([a_survivor(**WRITTEN)], FILES)[0].confident
 
