@@ -5,10 +5,13 @@
     python -m benchmarks.belief [--rows FILE]
 
 `gather` writes one line of JSON for each bug: what the search finds, the written answers of `answers.py` that pass
-the tests shown, and whether each is right by the tests that were hidden and by the reference's behaviour. `fit`
-prints weights fitted on one part of the bugs. Without a command the package's own weights are measured on the other
-part, which was never fitted on: Brier score, reliability curve, precision and recall at the gate, by source. The
-texts of the bugs stay in the rows, which belong in `build/`.
+the tests shown, and whether each is right by the tests that were hidden and by the reference's behaviour. A third
+of the bugs of each set is held out. `fit` prints weights fitted on the others, the development bugs, and what each
+gate would do with them, cross-validated. Without a command two parts are measured: the package's own weights on the
+bugs held out, on which none of them was fitted, and the development bugs, cross-validated. Both print Brier score,
+reliability curve, precision and recall at the gate, by source. The weights of the search were fitted on earlier
+searches of the same sets, so only those of written changes are measured on unseen bugs. The texts of the bugs stay
+in the rows, which belong in `build/`.
 """
 
 import argparse
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.belief.figures import figures, reliability
-from benchmarks.belief.fitting import SHIPPED, Verdict, fit, judged
+from benchmarks.belief.fitting import SHIPPED, Verdict, Weights, fit, judged
 from benchmarks.belief.gather import gather
 from benchmarks.belief.missions import FOLDS, Mission, is_right, missions_of, read_rows
 from benchmarks.belief.rules import RULES, rule_bugs
@@ -34,6 +37,8 @@ from sandbox.errors import SandboxError
 from sandbox.spec import SandboxSpec
 from sandbox.workspace import Sandboxes
 
+GATES = (0.75, 0.8, 0.85, 0.9, 0.95)
+"""Gates of written changes that a fit compares, on development bugs only."""
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -153,13 +158,31 @@ def _corpus(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {kind: dict(zip(names, counts, strict=True)) for kind, counts in sorted(kinds.items())}
 
 
-def _cross_validated(missions: Sequence[Mission]) -> list[tuple[Mission, Verdict]]:
-    """Return every mission with what it does under weights that were fitted on other bugs."""
-    pairs = []
-    for fold in range(FOLDS):
-        weights = fit([one for one in missions if one.fold != fold])
-        pairs += [(one, judged(one, weights)) for one in missions if one.fold == fold]
-    return pairs
+def _fold_weights(missions: Sequence[Mission]) -> list[Weights]:
+    """Return for each fold the weights that were fitted on the bugs of the others."""
+    return [fit([one for one in missions if one.fold != fold]) for fold in range(FOLDS)]
+
+
+def _cross_validated(
+    missions: Sequence[Mission], weights: Sequence[Weights], *, gate: float | None = None
+) -> list[tuple[Mission, Verdict]]:
+    """Return every mission with what it does under the weights of its fold."""
+    return [(one, judged(one, weights[one.fold], gate=gate)) for one in missions]
+
+
+def _fitted(missions: Sequence[Mission]) -> dict[str, Any]:
+    """Return weights fitted on missions, and the figures of written changes at each gate."""
+    weights = fit(missions)
+    found: dict[str, Any] = {
+        source: {name: round(value, 2) for name, value in named.items()}
+        for source, named in (("search", weights.search), ("written", weights.written))
+    }
+    written = [one for one in missions if one.source != "search"]
+    folds = _fold_weights(missions)
+    for gate in GATES:
+        kept = _cross_validated(written, folds, gate=gate)
+        found[f"gate {gate}"] = figures([one for one, _ in kept], [one for _, one in kept])
+    return found
 
 
 def main() -> None:
@@ -171,21 +194,18 @@ def main() -> None:
         return
     rows = read_rows(arguments.rows)
     missions = missions_of(rows)
+    development = [one for one in missions if not one.held_out]
+    held_out = [one for one in missions if one.held_out]
     if arguments.command == "fit":
-        weights = fit(missions)
-        told: dict[str, Any] = {
-            source: {name: round(value, 2) for name, value in named.items()}
-            for source, named in (("search", weights.search), ("written", weights.written))
-        }
+        printed = _fitted(development)
     else:
-        shipped = [(one, judged(one, SHIPPED)) for one in missions if one.source == "search"]
-        told = {
+        printed = {
             "corpus": _corpus(rows),
             "bugs": len(rows),
-            "cross_validated": _measured(_cross_validated(missions)),
-            "search_as_shipped": _measured(shipped)["search"],
+            "held_out": _measured([(one, judged(one, SHIPPED)) for one in held_out]),
+            "development": _measured(_cross_validated(development, _fold_weights(development))),
         }
-    report("belief", told, bytecode_was_off=was_off)
+    report("belief", printed, bytecode_was_off=was_off)
 
 
 if __name__ == "__main__":

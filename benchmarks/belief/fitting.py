@@ -23,6 +23,9 @@ PULL, SEARCH_PULL = 0.003, 0.03
 searches than there are here."""
 FREE = frozenset({"written", "unsuspected", "agreeing_tests", "immune", "reach", "surprise"})
 """Weights of written changes that may change their sign."""
+UNFITTED = frozenset({"agreement"})
+"""Weights of written changes that stay as they are. One program writes many right answers to each
+bug here, so their agreement is made, not found."""
 _SEARCH, _WRITTEN = "search", "written"
 
 Name = tuple[str, str]
@@ -134,6 +137,8 @@ def fit(missions: Sequence[Mission], start: Weights = BY_HAND, *, pull: float = 
             _add_slopes(case, weights, slopes)
         rate = RATE / (1.0 + step / 100)
         for name, old in list(weights.items()):
+            if name[0] == _WRITTEN and name[1] in UNFITTED:
+                continue
             back = SEARCH_PULL if name[0] == _SEARCH else pull
             slope = slopes[name] / total - back * (old - first[name])
             speed[name] = MOMENTUM * speed[name] + slope

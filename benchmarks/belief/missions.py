@@ -14,11 +14,13 @@ from bot.fixers.rung1_search.rank_model import none_features
 from sandbox.types import Profile, Survivor, SurvivorComparison
 
 Source = Literal["search", "model", "hybrid"]
-"""`model`: one written answer; `hybrid`: answers that agree or differ, or one beside changes of the search."""
+"""`model`: one written answer; `hybrid`: two that differ, or one beside changes of the search."""
 RIVALS = 3
 NEW_CODE = 3.0
 """Weight of a bug that needs new code. The search leaves such bugs to a model."""
 FOLDS = 5
+HELD_OUT = 3
+"""One of so many groups is held out: no weight, gate or other number is chosen on it."""
 SAME_KINDS = frozenset({"right", "in other words", "larger", "harmless extra"})
 RIGHT_KINDS = SAME_KINDS | {"search"}
 """Changes that are right if they pass every test. The search's have no other judge."""
@@ -53,6 +55,7 @@ class Mission:
     Attributes:
         bug: Whose.
         fold: Its bug is judged by weights fitted on the other folds.
+        held_out: True if nothing was chosen on its bug.
         source: Where the changes come from.
         kind: How the first was written.
         behaviours: Their behaviours, as ranked.
@@ -70,12 +73,26 @@ class Mission:
     right: tuple[bool, ...]
     none: Mapping[str, float]
     missed: bool = False
+    held_out: bool = False
     weight: float = 1.0
 
 
 def fold_of(group: str) -> int:
     """Return the fold that a bug or repository belongs to; its name alone decides."""
     return hashlib.sha256(group.encode()).digest()[0] % FOLDS
+
+
+def held_out_groups(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the groups that are held out: a third of each set, by the hash of their names.
+
+    A group is a repository, or a bug that is a program of its own.
+    """
+    found: list[str] = []
+    for name in sorted({row["set"] for row in rows}):
+        groups = {row["group"] for row in rows if row["set"] == name}
+        ordered = sorted(groups, key=lambda one: hashlib.sha256(one.encode()).digest())
+        found += ordered[: len(ordered) // HELD_OUT]
+    return frozenset(found)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -93,8 +110,10 @@ def _is_sound(row: Mapping[str, Any]) -> bool:
 def missions_of(rows: Sequence[dict[str, Any]]) -> list[Mission]:
     """Return the missions of all bugs."""
     found: list[Mission] = []
+    held_out = held_out_groups(rows)
     for row in rows:
-        own = list(_missions(row))
+        is_held = row["group"] in held_out
+        own = [replace(one, held_out=is_held) for one in _missions(row)]
         for source in ("search", "model", "hybrid"):
             same = [one for one in own if one.source == source]
             weight = NEW_CODE if row["set"] == RULES else 1.0
@@ -113,17 +132,16 @@ def _missions(row: dict[str, Any]) -> Iterator[Mission]:
         return
     answers = [n for n, kind in enumerate(written.kinds) if kind != "search"]
     rivals = [n for n, kind in enumerate(written.kinds) if kind == "search"]
-    doubted = [n for n in rivals if written.right[n] is False][:RIVALS]
+    wrong = [n for n in rivals if written.right[n] is False]
     clusters = written.compared.clusters
     for place, answer in enumerate(answers):
         yield from _mission(row, written, [answer], "model")
-        if doubted:
-            yield from _mission(row, written, [answer, *doubted], "hybrid")
-        for other in answers[place + 1 :]:
-            # One pair that agrees and one that does not for each answer is enough.
-            if clusters[other] == clusters[answer]:
-                yield from _mission(row, written, [answer, other], "hybrid")
-                break
+        if rivals:
+            yield from _mission(row, written, [answer, *rivals[:RIVALS]], "hybrid")
+        if wrong and wrong[:RIVALS] != rivals[:RIVALS]:
+            # As if the search had not found what is right.
+            yield from _mission(row, written, [answer, *wrong[:RIVALS]], "hybrid")
+        # Answers that agree say nothing here: one program writes many right ones.
         for other in answers[place + 1 :]:
             if clusters[other] != clusters[answer]:
                 yield from _mission(row, written, [answer, other], "hybrid")
@@ -147,7 +165,7 @@ def changes_of(row: Mapping[str, Any], name: str) -> Changes | None:
         ]
     return Changes(
         survivors=tuple(survivors),
-        compared=_with_mutants(compared),
+        compared=compared,
         originals=row[name]["originals"],
         right=tuple(
             is_right(row["labels"].get(key), kind)
@@ -178,16 +196,6 @@ def is_right(label: Mapping[str, Any] | None, kind: str) -> bool | None:
     if label["alike"] in {True, "alike", "same text"} or kind in RIGHT_KINDS:
         return True
     return False if kind in WRONG_KINDS else None
-
-
-def _with_mutants(compared: SurvivorComparison) -> SurvivorComparison:
-    """Return a comparison in which every change has a count of mutants, as when compared alone."""
-    counted = next((one for one in compared.profiles if one.mutants), None)
-    if counted is None:
-        return compared
-    more = {"mutants": counted.mutants, "mutants_killed": counted.mutants_killed}
-    profiles = tuple(one if one.mutants else one.with_(**more) for one in compared.profiles)
-    return compared.with_(profiles=profiles)
 
 
 def _mission(

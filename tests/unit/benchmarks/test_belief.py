@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,14 @@ from benchmarks.belief.answers import Answer, answers_for
 from benchmarks.belief.cases import Case, read_cases
 from benchmarks.belief.figures import figures, interval, reliability
 from benchmarks.belief.fitting import BY_HAND, Verdict, chances, fit, judged
-from benchmarks.belief.missions import FOLDS, Mission, fold_of
+from benchmarks.belief.missions import FOLDS, Mission, fold_of, held_out_groups, missions_of
 from benchmarks.sets.bug import Bug
 from bot.fixers.rung1_search.rank import Behaviour
 from bot.fixers.rung1_search.rank_features import Features
+from bot.fixers.rung1_search.rank_model import UNMEASURED
+from sandbox.types import Profile, SpanEdit, Survivor, SurvivorComparison
+
+Row = dict[str, Any]
 
 RIGHT = '''def longest(words, least=0):
     """Return the longest word."""
@@ -94,6 +99,65 @@ def test_a_bug_is_always_in_the_same_fold() -> None:
     assert all(20 < folds.count(fold) < 60 for fold in range(FOLDS))
 
 
+def test_a_third_of_the_groups_of_each_set_is_held_out() -> None:
+    rows = [
+        {"set": name, "group": f"{name}/{number}"}
+        for name, count in (("many", 30), ("few", 6))
+        for number in range(count)
+        for _ in range(2)
+    ]
+    held_out = held_out_groups(rows)
+    assert sorted(one.partition("/")[0] for one in held_out) == ["few"] * 2 + ["many"] * 10
+    assert held_out == held_out_groups(rows[::-1])
+
+
+def a_row(kinds: Sequence[str], clusters: Sequence[int], profiles: Sequence[Profile]) -> Row:
+    """One bug with written answers that pass the tests shown."""
+    keys = [f"key-{number}" for number in range(len(kinds))]
+    survivors = [
+        Survivor(
+            template="given",
+            path="words.py",
+            line=1,
+            cost=1.0,
+            suspicion=1.0,
+            edits=(SpanEdit(path="words.py", start=0, end=0, text=f"# {key}\n"),),
+            description=key,
+        )
+        for key in keys
+    ]
+    compared = SurvivorComparison(clusters=tuple(clusters), profiles=tuple(profiles), inputs=9)
+    given = {
+        "survivors": [one.model_dump(mode="json") for one in survivors],
+        "keys": keys,
+        "compared": compared.model_dump(mode="json"),
+        "originals": {"words.py": BROKEN},
+    }
+    return {
+        "set": "set",
+        "bug": "longest",
+        "group": "set/longest",
+        "search": {"survivors": [], "keys": [], "compared": None, "originals": {}},
+        "given": given,
+        "kinds": {key: [kind, ""] for key, kind in zip(keys, kinds, strict=True)},
+        "labels": {key: {"passes": n != 2, "alike": n != 2} for n, key in enumerate(keys)},
+    }
+
+
+def test_mutants_that_were_not_counted_stay_unknown() -> None:
+    counted, unknown = Profile(inputs=9, mutants=10, mutants_killed=10), Profile(inputs=9)
+    row = a_row(["right", "larger"], [0, 0], [counted, unknown])
+    missions = [one for one in missions_of([row]) if one.source == "model"]
+    assert [one.none["immune"] for one in missions] == [0.0, UNMEASURED]
+
+
+def test_answers_of_one_program_are_no_agreement() -> None:
+    row = a_row(["right", "larger", "slip"], [0, 0, 1], [Profile(inputs=9)] * 3)
+    pairs = [one for one in missions_of([row]) if one.source == "hybrid"]
+    assert [one.right for one in pairs] == [(True, False), (True, False)]
+    assert all(b.features.agreement == 0.0 for one in pairs for b in one.behaviours)
+
+
 def a_mission(narrow: float, *, right: bool, number: int = 0) -> Mission:
     behaviour = Behaviour((0,), 0, Features(written=1.0, narrow=narrow), 0.5)
     return Mission(
@@ -120,6 +184,7 @@ def test_weights_learn_what_separates_right_from_wrong() -> None:
     assert chances(right, weights)[0] > 0.8
     assert chances(wrong, weights)[0] < 0.2
     assert weights.written["narrow"] < BY_HAND.written["narrow"]
+    assert weights.written["agreement"] == BY_HAND.written["agreement"]
     assert not judged(wrong, weights).offered
 
 
