@@ -159,17 +159,15 @@ def test_several_ways_to_write_one_shift_of_a_number_are_little_agreement() -> N
     )
 
 
-WRITTEN = {"template": "given", "cost": 0.1}
-
-
 def test_a_written_change_that_ran_on_no_input_is_a_question() -> None:
     known = compared(0, failing_lines=8, failing=16)
-    assert rank_survivors([a_survivor(**WRITTEN)], FILES, known)[0].confident
+    answer = a_survivor(template="given", cost=0.1)
+    assert rank_survivors([answer], FILES, known)[0].confident
     # Its program could not be observed, or no function could be called.
     for inputs in (200, 0):
         blind = known.with_(profiles=(Profile(),), inputs=inputs)
-        assert not rank_survivors([a_survivor(**WRITTEN)], FILES, blind)[0].confident
-    assert not rank_survivors([a_survivor(**WRITTEN)], FILES)[0].confident
+        assert not rank_survivors([answer], FILES, blind)[0].confident
+    assert not rank_survivors([answer], FILES)[0].confident
 
 
 def test_a_searched_change_that_did_not_run_where_others_could_is_a_question() -> None:

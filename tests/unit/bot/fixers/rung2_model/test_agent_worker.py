@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
+from typing_extensions import override
 
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall, Question, Role
@@ -220,6 +221,7 @@ class NoSingleTests(Sent):
     """A red run of which only the exit status is known."""
 
     @property
+    @override
     def failure(self) -> Failure:
         about = super().failure
         report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
