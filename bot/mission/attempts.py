@@ -54,6 +54,8 @@ class FixState(Frozen):
 
     changes: tuple[FileChange, ...] = ()
     """The partial fixes so far, on top of the failing commit."""
+    unsure: bool = False
+    """One of them is not confident, so nothing on top of it is."""
     report: TestReport
     """The red run of exactly that tree, without tests that are left out."""
     left_out: frozenset[str] = frozenset()
@@ -109,9 +111,8 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
         raise ending
     if verification.partial:
         left = narrowed(_whole(verification), ground.left_out)
-        return FixState(
-            changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused
-        )
+        rest = FixState(changes=candidate.changes, unsure=not candidate.confident, report=left)
+        return rest.with_(left_out=ground.left_out, refused=ground.refused)
     return _after_refusals(run, ground, attempt, tried)
 
 
@@ -205,7 +206,11 @@ async def _climb(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis) -
 
 def _offer(run: Run, ground: FixState, found: FixAttempt) -> FixAttempt:
     """Return an attempt with changes of the failing commit, without those not allowed here."""
-    whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
+    sure = not ground.unsure  # a rung ranks its own part only
+    whole = tuple(
+        c.with_(changes=compose(ground.changes, c.changes), confident=c.confident and sure)
+        for c in found.candidates
+    )
     permitted = within_policy(found.with_(candidates=whole), run.context.policy)
     return without_refused(permitted, ground.refused)
 

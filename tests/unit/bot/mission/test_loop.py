@@ -113,6 +113,23 @@ async def test_what_the_repair_of_one_command_uncovers_is_repaired_next() -> Non
     assert [edit.content.decode() for edit in second.edits] == [MENDED]
 
 
+async def test_what_stands_on_a_part_that_is_not_believed_is_a_question() -> None:
+    def proposals(files: dict[str, str], context: MissionContext) -> list[Candidate | RungNote]:
+        found = linted_then_mended(files, context)
+        first = "import os" in files[PATH]
+        return [
+            one.with_(confident=not first) if isinstance(one, Candidate) else one for one in found
+        ]
+
+    world = a_world(f"import os\n{EVENS}", base=None, run=in_order)
+    context = await Stage(world=world, fixers=(ScriptedFixer(proposals),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
+    first, second = (iteration.candidate for iteration in context.iterations)
+    assert first is not None
+    assert second is not None
+    assert (first.confident, second.confident) == (False, False)
+
+
 async def test_a_report_on_several_commands_names_every_change_and_denies_no_test() -> None:
     as_lint = facts(recipe=a_lint_recipe(), base_sha=None)
     world = a_world(f"import os\n{EVENS}", base=None, run=in_order, facts=as_lint)
