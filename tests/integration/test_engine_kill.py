@@ -57,15 +57,20 @@ class Bot:
         self.process.wait(HANG_S)
 
     def deliver(self, delivery: str = "d-1") -> httpx.Response:
+        """Deliver as GitHub's users do: again if the answer could not wait for a busy disk."""
         body = payloads.encoded(payloads.check_run())
-        return httpx.post(
-            f"{self.url}/webhook",
-            content=body,
-            headers=payloads.signed(body, "check_run", delivery),
-        )
+        headers = payloads.signed(body, "check_run", delivery)
+        deadline = time.monotonic() + HANG_S
+        while True:
+            answer = httpx.post(
+                f"{self.url}/webhook", content=body, headers=headers, timeout=HANG_S
+            )
+            if answer.status_code != 503 or time.monotonic() > deadline:
+                return answer
 
     def status(self) -> str | None:
-        state: str | None = httpx.get(f"{self.url}/status", params={"mission": MISSION}).json()
+        asked = {"mission": MISSION}
+        state: str | None = httpx.get(f"{self.url}/status", params=asked, timeout=HANG_S).json()
         return state
 
     def steps(self) -> list[str]:
@@ -94,7 +99,7 @@ def bot(tmp_path: Path) -> Iterator[Bot]:
 
 def test_killed_in_the_middle_of_a_step_the_mission_goes_on_where_it_was(bot: Bot) -> None:
     bot.start()
-    assert bot.deliver().json()["result"] == "queued"
+    assert bot.deliver().status_code == 202
     bot.until(lambda: "begin second" in bot.steps())
     bot.kill()
     (bot.folder / "go").touch()
@@ -133,7 +138,7 @@ def test_killed_before_the_engine_heard_of_it_the_mission_is_done_once_even_if_d
 ) -> None:
     (bot.folder / "go").touch()
     bot.start("deaf")
-    assert bot.deliver().json()["result"] == "queued"
+    assert bot.deliver().status_code == 202
     bot.kill()
     bot.start()
     assert bot.deliver().json()["result"] == "duplicate"
