@@ -4,6 +4,7 @@
 
 Every package is copied, and the command runs on the copy until nothing is left to improve. Then both trees run the
 package's tests in a sandbox of their own, and every test must have the same result: `changed_tests` names the others.
+The original runs them twice: `renamed` counts names that only one of its runs has, such as those with the time in them.
 """
 
 import argparse
@@ -74,12 +75,17 @@ def measure(built: Built, cycles: int) -> dict[str, Any]:
         copy, data = Path(scratch) / "tree", Path(scratch) / "data"
         shutil.copytree(built.tree, copy)
         records = improve(copy, data, built.package.command, cycles)
-        before = asyncio.run(outcomes(built.tree, built.package, data))
+        before, again = (asyncio.run(outcomes(built.tree, built.package, data)) for _ in range(2))
         after = asyncio.run(outcomes(copy, built.package, data))
     tried = [one for one in records if one.improvement is not None]
     accepted = [one for one in tried if one.status is CycleStatus.SUCCESS_PROMOTED]
+    renamed = before.keys() - again.keys()
+    steady = {name: status for name, status in before.items() if name not in renamed}
+    # As many names as vanish in another run of the original may be new here.
+    new = after.keys() - before.keys()
+    unexplained = new if len(new) > len(renamed) else set()
     changed = sorted(
-        name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+        {name for name, status in steady.items() if after.get(name) is not status} | unexplained
     )
     rules = Counter(one.improvement.rule for one in accepted if one.improvement)
     return {
@@ -93,6 +99,7 @@ def measure(built: Built, cycles: int) -> dict[str, Any]:
         "rules": dict(sorted(rules.items())),
         "rejected": sorted({one.reason for one in tried if one not in accepted}),
         "tests": sum(status is TestStatus.PASS for status in before.values()),
+        "renamed": len(renamed),
         "changed_tests": changed[:20],
         "seconds": round(time.perf_counter() - began),
     }

@@ -2,11 +2,30 @@
 
 from collections.abc import Iterator
 
-from bot.improve.rules import dead_code, expressions, imports, returns, tokens
-from bot.improve.rules.source import PythonFile
+from bot.domain.counted import counted
+from bot.improve.rules import (
+    dead_code,
+    exceptions,
+    expressions,
+    imports,
+    layout,
+    literals,
+    returns,
+    tokens,
+)
+from bot.improve.rules.source import PythonFile, Rule
 from bot.improve.values import Improvement
 
-RULES = (*imports.RULES, *dead_code.RULES, *expressions.RULES, *tokens.RULES, *returns.RULES)
+RULES = (
+    *imports.RULES,
+    *dead_code.RULES,
+    *expressions.RULES,
+    *literals.RULES,
+    *exceptions.RULES,
+    *tokens.RULES,
+    *layout.RULES,
+    *returns.RULES,
+)
 """All rules, the most useful first."""
 
 
@@ -22,10 +41,17 @@ def propose(source: PythonFile) -> Iterator[tuple[Improvement, bytes]]:
         if not source.content[:1].isspace():
             content = content.lstrip(b"\r\n")  # of imports that were removed at the top
         # A rule that breaks the file would be our bug; the file is left alone then.
-        if edits and PythonFile.parse(source.path, content) is not None:
-            count = len(edits)
-            title = rule.title.format(count=count, s="s" if count > 1 else "")
+        if edits and _is_sound(rule, source, content):
+            things = counted(len(edits), rule.noun, plural=rule.plural)
+            title = rule.title.format(things=things)
             yield (
                 Improvement(path=source.path, rule=rule.name, title=title, reason=rule.reason),
                 content,
             )
+
+
+def _is_sound(rule: Rule, source: PythonFile, content: bytes) -> bool:
+    """Return True if the new content parses, and to the same tree if the rule promises it."""
+    if rule.same_tree:
+        return source.is_same_tree(content)
+    return PythonFile.parse(source.path, content) is not None

@@ -1,6 +1,7 @@
 """Statements that can never run, or do nothing."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from bot.improve.rules.source import (
@@ -14,6 +15,8 @@ from bot.improve.rules.source import (
 )
 
 _ENDS = ast.Return | ast.Raise | ast.Continue | ast.Break
+_LOOP = ast.For | ast.AsyncFor | ast.While
+_ELSE_PASS = re.compile(rb"[ \t]*\r?\n[ \t]*else[ \t]*:\s*pass")
 _SHAPES_FUNCTION = ast.Yield | ast.YieldFrom | ast.Await | ast.Global | ast.Nonlocal
 
 
@@ -51,42 +54,128 @@ def _can_go(dead: Block, function: Function, source: PythonFile) -> bool:
 def _redundant_pass(source: PythonFile) -> Iterator[SpliceEdit]:
     for block in source.blocks():
         # Of several `pass`, one may have to stay.
-        others = [one for one in block if not isinstance(one, ast.Pass)]
+        others = [one for one in block if not _does_nothing(one)]
         for statement in block if others else ():
-            lines = source.whole_lines(statement, statement)
-            if not isinstance(statement, ast.Pass) or lines is None:
-                continue
-            if b"#" not in source.content[slice(*lines)]:
-                yield SpliceEdit(start=lines[0], end=lines[1])
+            if _does_nothing(statement):
+                yield from _without(statement, source)
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    """Return True for `pass` and `...`."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    is_ellipsis = isinstance(value, ast.Constant) and value.value is Ellipsis
+    return isinstance(statement, ast.Pass) or is_ellipsis
+
+
+def _without(statement: ast.stmt, source: PythonFile) -> Iterator[SpliceEdit]:
+    """Yield the edit that removes a statement, unless a comment stands beside it."""
+    lines = source.whole_lines(statement, statement)
+    if lines is not None and b"#" not in source.content[slice(*lines)]:
+        yield SpliceEdit(start=lines[0], end=lines[1])
 
 
 def _last_return(source: PythonFile) -> Iterator[SpliceEdit]:
     for function in source.functions:
-        last = function.body[-1]
-        if len(function.body) == 1 or not isinstance(last, ast.Return) or last.value is not None:
+        for last in _last_statements(function.body):
+            if isinstance(last, ast.Return) and last.value is None:
+                yield from _without(last, source)
+
+
+def _last_continue(source: PythonFile) -> Iterator[SpliceEdit]:
+    for loop in source.nodes:
+        for last in _last_statements(loop.body) if isinstance(loop, _LOOP) else ():
+            if isinstance(last, ast.Continue):
+                yield from _without(last, source)
+
+
+def _last_statements(block: Block) -> Iterator[ast.stmt]:
+    """Yield the statements after which a block ends, except those that are alone in theirs."""
+    last = block[-1]
+    if isinstance(last, ast.If):
+        yield from _last_statements(last.body)
+        yield from _last_statements(last.orelse) if last.orelse else ()
+    elif len(block) > 1:
+        yield last
+
+
+def _else_pass(source: PythonFile) -> Iterator[SpliceEdit]:
+    for node in source.nodes:
+        if not isinstance(node, ast.If | ast.Try | _LOOP) or len(node.orelse) != 1:
             continue
-        lines = source.whole_lines(last, last)
-        if lines is not None and b"#" not in source.content[slice(*lines)]:
-            yield SpliceEdit(start=lines[0], end=lines[1])
+        handlers = node.handlers if isinstance(node, ast.Try) else []
+        before = handlers[-1].body[-1] if handlers else node.body[-1]
+        start, end = source.span(before)[1], source.span(node.orelse[0])[1]
+        is_pass = isinstance(node.orelse[0], ast.Pass)
+        rest = source.content[end:].split(b"\n", 1)[0]
+        if is_pass and not rest.strip() and _ELSE_PASS.fullmatch(source.content, start, end):
+            yield SpliceEdit(start=start, end=end)
+
+
+def _unused_globals(source: PythonFile) -> Iterator[SpliceEdit]:
+    # In a nested function, the name could be one of the function around it.
+    nested = {
+        id(node)
+        for function in source.functions
+        for node in ast.walk(function)
+        if node is not function
+    }
+    for function in source.functions:
+        if id(function) in nested or source.is_reflective:
+            continue
+        nodes = [one for one in own_nodes(function) if not isinstance(one, ast.Nonlocal)]
+        bound = {
+            name for node in nodes if not isinstance(node, ast.Global) for name in bound_by(node)
+        }
+        own = set(map(id, nodes))
+        for block in source.blocks(function):
+            for one in block if len(block) > 1 else ():
+                is_own = isinstance(one, ast.Global) and id(one) in own
+                if is_own and isinstance(one, ast.Global) and not bound & set(one.names):
+                    yield from _without(one, source)
 
 
 RULES = (
     Rule(
         "unreachable",
-        "remove {count} unreachable part{s}",
+        "remove {things}",
+        "unreachable part",
         "it stands after a return, raise, break or continue, and neither makes the function a "
         "generator nor a name local",
         _unreachable,
     ),
     Rule(
         "redundant-pass",
-        "remove {count} redundant pass statement{s}",
+        "remove {things}",
+        "redundant pass statement",
         "the block has another statement",
         _redundant_pass,
     ),
     Rule(
+        "else-pass",
+        "remove {things}",
+        "empty else branch",
+        "it does nothing, as without it",
+        _else_pass,
+        plural="empty else branches",
+    ),
+    Rule(
+        "unused-global",
+        "remove {things}",
+        "redundant global statement",
+        "the function only reads the names, and no function surrounds it",
+        _unused_globals,
+    ),
+    Rule(
+        "redundant-continue",
+        "remove {things}",
+        "redundant continue",
+        "a loop goes on after its last statement anyway",
+        _last_continue,
+    ),
+    Rule(
         "redundant-return",
-        "remove {count} redundant return{s}",
+        "remove {things}",
+        "redundant return",
         "a function ends after its last statement anyway",
         _last_return,
     ),

@@ -3,9 +3,22 @@
 import ast
 from collections.abc import Iterator
 
-from bot.improve.rules.source import Function, PythonFile, Rule, SpliceEdit, bound_by, own_nodes
+from bot.improve.rules.source import (
+    Function,
+    PythonFile,
+    Rule,
+    SpliceEdit,
+    bound_by,
+    is_plain,
+    own_nodes,
+)
 
-_OPPOSITE: dict[type[ast.cmpop], bytes] = {ast.In: b"not in", ast.Is: b"is not"}
+_OPPOSITE: dict[type[ast.cmpop], tuple[bytes, bytes]] = {
+    ast.In: (b"in", b"not in"),
+    ast.NotIn: (b"not in", b"in"),
+    ast.Is: (b"is", b"is not"),
+    ast.IsNot: (b"is not", b"is"),
+}
 _BOOLEAN_CALLS = ("isinstance", "issubclass", "callable", "hasattr", "bool")
 _EMPTY = {"dict": b"{}", "list": b"[]", "tuple": b"()"}
 
@@ -14,23 +27,24 @@ def _negations(source: PythonFile) -> Iterator[SpliceEdit]:
     for node in source.outside_strings:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             new = _opposite(node.operand, source)
-            if new is not None and _is_plain(source.text(node)):
-                yield _replaced(node, new, source)
+            if new is not None and is_plain(source.text(node)):
+                yield replaced(node, new, source)
 
 
 def _opposite(node: ast.expr, source: PythonFile) -> bytes | None:
-    """Return the negation of `a in b` or `a is b`; both always give a boolean."""
+    """Return the negation of `a in b`, `a is b` or their opposites; all give a boolean."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return None
-    word = _OPPOSITE.get(type(node.ops[0]))
+    words = _OPPOSITE.get(type(node.ops[0]))
     text = source.text(node)
     left = source.text(node.left)
     # An operand in brackets has them outside of its own span.
-    if word is None or not text.startswith(left):
+    if words is None or not text.startswith(left):
         return None
     middle = text[len(left) :].lstrip()
-    old = b"in" if isinstance(node.ops[0], ast.In) else b"is"
-    return left + b" " + word + middle.removeprefix(old) if middle.startswith(old) else None
+    if not middle.startswith(words[0]):
+        return None
+    return left + b" " + words[1] + middle.removeprefix(words[0])
 
 
 def _boolean_returns(source: PythonFile) -> Iterator[SpliceEdit]:
@@ -39,16 +53,24 @@ def _boolean_returns(source: PythonFile) -> Iterator[SpliceEdit]:
             if not isinstance(statement, ast.If) or len(statement.body) != 1:
                 continue
             after = statement.orelse or block[index + 1 : index + 2]
-            if len(after) != 1 or not _is_boolean(statement.test, source):
+            if len(after) != 1 or not is_boolean(statement.test, source):
                 continue
             yes, no = _returned(statement.body[0]), _returned(after[0])
             start, end = source.span(statement)[0], source.span(after[0])[1]
             part = source.content[start:end]
             # `elif` begins inside of another statement.
-            if (yes, no) == (True, False) and part.startswith(b"if") and b"#" not in part:
-                test = source.text(statement.test)
-                if _is_plain(test):
-                    yield SpliceEdit(start=start, end=end, text=b"return " + test)
+            if not part.startswith(b"if") or b"#" in part or None in {yes, no} or yes == no:
+                continue
+            test = source.text(statement.test) if yes else _negated(statement.test, source)
+            if test is not None and is_plain(test):
+                yield SpliceEdit(start=start, end=end, text=b"return " + test)
+
+
+def _negated(test: ast.expr, source: PythonFile) -> bytes | None:
+    """Return the shortest negation of a boolean expression; None if it would be no shorter."""
+    if isinstance(test, ast.Call):
+        return b"not " + source.text(test)
+    return _opposite(test, source)
 
 
 def _returned(statement: ast.stmt) -> bool | None:
@@ -58,8 +80,13 @@ def _returned(statement: ast.stmt) -> bool | None:
     return found if isinstance(found, bool) else None
 
 
-def _is_boolean(node: ast.expr, source: PythonFile) -> bool:
-    """Return True if an expression gives True or False, and never another value."""
+def is_boolean(node: ast.expr, source: PythonFile) -> bool:
+    """Return True if an expression gives True or False, and never another value.
+
+    Args:
+        node: The expression.
+        source: Its file.
+    """
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Not)
     if isinstance(node, ast.Compare):
@@ -70,25 +97,30 @@ def _is_boolean(node: ast.expr, source: PythonFile) -> bool:
 
 def _boolean_choices(source: PythonFile) -> Iterator[SpliceEdit]:
     for node in source.outside_strings:
-        if not isinstance(node, ast.IfExp) or not _is_boolean(node.test, source):
+        if not isinstance(node, ast.IfExp) or not is_boolean(node.test, source):
             continue
         values = [
             n.value if isinstance(n, ast.Constant) else None for n in (node.body, node.orelse)
         ]
-        text = source.text(node.test)
-        if values[0] is True and values[1] is False and _is_plain(text):
-            # `not a` binds less tightly than the choice's neighbours may do.
-            new = b"(" + text + b")" if isinstance(node.test, ast.UnaryOp | ast.Compare) else text
-            yield _replaced(node, new, source)
+        if values[0] is True and values[1] is False:
+            new: bytes | None = source.text(node.test)
+        elif values[0] is False and values[1] is True:
+            new = _negated(node.test, source)
+        else:
+            continue
+        if new is not None and is_plain(source.text(node)):
+            # A negation or a comparison binds less tightly than the choice's neighbours may do.
+            is_tight = isinstance(node.test, ast.Call) and values[0] is True
+            yield replaced(node, new if is_tight else b"(" + new + b")", source)
 
 
 def _calls(source: PythonFile) -> Iterator[SpliceEdit]:
     for node in source.outside_strings:
-        if not isinstance(node, ast.Call) or node.keywords or not _is_plain(source.text(node)):
+        if not isinstance(node, ast.Call) or node.keywords or not is_plain(source.text(node)):
             continue
         new = _shorter_call(node, source)
         if new is not None:
-            yield _replaced(node, new, source)
+            yield replaced(node, new, source)
 
 
 def _shorter_call(node: ast.Call, source: PythonFile) -> bytes | None:
@@ -98,10 +130,12 @@ def _shorter_call(node: ast.Call, source: PythonFile) -> bytes | None:
     if count == 0 and source.is_builtin(node.func, *_EMPTY):
         return _EMPTY[source.text(node.func).decode()]
     two = 2
-    if count == two and source.is_builtin(node.func, "range") and _is_zero(node.args[0]):
+    if count == two and source.is_builtin(node.func, "range") and _is_number(node.args[0], 0):
         return b"range(" + source.text(node.args[1]) + b")"
+    if count == two + 1 and source.is_builtin(node.func, "range") and _is_number(node.args[2], 1):
+        return b"range(" + b", ".join(source.text(one) for one in node.args[:2]) + b")"
     inner = node.args[0] if count == 1 else None
-    if isinstance(inner, ast.Call) and _is_plain(source.text(inner)):
+    if isinstance(inner, ast.Call) and is_plain(source.text(inner)):
         if source.is_builtin(node.func, "list") and source.is_builtin(inner.func, "sorted"):
             return source.text(inner)
         is_copy = source.is_builtin(inner.func, "list") and len(inner.args) == 1
@@ -111,8 +145,8 @@ def _shorter_call(node: ast.Call, source: PythonFile) -> bytes | None:
     return None
 
 
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0
+def _is_number(node: ast.expr, number: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == number
 
 
 def _bases(source: PythonFile) -> Iterator[SpliceEdit]:
@@ -161,15 +195,17 @@ def _supers_in(method: Function, name: str, source: PythonFile) -> Iterator[Spli
             continue
         names = [one.id if isinstance(one, ast.Name) else None for one in node.args]
         if names == [name, first.arg] and not node.keywords:
-            yield _replaced(node, b"super()", source)
+            yield replaced(node, b"super()", source)
 
 
-def _is_plain(text: bytes) -> bool:
-    """Return True for code on one line without comments."""
-    return not set(b"\n\r#") & set(text)
+def replaced(node: ast.expr, new: bytes, source: PythonFile) -> SpliceEdit:
+    """Return the edit that replaces an expression.
 
-
-def _replaced(node: ast.expr, new: bytes, source: PythonFile) -> SpliceEdit:
+    Args:
+        node: The expression.
+        new: Its replacement.
+        source: Its file.
+    """
     start, end = source.span(node)
     return SpliceEdit(start=start, end=end, text=new)
 
@@ -177,37 +213,44 @@ def _replaced(node: ast.expr, new: bytes, source: PythonFile) -> SpliceEdit:
 RULES = (
     Rule(
         "negation",
-        "simplify {count} negation{s}",
+        "simplify {things}",
+        "negation",
         "`not a in b` and `a not in b` run the same operation and both give a boolean",
         _negations,
     ),
     Rule(
         "boolean-return",
-        "return {count} condition{s} directly",
+        "return {things} directly",
+        "condition",
         "the condition is always True or False",
         _boolean_returns,
     ),
     Rule(
         "boolean-choice",
-        "use {count} condition{s} directly",
+        "use {things} directly",
+        "condition",
         "the condition is always True or False",
         _boolean_choices,
     ),
     Rule(
         "call",
-        "shorten {count} call{s} of builtins",
+        "shorten {things} of builtins",
+        "call",
         "the file never rebinds the builtin, and the shorter form gives the same value",
         _calls,
     ),
     Rule(
         "object-base",
-        "remove {count} redundant base class{s}",
+        "remove {things}",
+        "redundant base class",
         "every class of Python 3 derives from object",
         _bases,
+        plural="redundant base classes",
     ),
     Rule(
         "super",
-        "shorten {count} call{s} of super",
+        "shorten {things} of super",
+        "call",
         "inside a method of an undecorated class, both forms name the same class and object",
         _supers,
     ),

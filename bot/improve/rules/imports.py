@@ -1,4 +1,4 @@
-"""Unused imports of the standard library, and unused local names."""
+"""Unused and obsolete imports of the standard library, and unused local names."""
 
 import ast
 import sys
@@ -11,6 +11,36 @@ _WITH_EFFECTS = frozenset(
     | {"idlelib", "lib2to3", "turtledemo", "test", "tkinter", "turtle", "sitecustomize"}
 )
 """Modules whose import does more than bind a name, or may fail on purpose."""
+
+
+_MANDATORY = frozenset(
+    {"absolute_import", "division", "generators", "generator_stop", "nested_scopes"}
+    | {"print_function", "unicode_literals", "with_statement"}
+)
+"""Names of `__future__` that change nothing in a supported version of Python."""
+
+
+def _old_futures(source: PythonFile) -> Iterator[SpliceEdit]:
+    block = source.tree.body
+    left = len(block)
+    for statement in block:
+        if not isinstance(statement, ast.ImportFrom) or statement.module != "__future__":
+            continue
+        old = [alias for alias in statement.names if _is_old(alias, statement, source)]
+        lines = source.whole_lines(statement, statement)
+        if len(old) == len(statement.names) and left > 1 and lines is not None:
+            left -= 1
+            yield SpliceEdit(start=lines[0], end=lines[1])
+        elif old and statement.lineno == statement.end_lineno:
+            yield from _narrowed(statement, old, source)
+
+
+def _is_old(alias: ast.alias, statement: ast.ImportFrom, source: PythonFile) -> bool:
+    """Return True if the name changes nothing, and nothing mentions it."""
+    if alias.name not in _MANDATORY or alias.asname or {alias.name, "*"} & source.exported:
+        return False
+    inside = source.count_word(alias.name, *source.span(statement))
+    return source.count_word(alias.name) == inside and not source.is_reflective
 
 
 def _unused_imports(source: PythonFile) -> Iterator[SpliceEdit]:
@@ -127,20 +157,30 @@ def _unused_exception_names(source: PythonFile) -> Iterator[SpliceEdit]:
 RULES = (
     Rule(
         "unused-import",
-        "remove {count} unused import{s}",
+        "remove {things}",
+        "unused import",
         "no code, string or comment of the file mentions the name, no other file takes it from "
         "here, and importing the module of the standard library has no effect",
         _unused_imports,
     ),
     Rule(
+        "old-future-import",
+        "remove {things}",
+        "obsolete future import",
+        "every supported version of Python behaves so without it, and nothing mentions the name",
+        _old_futures,
+    ),
+    Rule(
         "unused-variable",
-        "remove {count} unused variable{s}",
+        "remove {things}",
+        "unused variable",
         "the value is a literal, and the function never mentions the name again",
         _unused_variables,
     ),
     Rule(
         "unused-exception-name",
-        "remove {count} unused exception name{s}",
+        "remove {things}",
+        "unused exception name",
         "the file never mentions the name of the caught exception",
         _unused_exception_names,
     ),

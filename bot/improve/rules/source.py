@@ -2,7 +2,9 @@
 
 import ast
 import builtins
+import io
 import re
+import tokenize
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,10 +35,15 @@ class Rule:
 
     name: str
     title: str
-    """With `{count}` and `{s}` for the number of places."""
+    """With `{things}` for the number of places and their noun."""
+    noun: str
     reason: str
     """The proof that behaviour stays the same."""
     find: "Callable[[PythonFile], Iterator[SpliceEdit]]"
+    plural: str = ""
+    """The plural of the noun; the noun with an `s` by default."""
+    same_tree: bool = False
+    """The edits may only change layout: the file must parse to the same syntax tree."""
 
 
 class PythonFile:
@@ -98,6 +105,22 @@ class PythonFile:
         strings = (node for node in self.nodes if isinstance(node, ast.JoinedStr))
         inside = {id(inner) for string in strings for inner in ast.walk(string)}
         return tuple(node for node in self.nodes if id(node) not in inside)
+
+    @cached_property
+    def tokens(self) -> tuple[tokenize.TokenInfo, ...]:
+        """Return all tokens; none if the file cannot be split."""
+        try:
+            text = self.content.decode()
+            return tuple(tokenize.generate_tokens(io.StringIO(text, newline="").readline))
+        except (tokenize.TokenError, SyntaxError):
+            return ()
+
+    def token_span(self, token: tokenize.TokenInfo) -> tuple[int, int]:
+        """Return the offsets of a token."""
+        # Tokens count characters, edits count bytes.
+        line, column = token.start
+        first = self.offset(line, len(token.line[:column].encode()))
+        return first, first + len(token.string.encode())
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -176,6 +199,15 @@ class PythonFile:
                 kept.append(edit)
         return tuple(kept)
 
+    def is_same_tree(self, content: bytes) -> bool:
+        """Return True if another version of the file parses to the same syntax tree.
+
+        Args:
+            content: Its bytes.
+        """
+        other = PythonFile.parse(self.path, content)
+        return other is not None and ast.dump(other.tree) == ast.dump(self.tree)
+
     def spliced(self, edits: Iterable[SpliceEdit]) -> bytes:
         """Return the file with edits that do not overlap."""
         pieces, at = [self._bom], 0
@@ -183,6 +215,15 @@ class PythonFile:
             pieces += [self.content[at : edit.start], edit.text]
             at = edit.end
         return b"".join([*pieces, self.content[at:]])
+
+
+def is_plain(text: bytes) -> bool:
+    """Return True for code on one line without comments.
+
+    Args:
+        text: The code.
+    """
+    return not set(b"\n\r#") & set(text)
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """Prefixes and comments that Python 3 ignores."""
 
 import ast
-import io
 import re
 import tokenize
 from collections.abc import Iterator
@@ -13,29 +12,13 @@ _PLAIN_F = re.compile(r"^[fF](?=[\"'])")
 _OLD_UNICODE = re.compile(r"^[uU](?=[\"'])")
 
 
-def _strings(source: PythonFile) -> Iterator[tokenize.TokenInfo]:
-    """Yield the string tokens; none if the file cannot be split."""
-    try:
-        text = source.content.decode()
-        found = list(tokenize.generate_tokens(io.StringIO(text, newline="").readline))
-    except (tokenize.TokenError, SyntaxError):
-        return
-    yield from (token for token in found if token.type == tokenize.STRING)
-
-
-def _first_byte(token: tokenize.TokenInfo, source: PythonFile) -> int:
-    line, column = token.start
-    # Tokens count characters, edits count bytes.
-    return source.offset(line, len(token.line[:column].encode()))
-
-
 def _prefixes(source: PythonFile, prefix: re.Pattern[str]) -> Iterator[SpliceEdit]:
-    for token in _strings(source):
-        start = _first_byte(token, source)
-        is_here = (
-            source.content[start : start + len(token.string.encode())] == token.string.encode()
-        )
-        if prefix.match(token.string) and is_here and not set("{}") & set(token.string):
+    for token in source.tokens:
+        if token.type != tokenize.STRING:
+            continue
+        start, end = source.token_span(token)
+        is_here = source.content[start:end] == token.string.encode()
+        if is_here and prefix.match(token.string) and not set("{}") & set(token.string):
             yield SpliceEdit(start=start, end=start + 1)
 
 
@@ -67,19 +50,24 @@ def _cookies(source: PythonFile) -> Iterator[SpliceEdit]:
 RULES = (
     Rule(
         "f-string",
-        "remove {count} redundant f prefix{s}",
+        "remove {things}",
+        "redundant f prefix",
         "the string has no placeholder",
         _plain_f_strings,
+        plural="redundant f prefixes",
     ),
     Rule(
         "unicode-prefix",
-        "remove {count} redundant u prefix{s}",
+        "remove {things}",
+        "redundant u prefix",
         "every string of Python 3 is Unicode",
         _unicode_prefixes,
+        plural="redundant u prefixes",
     ),
     Rule(
         "coding-comment",
-        "remove {count} redundant coding comment{s}",
+        "remove {things}",
+        "redundant coding comment",
         "Python 3 reads source as UTF-8",
         _cookies,
     ),

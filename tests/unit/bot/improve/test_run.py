@@ -1,5 +1,6 @@
 """Cycles: what is promoted, what is left alone, and one line of history for each of them."""
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,33 @@ def test_a_test_that_no_longer_passes_rejects_the_improvement(
     assert result.message.startswith("tests: ")
     assert (project / "stock.py").read_bytes() == FLAWED.encode(), "restored byte for byte"
     assert len(world.lines) == 1
+
+
+def test_a_test_with_another_name_in_each_run_is_not_missing(settings: Make, project: Path) -> None:
+    runs = itertools.count()
+
+    def judge(files: Files, command: str) -> TestReport:
+        return a_run({"t.py::test_a": "", f"t.py::test_b[{next(runs)} o'clock]": ""})
+
+    world = ImprovementWorld(settings(), judge=judge)
+    assert world.improve(project / "stock.py").ok
+    (record,) = records(world)
+    detail = "1 test passed before and pass now; 1 with another name in each run"
+    assert [one.detail for one in record.evaluation.checks if one.name == "tests"] == [detail]
+
+
+def test_a_test_that_is_lost_beside_one_with_another_name_rejects_the_improvement(
+    settings: Make, project: Path
+) -> None:
+    runs = itertools.count()
+
+    def judge(files: Files, command: str) -> TestReport:
+        kept = {"t.py::test_a": ""} if "import os" in files["stock.py"] else {}
+        return a_run({**kept, f"t.py::test_b[{next(runs)} o'clock]": ""})
+
+    world = ImprovementWorld(settings(), judge=judge)
+    assert not world.improve(project / "stock.py").ok
+    assert (project / "stock.py").read_text() == FLAWED
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -241,7 +269,7 @@ def test_only_one_run_is_active_at_a_time(settings: Make, project: Path) -> None
 
 def test_rollback_restores_versions_one_after_the_other(settings: Make, project: Path) -> None:
     file = project / "stock.py"
-    flawed = FLAWED.replace("not name not in", "not name in")
+    flawed = FLAWED.replace("items.count(name) > 0", "not name in items")
     file.write_text(flawed)
     world = ImprovementWorld(settings())
     world.improve(file, cycles=2)

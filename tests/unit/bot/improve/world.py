@@ -16,8 +16,8 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_mind import ScriptedMind
 
-FLAWED = "import os\n\n\ndef has(items, name):\n    return not name not in items\n"
-BETTER = "def has(items, name):\n    return not name not in items\n"
+FLAWED = "import os\n\n\ndef has(items, name):\n    return items.count(name) > 0\n"
+BETTER = "def has(items, name):\n    return items.count(name) > 0\n"
 
 
 def failed(files: Files, command: str) -> CommandResult:
