@@ -7,6 +7,7 @@ that are compared. A word that all of them have distinguishes no failures.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from bot.domain.lesson import Lesson, RecalledLesson
 from bot.lessons.decay import age_weights
@@ -43,7 +44,7 @@ def rank(
     known = [(lesson, _words_of(lesson)) for lesson in lessons]
     wanted = frozenset(words_of(words))
     weights = _weights([has for _, has in known], wanted)
-    shares = [_share(wanted, has, weights) for _, has in known]
+    shares = _shares(wanted, [has for _, has in known], weights)
     paths = paths_of(words)
     ages = age_weights([lesson for lesson, _ in known])
     found = []
@@ -73,19 +74,29 @@ def _words_of(lesson: Lesson) -> frozenset[str]:
 
 
 def _weights(known: Sequence[frozenset[str]], wanted: frozenset[str]) -> Mapping[str, float]:
-    counts = Counter(word for has in known for word in has)
-    return {
-        word: math.log((len(known) + 1) / max(1, counts[word])) for word in wanted.union(*known)
-    }
+    counts = Counter(chain.from_iterable(known))
+    # Many words are equally rare.
+    by_count = [math.log((len(known) + 1) / max(1, count)) for count in range(len(known) + 1)]
+    return {word: by_count[counts.get(word, 0)] for word in wanted.union(*known)}
 
 
-def _share(wanted: frozenset[str], known: frozenset[str], weights: Mapping[str, float]) -> float:
-    """Return the weight of the common words, relative to the shorter side.
+def _shares(
+    wanted: frozenset[str], known: Iterable[frozenset[str]], weights: Mapping[str, float]
+) -> list[float]:
+    """Return the weight of the common words of each lesson, relative to the shorter side.
 
     So a long traceback matches a short lesson.
     """
-    shorter = min(sum(weights[word] for word in one) for one in (wanted, known))
-    return sum(weights[word] for word in wanted & known) / shorter if shorter > 0 else 0.0
+    asked = _sum(wanted, weights)
+    shares = []
+    for has in known:
+        shorter = min(asked, _sum(has, weights))
+        shares.append(_sum(wanted & has, weights) / shorter if shorter > 0 else 0.0)
+    return shares
+
+
+def _sum(words: frozenset[str], weights: Mapping[str, float]) -> float:
+    return sum(map(weights.__getitem__, words))
 
 
 def _fate_rank(lesson: Lesson) -> int:

@@ -37,6 +37,16 @@ REFUSED = ("closed", "reverted")
 _HERE = "repository = :repository"
 _REFUSED = " OR ".join(f'value LIKE \'%"fate":"{fate}"%\'' for fate in REFUSED)
 _IDS = "SELECT id FROM lesson"
+_SAME_ERROR = f"""
+SELECT id, value FROM lesson WHERE {_HERE} AND error = :error
+ORDER BY created_at DESC LIMIT :limit
+"""  # noqa: S608 -- literals
+_KNOWN = f"""
+SELECT id, value FROM (
+    SELECT id, value FROM lesson WHERE {_HERE} AND fingerprint = :fingerprint
+    ORDER BY created_at DESC LIMIT :limit
+) AS same_failure UNION ALL SELECT id, value FROM ({_SAME_ERROR}) AS same_error
+"""  # noqa: S608 -- literals
 _WRITE = """
 INSERT INTO lesson (id, repository, fingerprint, error, pull_request, created_at, value)
 VALUES (:id, :repository, :fingerprint, :error, :pull_request, :created_at, :value)
@@ -84,21 +94,16 @@ class StoredLessons:
         """Return lessons relevant to a failure, best first."""
 
         def find(tx: Transaction) -> list[Lesson]:
-            here = {"repository": repository_id}
-            found = [
-                *_rows(
-                    tx,
-                    f"{_HERE} AND fingerprint = :fingerprint",
-                    here | {"fingerprint": fingerprint},
-                ),
-                *(
-                    _rows(tx, f"{_HERE} AND error = :error", here | {"error": error})
-                    if error is not None
-                    else ()
-                ),
-                *_by_id(tx, find_alike(tx, repository_id, words, CANDIDATES)),
-            ]
-            return list({lesson.id: lesson for lesson in found}.values())
+            asked = {
+                "repository": repository_id,
+                "fingerprint": fingerprint,
+                "error": error,
+                "limit": CANDIDATES,
+            }
+            values = _by_key(tx.execute(_KNOWN if fingerprint else _SAME_ERROR, asked))
+            alike = find_alike(tx, repository_id, words, CANDIDATES)
+            values |= _by_id(tx, [one for one in alike if one not in values])
+            return _lessons((value,) for value in values.values())
 
         lessons = await self._read(find)
         return rank(lessons, fingerprint=fingerprint, error=error, words=words, limit=limit)
@@ -299,14 +304,18 @@ def _by_words(
     return _lessons(tx.execute(sql, {"query": query, "repository": repository_id, "limit": limit}))
 
 
-def _by_id(tx: Transaction, ids: Sequence[str]) -> list[Lesson]:
-    """Return lessons by their ids."""
+def _by_id(tx: Transaction, ids: Sequence[str]) -> dict[str, str]:
+    """Return the stored texts of lessons by their ids."""
     if not ids:
-        return []
+        return {}
     names = {f"id{number}": one for number, one in enumerate(ids)}
     gaps = ", ".join(f":{name}" for name in names)
-    query = f"SELECT value FROM lesson WHERE id IN ({gaps})"  # noqa: S608 -- our names
-    return _lessons(tx.execute(query, names))
+    query = f"SELECT id, value FROM lesson WHERE id IN ({gaps})"  # noqa: S608 -- our names
+    return _by_key(tx.execute(query, names))
+
+
+def _by_key(rows: Iterable[Sequence[Any]]) -> dict[str, str]:
+    return {row[0]: row[1] for row in rows}
 
 
 def _lessons(rows: Iterable[Sequence[Any]]) -> list[Lesson]:

@@ -69,13 +69,12 @@ def _encodings(source: PythonFile) -> Iterator[SpliceEdit]:
     for node in source.outside_strings:
         if not isinstance(node, ast.Call) or node.keywords or len(node.args) != 1:
             continue
-        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "encode"
-        text = node.func.value if is_method and isinstance(node.func, ast.Attribute) else None
-        name = node.args[0]
-        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+        method, name = node.func, node.args[0]
+        if not isinstance(method, ast.Attribute) or method.attr != "encode":
             continue
-        is_name = isinstance(name, ast.Constant) and isinstance(name.value, str)
-        if is_name and name.value.lower() in _UTF8 and is_plain(source.text(node)):
+        is_text = isinstance(method.value, ast.Constant) and isinstance(method.value.value, str)
+        is_utf8 = isinstance(name, ast.Constant) and str(name.value).lower() in _UTF8
+        if is_text and is_utf8 and is_plain(source.text(node)):
             yield SpliceEdit(start=source.span(name)[0], end=source.span(name)[1])
 
 
