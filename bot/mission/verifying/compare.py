@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.domain.patch import TestChange, VerifiedRun
 from bot.mission.failures.reports import list_failing, map_outcomes
 from bot.mission.failures.signatures import stopped_early
-from sandbox.types import TestReport, TestStatus, stands_for
+from sandbox.types import RunVerdict, TestReport, TestStatus, stands_for
 
 _ROWS = 200
 """Maximum number of tests in the table."""
@@ -97,6 +97,18 @@ def missing_tests(before: TestReport, whole: Sequence[TestReport]) -> tuple[str,
     return tuple(
         sorted(name for name in names if any(name not in report.outcomes for report in complete))
     )
+
+
+def find_renamed(before: TestReport, again: TestReport) -> frozenset[str]:
+    """Return the tests that passed before and have no such name in another run of the same code.
+
+    Args:
+        before: The red run.
+        again: Another run of the whole command on the same commit.
+    """
+    if again.verdict not in {RunVerdict.PASS, RunVerdict.FAIL} or stopped_early(again):
+        return frozenset()
+    return frozenset(before.passing - again.outcomes.keys())
 
 
 def always_passing(runs: Sequence[VerifiedRun]) -> frozenset[str]:

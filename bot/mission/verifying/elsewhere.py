@@ -6,6 +6,7 @@ commit, or on its base.
 """
 
 from bot.mission.failures.reports import select_targets
+from bot.mission.verifying.compare import find_renamed
 from bot.mission.verifying.fresh_sandbox import FreshSandbox
 from bot.ports import OpenWorkspace
 from sandbox.errors import HostGone, SandboxError
@@ -90,6 +91,7 @@ async def explain(
     if not lost or there.verdict in _UNEXPLAINED:
         return Elsewhere()  # it passes there now, or has no result: the runs only disagree
     bare = await second.without_the_change((), seed=0)
+    lost = lost - _renamed(lost, full, there, before=before, bare=bare)
     repaired = {name for name in lost if _is_repaired(name, before)}
     bound = {name for name in lost - repaired if _is_bound(name, before, bare)}
     # Skipped there without the change: the test itself depends on its surroundings.
@@ -103,6 +105,25 @@ async def explain(
         bound=tuple(sorted(bound | unproven)),
         unproven=tuple(sorted(unproven)),
     )
+
+
+def _renamed(
+    lost: frozenset[str],
+    full: TestReport,
+    there: TestReport,
+    *,
+    before: TestReport,
+    bare: TestReport,
+) -> frozenset[str]:
+    """Return the lost tests that only have another name in each run.
+
+    Without the change at least as many have, and no fewer tests pass in the other sandbox.
+    """
+    if len(there.passing) < len(full.passing):
+        return frozenset()
+    known = before.outcomes.keys() | there.outcomes.keys() | bare.outcomes.keys()
+    found = lost - known
+    return found if len(found) <= len(find_renamed(before, bare)) else frozenset()
 
 
 def _is_repaired(name: str, before: TestReport) -> bool:

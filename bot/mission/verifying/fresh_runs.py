@@ -9,7 +9,12 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import VerifiedRun
 from bot.mission.failures.reports import select_targets, slim
 from bot.mission.failures.signatures import no_verdict
-from bot.mission.verifying.compare import fails_otherwise, gone
+from bot.mission.verifying.compare import (
+    fails_otherwise,
+    find_renamed,
+    gone,
+    missing_tests,
+)
 from bot.mission.verifying.elsewhere import Elsewhere, explain, lost_in
 from bot.mission.verifying.fresh_sandbox import Change, FreshSandbox
 from bot.mission.verifying.uncovered import uncovered
@@ -35,6 +40,8 @@ class FreshRuns(Frozen):
     """Causes of a failure in the second sandbox, which has other surroundings."""
     dependent: tuple[str, ...] = ()
     """Tests that pass in the whole command and fail when only the failing tests run."""
+    renamed: frozenset[str] = frozenset()
+    """Tests of the red run that have another name in each run, as with the time in it."""
 
 
 class Standby:
@@ -117,7 +124,9 @@ async def run_fresh(
     full = await first.run("full command")
     if not full.success:
         return FreshRuns(runs=tuple(first.runs))
-    beside = asyncio.create_task(_control(first, context, () if dependent else targets))
+    unknown = missing_tests(before, [full])
+    # Only the whole command without the change shows which names are steady.
+    beside = asyncio.create_task(_control(first, context, () if dependent or unknown else targets))
     try:
         found = await _again(full, standby, change, before, targets=targets)
         report = await beside
@@ -130,7 +139,12 @@ async def run_fresh(
         return found
     # A flaky test may be green without the change; a steady one must be red.
     passed = (before.failing - find_shaky(context.triage)) & report.passing
-    return found.with_(control=slim(report), flaky=report.success or bool(passed))
+    renamed = find_renamed(before, report) if len(full.passing) >= len(before.passing) else ()
+    return found.with_(
+        control=slim(report),
+        flaky=report.success or bool(passed),
+        renamed=frozenset(unknown).intersection(renamed),
+    )
 
 
 async def _again(

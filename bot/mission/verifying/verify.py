@@ -1,6 +1,6 @@
 """VERIFY: full command in two fresh sandboxes; only this file may call a mission fixed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
@@ -11,7 +11,7 @@ from bot.mission.verifying.compare import always_passing, disagree, missing_test
 from bot.mission.verifying.compare import gone as gone_of
 from bot.mission.verifying.compare import table as table_of
 from bot.mission.verifying.elsewhere import Elsewhere
-from bot.mission.verifying.fresh_runs import Standby, find_shaky, run_fresh
+from bot.mission.verifying.fresh_runs import FreshRuns, Standby, find_shaky, run_fresh
 from bot.mission.verifying.fresh_sandbox import Change
 from bot.mission.verifying.guard import screen_edits
 from bot.mission.verifying.uncovered import uncovered
@@ -84,8 +84,9 @@ async def _verified(
     fresh = await run_fresh(workspace, standby, change, context)
     if fresh.unlike:
         return shown.with_(reason="the change does not give the same files twice", runs=fresh.runs)
-    shown = shown.with_(not_verified=(*shown.not_verified, *_alone(fresh.dependent)))
-    verdict = _judge(shown, before, fresh.runs, context, dependent=frozenset(fresh.dependent))
+    unproven = (*_alone(fresh.dependent), *_renamed(fresh.renamed))
+    shown = shown.with_(not_verified=(*shown.not_verified, *unproven))
+    verdict = _judge(shown, before, fresh, context)
     judged_by_runs = _elsewhere(verdict, fresh.elsewhere)
     if not fresh.flaky:
         return judged_by_runs.with_(control=fresh.control)
@@ -117,12 +118,11 @@ def _elsewhere(found: Verification, elsewhere: Elsewhere) -> Verification:
 def _judge(
     shown: Verification,
     before: TestReport,
-    runs: tuple[VerifiedRun, ...],
+    fresh: FreshRuns,
     context: MissionContext,
-    *,
-    dependent: frozenset[str],
 ) -> Verification:
     """Compare the runs before and after."""
+    runs, dependent = fresh.runs, frozenset(fresh.dependent)
     whole = [run.report for run in runs if run.label in _WHOLE]
     later = uncovered(context)
     # Failures of a later command count as known; the first red run still has to be repaired.
@@ -131,7 +131,7 @@ def _judge(
     now = map_outcomes(whole[0]) if whole else map_outcomes(runs[0].report)
     seen = [map_outcomes(report) for report in whole] or [now]
     broken = tuple(name for name in newly_failing(last, runs) if name not in list_failing(was))
-    missing = missing_tests(last, whole)
+    missing = tuple(name for name in missing_tests(last, whole) if name not in fresh.renamed)
     skips = {n for outcomes in seen for n, s in outcomes.items() if s is TestStatus.SKIP}
     skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     # Two fresh sandboxes: a single green run may be chance.
@@ -263,6 +263,13 @@ def _alone(dependent: Sequence[str]) -> Iterator[str]:
     """Return a sentence on each test that only the whole command can prove."""
     for name in dependent[:_TESTS_SHOWN]:
         yield f"`{name}` alone: it needs tests that run before it, so only whole runs prove it"
+
+
+def _renamed(names: Collection[str]) -> Iterator[str]:
+    """Return a sentence on the tests that cannot be compared by name."""
+    if names:
+        having = counted(len(names), "test has", plural="tests have")
+        yield f"{having} another name in each run, so only their number counts"
 
 
 def _unseen(context: MissionContext, runs: Sequence[VerifiedRun]) -> tuple[str, ...]:

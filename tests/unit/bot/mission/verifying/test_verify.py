@@ -1,6 +1,7 @@
 """The verdict: what makes a candidate green, partial or refused."""
 
-from collections.abc import AsyncIterator
+import itertools
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -246,6 +247,41 @@ async def test_a_green_run_that_says_it_stopped_early_is_not_believed() -> None:
     found = await verified(a_world(run=run))
     assert not found.green
     assert found.missing == (SUB,)
+
+
+async def test_a_test_with_another_name_in_each_run_is_not_missing() -> None:
+    found = await verified(a_world(run=with_time_in_a_name()), before=a_timed_run(BROKEN, 0))
+    assert found.green, found.reason
+    assert found.missing == ()
+    assert "1 test has another name in each run, so only their number counts" in found.not_verified
+
+
+async def test_a_test_that_goes_with_the_change_is_missing_although_others_change_names() -> None:
+    found = await verified(a_world(run=with_time_in_a_name(SUB)), before=a_timed_run(BROKEN, 0))
+    assert not found.green
+    assert SUB in found.missing
+
+
+async def test_a_name_that_stays_without_the_change_is_missing() -> None:
+    found = await verified(after(sub="gone"))
+    assert found.missing == (SUB,)
+
+
+def a_timed_run(text: str, run: int, targets: tuple[str, ...] = (), lost: str = "") -> TestReport:
+    known = outcomes(text) if targets else {**outcomes(text), f"{EVEN}[12:00:{run:02}]": ""}
+    return a_run({n: said for n, said in known.items() if n != lost}, targets=targets)
+
+
+def with_time_in_a_name(lost: str = "") -> Callable[[Asked], TestReport]:
+    """Return runs with one name of their own each; a changed tree loses a test."""
+    numbers = itertools.count(1)
+
+    def run(asked: Asked) -> TestReport:
+        text = asked.files[PATH]
+        gone = "" if text == BROKEN else lost
+        return a_timed_run(text, next(numbers), tuple(asked.targets), gone)
+
+    return run
 
 
 @pytest.mark.parametrize("said", ["gone", SKIP])
