@@ -60,7 +60,7 @@ def main() -> None:
 async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> list[dict[str, Any]]:
     spec = load(environment=None).sandbox
     sandboxes = Sandboxes(spec, open_backend(spec), folder / "data")
-    locked = _lock_packages(folder / "npm") if any(map(_needs_node, chosen)) else {}
+    locked = lock_packages(folder / "npm", PACKAGES) if any(map(_needs_node, chosen)) else {}
     rows = []
     try:
         for seeds in chosen:
@@ -69,7 +69,7 @@ async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> l
                 project = folder / f"{seeds.tool.replace(' ', '_')}-{number}"
                 outside = {f"elsewhere/seeded{seeds.suffix}": text}
                 files = {**own, **seeds.files, **outside, f"src/seeded{seeds.suffix}": text}
-                _write(project, files)
+                write_project(project, files)
                 checkout = Checkout(
                     source=FolderSource(path=str(project), repository_id="local:autofix"),
                     tier=TrustTier.LOCAL,
@@ -158,20 +158,21 @@ def _needs_node(seeds: Seeds) -> bool:
     return seeds in NODE_SETS
 
 
-def _lock_packages(folder: Path) -> dict[str, str]:
-    """Return the files of a Node.js project with all tools, locked by the host's npm."""
+def lock_packages(folder: Path, packages: Sequence[str]) -> dict[str, str]:
+    """Return the files of a Node.js project with packages, locked by the host's npm."""
     folder.mkdir()
     (folder / "package.json").write_text('{ "name": "checked", "private": true }\n')
     run(
         *("npm", "install", "--save-dev", "--package-lock-only", "--ignore-scripts"),
-        *PACKAGES,
+        *packages,
         cwd=folder,
         timeout=300,
     )
     return {name: (folder / name).read_text() for name in ("package.json", "package-lock.json")}
 
 
-def _write(project: Path, files: dict[str, str]) -> None:
+def write_project(project: Path, files: dict[str, str]) -> None:
+    """Write the files of a checkout, readable for the sandbox's user."""
     for name, text in files.items():
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)

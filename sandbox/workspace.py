@@ -218,7 +218,12 @@ class SandboxWorkspace:
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
         """Return untested edits that may fix findings of a linter or type checker."""
         opened = await self._open()
-        return await propose_edits(opened.guest, request, environment=opened.baseline.variables)
+        return await propose_edits(
+            opened.guest,
+            request,
+            working_directory=opened.recipe.working_directory,
+            environment=opened.baseline.variables,
+        )
 
     async def send(self, errand: Errand, door: Door) -> Returned:
         """Run a program in another sandbox on the same checkout, with an outbound door."""

@@ -34,6 +34,10 @@ PYTHON = Language(
     ),
 )
 LANGUAGES = (PYTHON,)
+TYPESCRIPT = Language(name="typescript", suffixes=(".ts", ".tsx", ".mts", ".cts"))
+"""Its findings are repaired; its tests are not searched, so it is none of LANGUAGES."""
+CHECKED = (*LANGUAGES, TYPESCRIPT)
+"""Languages whose type checkers' and linters' findings are repaired."""
 
 
 def find_language(path: str) -> Language | None:
@@ -47,8 +51,8 @@ def is_source(path: str) -> bool:
 
 
 def is_typed_source(path: str) -> bool:
-    """Return True if a path names a source file or a stub of a known language."""
-    return any(path.endswith((*one.suffixes, *one.stub_suffixes)) for one in LANGUAGES)
+    """Return True if a path names a source file or a stub whose findings are repaired."""
+    return any(path.endswith((*one.suffixes, *one.stub_suffixes)) for one in CHECKED)
 
 
 def is_test_file(path: str) -> bool:

@@ -18,9 +18,13 @@ class ToolFinding(Frozen):
 
 
 class ProposalRequest(Frozen):
-    """Request for edits that may fix findings. The sandbox parses files for it and runs none."""
+    """Request for edits that may fix findings. No file of the repository is run for it."""
 
     findings: tuple[ToolFinding, ...] = Field(max_length=200)
+    command: str = ""
+    """The failing command line; tsc's options name the project that is read for its findings."""
+    step: int = Field(default=1, ge=1)
+    """Number of the command that failed, if the line has several."""
     protected: tuple[str, ...] = ()
     """Path patterns that must not be edited."""
     most: int = Field(default=16, ge=1, le=200)

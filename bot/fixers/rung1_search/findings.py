@@ -1,5 +1,6 @@
 """Fix findings of linters and type checkers: keep each proposed edit that reduces them."""
 
+import json
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -8,10 +9,10 @@ from dataclasses import dataclass, field
 from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.fixers.rung1_search.changes import edited_files, hash_edits
+from bot.fixers.rung1_search.changes import edited_files, hash_edits, read_text
 from bot.ports import Workspace
 from sandbox.changes import protected_class
-from sandbox.languages import is_test_file, is_typed_source
+from sandbox.languages import TYPESCRIPT, is_test_file, is_typed_source
 from sandbox.types import (
     ChangeAction,
     EditProposal,
@@ -22,14 +23,18 @@ from sandbox.types import (
     TestReport,
     ToolFinding,
     apply_spans,
+    group_by_file,
 )
 
 PER_FINDING = 14
 """Maximum number of edits tried for one finding."""
+PROPOSALS_S = 60.0
+"""Maximum time for the proposals of one round, in seconds."""
 MAX_RUNS = 150
 SPARE_S = 2.0
 TEST_COMMAND = "python -m pytest -q"
 """Used if no test command is configured and there are files that look like tests."""
+NODE_RUNNERS = frozenset({"vitest", "jest", "mocha"})
 _REPORTED = (RunVerdict.PASS, RunVerdict.FAIL)
 
 
@@ -109,7 +114,7 @@ async def fix_findings(
     work = _RepairState(workspace, report, started + budget.time_limit_s - SPARE_S)
     try:
         if not detailed_findings(report):
-            yield RungNote(reason="the check names no Python file that a fix may touch")
+            yield RungNote(reason="the check names no file that a fix may touch")
             return
         await _repair_all(work, min(budget.max_candidates, MAX_RUNS))
         if not work.texts:
@@ -140,7 +145,11 @@ async def _repair_all(work: _RepairState, most: int) -> None:
     while work.may_go_on and work.runs < most and work.report.failing:
         work.findings = detailed_findings(work.report)
         request = ProposalRequest(
-            findings=work.findings, most=PER_FINDING, time_limit_s=min(30.0, _left(work))
+            findings=work.findings,
+            command=work.report.target,
+            step=work.report.steps,
+            most=PER_FINDING,
+            time_limit_s=min(PROPOSALS_S, _left(work)),
         )
         offered: dict[int, list[EditProposal]] = {}
         for proposal in await work.workspace.proposals(request):
@@ -182,14 +191,23 @@ async def _step(
 def _disjoint(proposals: Sequence[EditProposal]) -> list[EditProposal]:
     """Return proposals that touch disjoint lines."""
     kept: list[EditProposal] = []
-    taken: list[tuple[str, int, int]] = []
+    taken: list[SpanEdit] = []
     for proposal in proposals:
-        path = proposal.edits[0].path
-        first, last = min(e.start for e in proposal.edits), max(e.end for e in proposal.edits)
-        if all(path != p or last < start or first > end for p, start, end in taken):
+        spans = [_span(edits) for edits in group_by_file(proposal.edits).values()]
+        if not any(_overlap(span, other) for span in spans for other in taken):
             kept.append(proposal)
-            taken.append((path, first, last))
+            taken += spans
     return kept
+
+
+def _span(edits: Sequence[SpanEdit]) -> SpanEdit:
+    """Return the span of a file that some edits of it touch."""
+    first, last = min(edit.start for edit in edits), max(edit.end for edit in edits)
+    return SpanEdit(path=edits[0].path, start=first, end=last, text="")
+
+
+def _overlap(one: SpanEdit, other: SpanEdit) -> bool:
+    return one.path == other.path and one.start <= other.end and other.start <= one.end
 
 
 def _edit_key(work: _RepairState, edit: SpanEdit) -> str:
@@ -266,10 +284,7 @@ async def _run_tests_for_doubts(
 
     Return doubts about the edits, or None if the edits break a test.
     """
-    command = context.policy.test_command
-    files = await work.workspace.list_files()
-    if command is None and any(is_test_file(path) for path in files):
-        command = TEST_COMMAND
+    command = context.policy.test_command or await _find_test_command(work)
     if command is None or _left(work) <= 0:
         return ("no tests were run: only the check validated this",)
     after = await work.workspace.run_tests(command)
@@ -283,6 +298,21 @@ async def _run_tests_for_doubts(
     if before.verdict in _REPORTED and after.failing <= before.failing:
         return (f"red with and without the edits: {counted(len(after.failing), 'test')}",)
     return None
+
+
+async def _find_test_command(work: _RepairState) -> str | None:
+    """Return the usual command for the tests of the repaired language; None without tests."""
+    if any(path.endswith(TYPESCRIPT.suffixes) for path in work.texts):
+        try:
+            manifest = json.loads(await read_text(work.workspace, "package.json"))
+            script = str(manifest["scripts"]["test"])
+        except (ValueError, KeyError, TypeError):
+            return None
+        program = script.split(" ", maxsplit=1)[0]
+        # A runner that is started by itself reports its tests by name; a script does not.
+        return f"npx {script}" if program in NODE_RUNNERS else "npm test"
+    files = await work.workspace.list_files()
+    return TEST_COMMAND if any(is_test_file(path) for path in files) else None
 
 
 def _left(work: _RepairState) -> float:

@@ -10,6 +10,7 @@ from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS, listing_co
 __all__ = [
     "EVERY",
     "Matcher",
+    "find_program",
     "is_build",
     "matchers_for",
     "plain_lines",
@@ -128,7 +129,7 @@ _BUILDERS = frozenset(
 
 def matchers_for(command: str) -> tuple[Matcher, ...] | None:
     """Return the matchers of a plain command; None if the tool is unknown or it needs a shell."""
-    words = _program(listing_command(command) or command)
+    words = find_program(listing_command(command) or command)
     if not words:
         return None
     return next(
@@ -141,7 +142,7 @@ def is_build(command: str) -> bool:
 
     It can fail without a place, and that is a failure all the same.
     """
-    words = _program(command)
+    words = find_program(command)
     return bool(words) and words[0] in _BUILDERS
 
 
@@ -150,7 +151,7 @@ def read_findings(matchers: tuple[Matcher, ...], text: str) -> list[PrintedFindi
     return structured_findings(text) or list(match_lines(matchers, plain_lines(text)))
 
 
-def _program(command: str) -> list[str]:
+def find_program(command: str) -> list[str]:
     """Return the words of a command from the tool's name on."""
     words = split_words(command) or []
     while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():

@@ -1,0 +1,221 @@
+'use strict'
+// A diagnostic with its syntax and types, and the questions that templates ask about them.
+
+const MAX_NAMES = 400
+
+/** The place of a diagnostic. */
+class Place {
+  constructor (workspace, service, diagnostic) {
+    this.ts = workspace.ts
+    this.workspace = workspace
+    this.service = service
+    this.program = service.getProgram()
+    this.checker = this.program.getTypeChecker()
+    this.file = this.program.getSourceFile(diagnostic.file.fileName)
+    this.path = this.file.fileName
+    this.text = this.file.text
+    this.code = diagnostic.code
+    this.diagnostic = diagnostic
+    this.start = diagnostic.start
+    this.end = diagnostic.start + (diagnostic.length || 0)
+    this.node = this.nodeAt(this.file, this.start, this.end)
+    this.expressions = this.findExpressions()
+  }
+
+  /** Return the smallest node that covers a span. */
+  nodeAt (file, start, end) {
+    let found = file
+    const visit = node => {
+      if (node.getStart(file) <= start && end <= node.getEnd()) {
+        found = node
+        this.ts.forEachChild(node, visit)
+      }
+    }
+    this.ts.forEachChild(file, visit)
+    return found
+  }
+
+  /** Return the nearest ancestor, or the node itself, that a test accepts. */
+  up (node, accepts) {
+    for (let now = node; now && now !== this.file; now = now.parent) {
+      if (accepts(now)) return now
+    }
+    return undefined
+  }
+
+  /** Return the expressions that the diagnostic is about, the nearest first. */
+  findExpressions () {
+    const { ts, node } = this
+    const found = []
+    const add = one => {
+      if (one && !found.includes(one)) found.push(one)
+    }
+    const isExpression = one => ts.isExpression ? ts.isExpression(one) : ts.isExpressionNode(one)
+    if (isExpression(node)) add(node)
+    const parent = node.parent
+    for (const holder of [node, parent]) {
+      if (!holder) continue
+      if (holder.initializer && isExpression(holder.initializer) && holder.name) add(holder.initializer)
+      if (ts.isReturnStatement(holder)) add(holder.expression)
+      if (ts.isShorthandPropertyAssignment(holder)) add(holder.name)
+      if (ts.isBinaryExpression(holder)) [holder.right, holder.left].forEach(add)
+      if (ts.isArrowFunction(holder) && !ts.isBlock(holder.body)) add(holder.body)
+      if (ts.isPropertyAccessExpression(holder) || ts.isElementAccessExpression(holder)) {
+        add(holder.expression)
+        add(holder)
+      }
+      if (ts.isCallExpression(holder) || ts.isNewExpression(holder)) {
+        if (holder === node || holder.expression === node) (holder.arguments || []).forEach(add)
+        add(holder)
+      }
+      if (ts.isForOfStatement(holder) || ts.isSpreadElement(holder)) add(holder.expression)
+      if (ts.isPrefixUnaryExpression(holder)) add(holder.operand)
+      if (ts.isCaseClause(holder)) add(holder.expression)
+      if (ts.isJsxAttribute && ts.isJsxAttribute(holder) && holder.initializer) {
+        add(holder.initializer.expression || holder.initializer)
+      }
+    }
+    for (const one of [...found]) {
+      if (ts.isConditionalExpression(one)) [one.whenTrue, one.whenFalse].forEach(add)
+      if (ts.isBinaryExpression(one)) [one.left, one.right].forEach(add)
+      if (ts.isAwaitExpression(one) || ts.isParenthesizedExpression(one)) add(one.expression)
+      if (ts.isCallExpression(one) && ts.isPropertyAccessExpression(one.expression)) {
+        add(one.expression.expression)
+      }
+      if (ts.isPropertyAccessExpression(one)) add(one.expression)
+      if (ts.isTemplateExpression(one)) one.templateSpans.forEach(span => add(span.expression))
+      if (ts.isIdentifier(one)) add(this.initializerOf(one))
+    }
+    return found.filter(isExpression).slice(0, 14)
+  }
+
+  /** Return the value that a variable of the checkout is declared with, or undefined. */
+  initializerOf (identifier) {
+    const symbol = this.checker.getSymbolAtLocation(identifier)
+    const declaration = symbol && symbol.valueDeclaration
+    const isVariable = declaration && this.ts.isVariableDeclaration(declaration)
+    return isVariable && declaration.getSourceFile() === this.file ? declaration.initializer : undefined
+  }
+
+  /** Return the type that a place expects of an expression, or undefined. */
+  expected (expression) {
+    const { ts, checker } = this
+    const parent = expression.parent
+    if (ts.isBinaryExpression(parent)) {
+      const other = parent.left === expression ? parent.right : parent.left
+      const kind = parent.operatorToken.kind
+      if (kind === ts.SyntaxKind.EqualsToken) return checker.getTypeAtLocation(parent.left)
+      const isComparison = kind >= ts.SyntaxKind.EqualsEqualsToken &&
+        kind <= ts.SyntaxKind.ExclamationEqualsEqualsToken
+      if (isComparison) return checker.getTypeAtLocation(other)
+      const isLogical = [ts.SyntaxKind.BarBarToken, ts.SyntaxKind.QuestionQuestionToken,
+        ts.SyntaxKind.AmpersandAmpersandToken].includes(kind)
+      if (!isLogical) return checker.getTypeAtLocation(other)
+    }
+    if (ts.isCaseClause(parent)) return checker.getTypeAtLocation(parent.parent.parent.expression)
+    return checker.getContextualType(expression)
+  }
+
+  typeOf (node) {
+    return this.checker.getTypeAtLocation(node)
+  }
+
+  /** Return whether a type fits another; true if this TypeScript cannot tell. */
+  fits (type, wanted) {
+    if (!wanted || !this.checker.isTypeAssignableTo) return true
+    if (type.flags & (this.ts.TypeFlags.Any | this.ts.TypeFlags.Never)) return false
+    return this.checker.isTypeAssignableTo(type, wanted)
+  }
+
+  /** Return the variables and parameters that a place can use, the nearest first. */
+  variables (node) {
+    const { ts } = this
+    return this.checker.getSymbolsInScope(node, ts.SymbolFlags.Value)
+      .filter(symbol => this.isOwnSymbol(symbol) && this.isBefore(symbol, node)).slice(0, MAX_NAMES)
+  }
+
+  isOwnSymbol (symbol) {
+    const declarations = symbol.declarations || []
+    return declarations.some(one => this.workspace.isOwn(one.getSourceFile().fileName))
+  }
+
+  /** Return whether a symbol is declared outside of the statement that uses it. */
+  isBefore (symbol, node) {
+    const declaration = symbol.valueDeclaration
+    if (!declaration || declaration.getSourceFile() !== this.file) return true
+    return !this.ts.isVariableDeclaration(declaration) || declaration.getEnd() <= node.getStart() ||
+      declaration.getStart() > node.getEnd()
+  }
+
+  isLocal (symbol) {
+    const declaration = symbol.valueDeclaration
+    return Boolean(declaration && declaration.getSourceFile() === this.file)
+  }
+
+  symbolType (symbol, node) {
+    return this.checker.getTypeOfSymbolAtLocation(symbol, node)
+  }
+
+  /** Return the function around a node. */
+  functionAround (node) {
+    return this.up(node.parent, one => this.ts.isFunctionLike(one))
+  }
+
+  isNullable (type) {
+    return this.parts(type).some(one => one.flags & (this.ts.TypeFlags.Undefined | this.ts.TypeFlags.Null))
+  }
+
+  /** Return the members of a union, or the type itself. */
+  parts (type) {
+    return type.isUnion && type.isUnion() ? type.types : [type]
+  }
+
+  /** Return whether a type is a promise. */
+  isPromise (type) {
+    return this.parts(type).some(one => one.symbol && one.symbol.name === 'Promise')
+  }
+
+  /** Return an edit that replaces a node. */
+  replace (node, text) {
+    return {
+      file: node.getSourceFile().fileName, start: node.getStart(), end: node.getEnd(), text
+    }
+  }
+
+  /** Return an edit that inserts a text. */
+  insert (file, position, text) {
+    return { file: file.fileName, start: position, end: position, text }
+  }
+}
+
+/** Return how far two names are apart: 0 for equal ones, 1 for those without a common part. */
+function distance (a, b) {
+  const [x, y] = [a.toLowerCase(), b.toLowerCase()]
+  let last = []
+  let row = Array.from({ length: y.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= x.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= y.length; j += 1) {
+      const same = x[i - 1] === y[j - 1] ? 0 : 1
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + same)
+      // Two exchanged letters are one mistake (Damerau).
+      if (i > 1 && j > 1 && x[i - 1] === y[j - 2] && x[i - 2] === y[j - 1]) {
+        next[j] = Math.min(next[j], last[j - 2] + 1)
+      }
+    }
+    last = row
+    row = next
+  }
+  const plain = row[y.length] / Math.max(1, x.length, y.length)
+  const isPart = x.length > 2 && y.length > 2 && (x.includes(y) || y.includes(x))
+  return isPart ? Math.min(plain, 0.45) : plain
+}
+
+/** Return the nearest of some names, each with its distance. */
+function nearest (name, names, most) {
+  return [...new Set(names)].filter(one => one !== name)
+    .map(one => ({ name: one, apart: distance(name, one) }))
+    .sort((a, b) => a.apart - b.apart || (a.name < b.name ? -1 : 1)).slice(0, most)
+}
+
+module.exports = { Place, distance, nearest }

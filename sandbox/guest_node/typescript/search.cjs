@@ -1,0 +1,175 @@
+'use strict'
+// Try candidates in the warm language services, and group what passes by its cause.
+
+const path = require('path')
+const { applyAll } = require('./edits.cjs')
+const { keyOf } = require('./projects.cjs')
+const { Place } = require('./place.cjs')
+
+const SOURCES = [
+  require('./templates/code_fix.cjs'),
+  require('./templates/ts_name.cjs'),
+  require('./templates/ts_value.cjs'),
+  require('./templates/ts_call.cjs'),
+  require('./templates/ts_object.cjs'),
+  require('./templates/ts_declaration.cjs'),
+  require('./templates/ts_guard.cjs'),
+  require('./templates/ts_import.cjs')
+]
+const PER_FINDING = 160
+/** Candidates tried for one finding. */
+const ENOUGH = 24
+/** Passing candidates for one finding. */
+const PARTIAL = 0.6
+/** Cost of an edit that leaves all of what the best edit removes; a share costs a share. */
+const RIVALS = 0.2
+/** Additional cost if an edit is not clearly better than the next one. */
+const CLEAR = 0.08
+
+/** Yield proposals for findings, each checked against all files of the program. */
+function * search (workspace, request, mayGoOn) {
+  const before = workspace.check()
+  const state = { workspace, before, counts: countKeys(workspace.ts, before), refused: new Set() }
+  const leads = matchFindings(workspace, before, request.findings)
+  const covered = new Set()
+  for (const lead of leads) {
+    if (!mayGoOn()) return
+    if (covered.has(lead.key)) continue
+    const passing = tryAll(state, lead, mayGoOn)
+    for (const proposal of rank(passing, lead)) {
+      yield { ...proposal, finding: lead.finding }
+    }
+    const best = Math.max(0, ...passing.map(one => one.removed.size))
+    for (const one of passing) {
+      if (one.removed.size === best) one.removed.forEach(key => covered.add(key))
+    }
+  }
+}
+
+function countKeys (ts, found) {
+  const counts = new Map()
+  for (const { diagnostic } of found) {
+    const key = keyOf(ts, diagnostic)
+    counts.set(key, (counts.get(key) || 0) + 1)
+  }
+  return counts
+}
+
+/** Return the diagnostics that findings report, in the order of the findings. */
+function matchFindings (workspace, before, findings) {
+  const leads = []
+  findings.forEach((finding, number) => {
+    const found = before.find(({ diagnostic }) => {
+      const place = diagnostic.file.getLineAndCharacterOfPosition(diagnostic.start)
+      return path.relative(workspace.root, diagnostic.file.fileName) === finding.path &&
+        place.line + 1 === finding.line && `TS${diagnostic.code}` === finding.code &&
+        (!finding.column || place.character + 1 === finding.column)
+    })
+    if (found) leads.push({ ...found, finding: number, key: keyOf(workspace.ts, found.diagnostic) })
+  })
+  return leads
+}
+
+/** Return the candidates with which a diagnostic is gone and none is new. */
+function tryAll (state, lead, mayGoOn) {
+  const passing = []
+  for (const candidate of drafts(state.workspace, lead)) {
+    if (!mayGoOn() || passing.length >= ENOUGH) break
+    const removed = evaluate(state, candidate, lead)
+    if (removed && removed.has(lead.key)) passing.push({ ...candidate, removed })
+  }
+  state.workspace.texts.change(new Map())
+  return passing
+}
+
+/** Return the cheapest candidates, one for each resulting text. */
+function drafts (workspace, lead) {
+  const place = new Place(workspace, lead.service, lead.diagnostic)
+  const found = new Map()
+  for (const source of SOURCES) {
+    for (const draft of takeDrafts(source, place)) {
+      const edits = draft.edits.filter(edit => workspace.isOwn(edit.file))
+      if (!edits.length || edits.length !== draft.edits.length) continue
+      const texts = applyAll(workspace.texts, edits)
+      if (!texts) continue
+      const key = JSON.stringify([...texts])
+      if (!found.has(key) || found.get(key).cost > draft.cost) {
+        found.set(key, { cost: draft.cost, edits, texts, key, template: source.NAME })
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => a.cost - b.cost).slice(0, PER_FINDING)
+}
+
+function takeDrafts (source, place) {
+  try {
+    return [...source.propose(place)]
+  } catch (error) {
+    // Versions of TypeScript differ; another template may still work.
+    return []
+  }
+}
+
+/** Return the keys that a candidate removes; undefined if it adds one or hides something. */
+function evaluate (state, candidate, lead) {
+  if (state.refused.has(candidate.key)) return undefined
+  const { workspace } = state
+  const hidden = countHiding(workspace, candidate.texts.keys())
+  workspace.texts.change(candidate.texts)
+  const near = new Set([lead.diagnostic.file.fileName, ...candidate.texts.keys()])
+  // Most candidates fail where they are made, which is cheaper to see.
+  let removed = compare(state, near)
+  if (removed && removed.has(lead.key)) {
+    removed = countHiding(workspace, candidate.texts.keys()) > hidden ? undefined : compare(state)
+  }
+  if (!removed) state.refused.add(candidate.key)
+  return removed
+}
+
+function compare (state, only) {
+  const { ts } = state.workspace
+  const after = countKeys(ts, state.workspace.check(only))
+  const removed = new Set()
+  for (const [key, count] of after) {
+    if (count > (state.counts.get(key) || 0)) return undefined
+  }
+  for (const { diagnostic } of state.before) {
+    const key = keyOf(ts, diagnostic)
+    const isSeen = !only || only.has(diagnostic.file.fileName)
+    if (isSeen && (after.get(key) || 0) < state.counts.get(key)) removed.add(key)
+  }
+  return removed
+}
+
+/** Count what hides errors in files: `any`, type assertions, `!`, comments for the compiler. */
+function countHiding (workspace, files) {
+  const { ts } = workspace
+  let total = 0
+  const visit = node => {
+    const isConst = ts.isAsExpression(node) && node.type.getText() === 'const'
+    const hides = node.kind === ts.SyntaxKind.AnyKeyword || ts.isNonNullExpression(node) ||
+      ((ts.isAsExpression(node) || ts.isTypeAssertionExpression(node)) && !isConst) ||
+      node.exclamationToken
+    if (hides) total += 1
+    ts.forEachChild(node, visit)
+  }
+  for (const file of files) {
+    const text = workspace.texts.read(file)
+    total += (text.match(/@ts-(?:ignore|expect-error|nocheck)/g) || []).length
+    visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))
+  }
+  return total
+}
+
+/** Return passing candidates with costs that rank them, best first. */
+function rank (passing, lead) {
+  const most = Math.max(1, ...passing.map(one => one.removed.size))
+  const costs = passing.map(one => one.cost + PARTIAL * (1 - one.removed.size / most))
+  const sorted = [...costs].sort((a, b) => a - b)
+  const doubt = sorted.length > 1 && sorted[1] - sorted[0] < CLEAR ? RIVALS : 0
+  return passing
+    .map((one, index) => ({ ...one, cost: costs[index] + doubt }))
+    .sort((a, b) => a.cost - b.cost)
+}
+
+module.exports = { search }

@@ -1,0 +1,98 @@
+'use strict'
+// A call with wrong arguments: swapped, missing or superfluous ones, or another variable.
+
+const { distance } = require('../place.cjs')
+const { isName } = require('./ts_name.cjs')
+const { defaults } = require('./ts_value.cjs')
+
+const NAME = 'ts_call'
+const MAX_VALUES = 14
+const MAX_ARGUMENTS = 6
+
+/** Yield corrections of the call around a diagnostic, and other variables for a wrong value. */
+function * propose (place) {
+  const { ts } = place
+  const call = place.up(place.node, one => ts.isCallExpression(one) || ts.isNewExpression(one))
+  if (call && call.arguments && call.arguments.length <= MAX_ARGUMENTS) {
+    yield * swap(place, call)
+    yield * add(place, call)
+    yield * remove(place, call)
+  }
+  for (const [index, expression] of place.expressions.entries()) {
+    const wanted = place.expected(expression)
+    if (!wanted) continue
+    for (const { text, cost } of values(place, expression, wanted, expression.getText())) {
+      yield { cost: 0.3 + cost + 0.02 * index, edits: [place.replace(expression, text)] }
+    }
+  }
+}
+
+function * swap (place, call) {
+  const given = [...call.arguments]
+  for (let i = 0; i < given.length; i += 1) {
+    for (let j = i + 1; j < given.length; j += 1) {
+      const edits = [place.replace(given[i], given[j].getText()), place.replace(given[j], given[i].getText())]
+      yield { cost: 0.2 + 0.02 * (j - i), edits }
+    }
+  }
+}
+
+function * add (place, call) {
+  const signature = place.checker.getResolvedSignature(call)
+  const given = [...call.arguments]
+  if (!signature || !signature.parameters || given.length >= signature.parameters.length) return
+  for (let at = given.length; at >= 0; at -= 1) {
+    const parameter = signature.parameters[at]
+    const wanted = place.symbolType(parameter, call)
+    const found = values(place, call, wanted, parameter.name)
+    for (const value of defaults(place, wanted)) found.push({ text: value, cost: 0.6 })
+    for (const { text, cost } of found) {
+      const isLast = at === given.length
+      const position = isLast ? endOfArguments(call) : given[at].getStart()
+      const inserted = isLast ? (given.length ? `, ${text}` : text) : `${text}, `
+      const later = 0.02 * (given.length - at)
+      yield { cost: 0.15 + cost + later, edits: [place.insert(call.getSourceFile(), position, inserted)] }
+    }
+  }
+}
+
+function endOfArguments (call) {
+  const given = call.arguments
+  return given.length ? given[given.length - 1].getEnd() : call.getEnd() - 1
+}
+
+function * remove (place, call) {
+  const given = [...call.arguments]
+  for (let at = 0; at < given.length; at += 1) {
+    const start = at ? given[at - 1].getEnd() : given[0].getStart()
+    const end = at || given.length === 1 ? given[at].getEnd() : given[1].getStart()
+    const edit = { file: place.path, start, end, text: '' }
+    yield { cost: 0.35 + 0.02 * (given.length - 1 - at), edits: [edit] }
+  }
+}
+
+/** Return variables, and members of variables, that fit a type, by the nearness of their names. */
+function values (place, node, wanted, name) {
+  const found = []
+  for (const symbol of place.variables(node)) {
+    if (!isName(symbol.name) || symbol.name === name) {
+      if (symbol.name !== name || !isName(name)) continue
+    }
+    const type = place.symbolType(symbol, node)
+    const far = place.isLocal(symbol) ? 0 : 0.1
+    if (place.fits(type, wanted)) {
+      found.push({ text: symbol.name, cost: far + 0.4 * distance(name, symbol.name) })
+    }
+    if (type.getCallSignatures().length || !(type.flags & place.ts.TypeFlags.Object)) continue
+    for (const member of place.checker.getPropertiesOfType(type)) {
+      if (!isName(member.name) || distance(name, member.name) > 0.5) continue
+      if (!place.fits(place.symbolType(member, node), wanted)) continue
+      const text = `${symbol.name}.${member.name}`
+      found.push({ text, cost: far + 0.12 + 0.4 * distance(name, member.name) })
+    }
+  }
+  const own = node.getText()
+  return found.filter(one => one.text !== own).sort((a, b) => a.cost - b.cost).slice(0, MAX_VALUES)
+}
+
+module.exports = { NAME, propose, values }

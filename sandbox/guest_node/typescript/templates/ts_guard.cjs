@@ -1,0 +1,84 @@
+'use strict'
+// A missing check of a value that may be undefined or null.
+
+const { defaults } = require('./ts_value.cjs')
+
+const NAME = 'ts_guard'
+
+/** Yield checks in front of the statement, and in the condition around it. */
+function * propose (place) {
+  const { ts } = place
+  const open = place.expressions.filter(one =>
+    (ts.isIdentifier(one) || ts.isPropertyAccessExpression(one)) && place.isNullable(place.typeOf(one)))
+  for (const expression of open.slice(0, 2)) {
+    const text = expression.getText()
+    yield * inCondition(place, expression, text)
+    yield * inFront(place, expression, text)
+  }
+}
+
+function * inCondition (place, expression, text) {
+  const { ts } = place
+  const isAnd = one => ts.isBinaryExpression(one) &&
+    one.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken
+  const around = place.up(expression.parent, one => ts.isIfStatement(one) || ts.isConditionalExpression(one) ||
+    ts.isWhileStatement(one) || isAnd(one))
+  if (!around) return
+  const condition = isAnd(around) ? around : around.expression || around.condition
+  const isInside = expression.getStart() >= condition.getStart() && expression.getEnd() <= condition.getEnd()
+  for (const check of [text, `${text} !== undefined`, `${text} !== null`]) {
+    const cost = (isInside ? 0.4 : 0.45) + 0.03 * (check === text ? 0 : 1)
+    yield { cost, edits: [place.insert(place.file, condition.getStart(), `${check} && `)] }
+  }
+}
+
+function * inFront (place, expression, text) {
+  const { ts } = place
+  const statement = place.up(expression, one => ts.isStatement(one) && one.parent && ts.isBlock(one.parent))
+  if (!statement) return
+  const indent = /[^\S\n]*$/.exec(place.text.slice(0, statement.getStart()))[0]
+  const end = /;\s*$/m.test(place.text.slice(0, 4000)) ? ';' : ''
+  let order = 0
+  for (const leave of leaves(place, expression)) {
+    for (const check of [`!${text}`, `${text} === undefined`, `${text} === null`]) {
+      for (const guard of shapes(place, check, leave + end, indent)) {
+        yield {
+          cost: 0.45 + 0.02 * order,
+          edits: [place.insert(place.file, statement.getStart(), `${guard}\n${indent}`)]
+        }
+        order += 1
+      }
+    }
+  }
+}
+
+/** Return the shapes of a guard, as the file writes its others first. */
+function shapes (place, check, leave, indent) {
+  const step = /\t/.test(indent) ? '\t' : '  '
+  const short = `if (${check}) ${leave}`
+  const long = `if (${check}) {\n${indent}${step}${leave}\n${indent}}`
+  return /if \(.*\) (?:return|throw|continue)\b/.test(place.text) ? [short] : [long, short]
+}
+
+/** Return the statements that leave a block with a value that its function may return. */
+function leaves (place, expression) {
+  const { ts, checker } = place
+  const around = place.functionAround(expression)
+  const loop = place.up(expression, one => ts.isForOfStatement(one) || ts.isForStatement(one) || ts.isFunctionLike(one))
+  const found = loop && !ts.isFunctionLike(loop) ? ['continue'] : []
+  const signature = around && checker.getSignatureFromDeclaration(around)
+  if (!signature) return found
+  const type = checker.getReturnTypeOfSignature(signature)
+  const promised = place.isPromise(type) && checker.getTypeArguments ? checker.getTypeArguments(type)[0] : type
+  for (const part of place.parts(promised || type)) {
+    if (part.flags & (ts.TypeFlags.Void | ts.TypeFlags.Undefined)) found.push('return')
+    if (part.flags & ts.TypeFlags.Undefined) found.push('return undefined')
+    if (part.flags & ts.TypeFlags.Null) found.push('return null')
+  }
+  for (const value of defaults(place, promised || type).slice(0, 2)) found.push(`return ${value}`)
+  const quote = place.text.includes('"') ? '"' : "'"
+  found.push(`throw new Error(${quote}${expression.getText()} is missing${quote})`)
+  return [...new Set(found)]
+}
+
+module.exports = { NAME, propose }

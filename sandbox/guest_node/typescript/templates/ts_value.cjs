@@ -1,0 +1,201 @@
+'use strict'
+// A value of the wrong type: a missing `await`, call or conversion, a member, a default.
+
+const { isName } = require('./ts_name.cjs')
+
+const NAME = 'ts_value'
+const MAX_MEMBERS = 12
+
+/** Yield conversions of the expressions that a diagnostic is about. */
+function * propose (place) {
+  for (const [index, expression] of place.expressions.entries()) {
+    for (const draft of convert(place, expression)) {
+      yield { cost: draft.cost + 0.02 * index, edits: [place.replace(expression, draft.text)] }
+    }
+  }
+  yield * addReturn(place)
+}
+
+function * convert (place, expression) {
+  const { ts } = place
+  const text = expression.getText()
+  const type = place.typeOf(expression)
+  const wanted = place.expected(expression)
+  const simple = ts.isIdentifier(expression) || ts.isCallExpression(expression) ||
+    ts.isPropertyAccessExpression(expression) || ts.isElementAccessExpression(expression)
+  const atom = simple ? text : `(${text})`
+  if (place.isPromise(type)) {
+    const isUsed = /^(?:Property|Element)Access/.test(ts.SyntaxKind[expression.parent.kind]) &&
+      expression.parent.expression === expression
+    yield { cost: 0.15, text: isUsed ? `(await ${text})` : `await ${text}` }
+  }
+  yield * literal(place, expression)
+  yield * unwrap(place, expression)
+  if (type.getCallSignatures().length) yield { cost: 0.3, text: `${atom}()` }
+  yield * nullable(place, expression, type, wanted, atom)
+  if (!wanted) return
+  yield * primitive(place, type, wanted, text, atom)
+  yield * memberOf(place, expression, type, wanted, atom)
+}
+
+/** Yield `"3"` for `3` and the reverse. */
+function * literal (place, expression) {
+  const { ts } = place
+  const text = expression.getText()
+  if (ts.isStringLiteral(expression) && /^(?:-?\d+(?:\.\d+)?|true|false)$/.test(expression.text)) {
+    yield { cost: 0.12, text: expression.text }
+  }
+  if (/^(?:-?\d+(?:\.\d+)?|true|false)$/.test(text)) {
+    const quote = (place.text.match(/"/g) || []).length > (place.text.match(/'/g) || []).length ? '"' : "'"
+    yield { cost: 0.14, text: quote + text + quote }
+  }
+  if (expression.kind === ts.SyntaxKind.NullKeyword) yield { cost: 0.2, text: 'undefined' }
+  if (text === 'undefined') yield { cost: 0.2, text: 'null' }
+}
+
+/** Yield what is inside of a superfluous call, access, array or `await`. */
+function * unwrap (place, expression) {
+  const { ts } = place
+  if (ts.isCallExpression(expression)) {
+    if (!expression.arguments.length) {
+      yield { cost: 0.3, text: expression.expression.getText() }
+      if (ts.isPropertyAccessExpression(expression.expression)) {
+        yield { cost: 0.42, text: expression.expression.expression.getText() }
+      }
+    }
+    if (expression.arguments.length === 1) yield { cost: 0.4, text: expression.arguments[0].getText() }
+  }
+  if (ts.isPropertyAccessExpression(expression) || ts.isElementAccessExpression(expression)) {
+    yield { cost: 0.42, text: expression.expression.getText() }
+  }
+  if (ts.isArrayLiteralExpression(expression) && expression.elements.length === 1) {
+    yield { cost: 0.35, text: expression.elements[0].getText() }
+  }
+  if (ts.isTemplateExpression(expression) && expression.templateSpans.length === 1) {
+    yield { cost: 0.45, text: expression.templateSpans[0].expression.getText() }
+  }
+  if (ts.isPrefixUnaryExpression(expression)) yield { cost: 0.45, text: expression.operand.getText() }
+}
+
+/** Yield `?.` and a default for a value that may be missing. */
+function * nullable (place, expression, type, wanted, atom) {
+  const { ts } = place
+  const access = expression
+  const isOpen = one => (ts.isPropertyAccessExpression(one) || ts.isElementAccessExpression(one)) &&
+    !one.questionDotToken && place.isNullable(place.typeOf(one.expression))
+  if (isOpen(access)) {
+    const dot = ts.isPropertyAccessExpression(access) ? '?.' : '?.['
+    const tail = ts.isPropertyAccessExpression(access)
+      ? access.name.getText() : `${access.argumentExpression.getText()}]`
+    yield { cost: 0.25, text: access.expression.getText() + dot + tail }
+  }
+  if (ts.isCallExpression(access) && !access.questionDotToken && place.isNullable(place.typeOf(access.expression))) {
+    yield { cost: 0.25, text: access.getText().replace(access.expression.getText(), one => `${one}?.`) }
+  }
+  if (!place.isNullable(type)) return
+  const isInside = access.parent && !ts.isStatement(access.parent) && !ts.isVariableDeclaration(access.parent) &&
+    !(ts.isCallExpression(access.parent) && access.parent.expression !== access) &&
+    !ts.isPropertyAssignment(access.parent) && !ts.isArrowFunction(access.parent)
+  const wrap = one => isInside ? `(${one})` : one
+  const plain = place.checker.getNonNullableType(type)
+  for (const value of defaults(place, wanted && !place.isNullable(wanted) ? wanted : plain)) {
+    yield { cost: 0.35, text: wrap(`${atom} ?? ${value}`) }
+  }
+  for (const other of ['undefined', 'null']) {
+    if (wanted) yield { cost: 0.4, text: wrap(`${atom} ?? ${other}`) }
+  }
+}
+
+/** Return the plainest values of a type. */
+function defaults (place, type) {
+  const { ts, checker } = place
+  const has = flag => place.parts(type).some(one => one.flags & flag)
+  const quote = (place.text.match(/"/g) || []).length > (place.text.match(/'/g) || []).length ? '""' : "''"
+  const found = []
+  if (has(ts.TypeFlags.StringLike)) found.push(quote)
+  if (has(ts.TypeFlags.NumberLike)) found.push('0', '1')
+  if (has(ts.TypeFlags.BooleanLike)) found.push('false', 'true')
+  if (place.parts(type).some(one => isArray(checker, one))) found.push('[]')
+  else if (has(ts.TypeFlags.Object)) found.push('{}')
+  return found
+}
+
+function isArray (checker, type) {
+  return (checker.isArrayType && checker.isArrayType(type)) || /\[\]$|^(?:readonly )?\[/.test(checker.typeToString(type))
+}
+
+/** Yield conversions between strings, numbers, booleans, arrays, dates and sets. */
+function * primitive (place, type, wanted, text, atom) {
+  const { ts, checker } = place
+  const takes = flag => place.parts(wanted).some(one => one.flags & flag)
+  const names = place.parts(wanted).map(one => one.symbol && one.symbol.name)
+  const array = isArray(checker, type)
+  if (takes(ts.TypeFlags.StringLike)) {
+    yield { cost: 0.4, text: `String(${text})` }
+    yield { cost: 0.42, text: `${atom}.toString()` }
+    yield { cost: 0.55, text: `\`\${${text}}\`` }
+    if (array) yield { cost: 0.45, text: `${atom}.join(', ')` }
+    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.38, text: `${atom}.toISOString()` }
+  }
+  if (takes(ts.TypeFlags.NumberLike)) {
+    yield { cost: 0.4, text: `Number(${text})` }
+    yield { cost: 0.45, text: `parseInt(${text}, 10)` }
+    yield { cost: 0.46, text: `parseFloat(${text})` }
+    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.38, text: `${atom}.getTime()` }
+  }
+  if (takes(ts.TypeFlags.BooleanLike)) {
+    yield { cost: 0.5, text: `Boolean(${text})` }
+    yield { cost: 0.52, text: `${atom} !== undefined` }
+    if (array) yield { cost: 0.45, text: `${atom}.length > 0` }
+  }
+  if (place.parts(wanted).some(one => isArray(checker, one)) || names.includes('Iterable')) {
+    if (!array) yield { cost: 0.35, text: `[${text}]` }
+    yield { cost: 0.38, text: `[...${atom}]` }
+    yield { cost: 0.4, text: `Array.from(${text})` }
+    for (const part of ['keys', 'values', 'entries']) yield { cost: 0.45, text: `Object.${part}(${text})` }
+  }
+  for (const name of ['Date', 'Set', 'Map', 'Error', 'RegExp', 'URL']) {
+    if (names.includes(name)) yield { cost: 0.38, text: `new ${name}(${text})` }
+  }
+  if (wanted.getCallSignatures().length) yield { cost: 0.45, text: `() => ${text}` }
+}
+
+/** Yield members of a value that have the expected type. */
+function * memberOf (place, expression, type, wanted, atom) {
+  const { checker } = place
+  if (isArray(checker, type)) yield { cost: 0.4, text: `${atom}[0]` }
+  const found = []
+  for (const property of checker.getPropertiesOfType(checker.getApparentType(type))) {
+    if (!isName(property.name)) continue
+    const own = place.symbolType(property, expression)
+    if (place.fits(own, wanted)) found.push({ text: `${atom}.${property.name}`, extra: 0 })
+    for (const signature of own.getCallSignatures().slice(0, 1)) {
+      if (signature.parameters.length === 0 && place.fits(signature.getReturnType(), wanted)) {
+        found.push({ text: `${atom}.${property.name}()`, extra: 0.08 })
+      }
+    }
+  }
+  for (const [index, one] of found.slice(0, MAX_MEMBERS).entries()) {
+    yield { cost: 0.38 + one.extra + 0.01 * index, text: one.text }
+  }
+}
+
+/** Yield a `return` for the last expression of a function. */
+function * addReturn (place) {
+  const { ts } = place
+  const around = place.up(place.node, one => ts.isFunctionLike(one))
+  const body = around && around.body && ts.isBlock(around.body) && around.body
+  const last = body && body.statements[body.statements.length - 1]
+  if (last && ts.isExpressionStatement(last)) {
+    yield { cost: 0.2, edits: [place.insert(place.file, last.getStart(), 'return ')] }
+  }
+  const functions = place.expressions.filter(one => ts.isArrowFunction(one) && ts.isBlock(one.body))
+  for (const one of functions) {
+    const final = one.body.statements[one.body.statements.length - 1]
+    if (final && ts.isExpressionStatement(final)) {
+      yield { cost: 0.2, edits: [place.insert(place.file, final.getStart(), 'return ')] }
+    }
+  }
+}
+
+module.exports = { NAME, defaults, isArray, propose }
