@@ -179,3 +179,65 @@ def test_the_program_survives_a_file_that_exhausts_the_parser(tmp_path: Path) ->
         tmp_path, *(ToolFinding(path=path, line=1, code="E711") for path in ("a.py", "b.py"))
     )
     assert {answer["finding"] for answer in answers} == {1}
+
+
+TSC = ProposalRequest(
+    findings=(
+        ToolFinding(path="a.py", line=2, code="E711"),
+        ToolFinding(path="web/src/a.ts", line=1, code="TS2339"),
+    ),
+    command="npm ci && cd web && CI=1 npx tsc -p tsconfig.build.json --noEmit",
+    step=2,
+)
+TYPED = PROPOSAL | {
+    "template": "ts_name",
+    "edits": [{"path": "web/src/model.ts", "start": 0, "end": 1, "text": "x"}],
+}
+
+
+def editing(path: str) -> dict[str, Any]:
+    return TYPED | {"edits": [{"path": path, "start": 0, "end": 1, "text": "x"}]}
+
+
+async def test_errors_of_tsc_go_to_the_language_service_of_their_project() -> None:
+    guest = AnsweringGuest(TYPED)
+    request = TSC.with_(findings=TSC.findings[1:])
+    (proposal,) = await propose_edits(cast(Guest, guest), request, working_directory="app")
+    assert proposal.edits[0].path == "web/src/model.ts", "the cause may be in another file"
+    assert guest.asked["argv"] == ("node", "/opt/guest/node/typescript/server.cjs")
+    assert guest.asked["cwd"] == "/work/repo/app/web"
+    assert guest.asked["stdin"]["args"] == ["-p", "tsconfig.build.json", "--noEmit"]
+    assert guest.asked["stdin"]["root"] == "/work/repo"
+
+
+async def test_each_program_is_asked_about_its_own_findings() -> None:
+    guest = AnsweringGuest(TYPED)
+    found = await propose_edits(cast(Guest, guest), TSC)
+    assert [one.finding for one in found] == [1]
+    assert [one["path"] for one in guest.asked["stdin"]["findings"]] == ["web/src/a.ts"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/a.test.ts",
+        "tests/a.ts",
+        "node_modules/left-pad/index.d.ts",
+        "vitest.config.ts",
+        "a.py",
+        "../a.ts",
+        "tsconfig.json",
+        ".hidden/a.ts",
+    ],
+)
+async def test_no_error_of_tsc_is_repaired_in_a_protected_or_foreign_file(path: str) -> None:
+    request = TSC.with_(findings=TSC.findings[1:])
+    assert await answered(editing(path), request=request) == ()
+    both = TYPED | {"edits": [*TYPED["edits"], *editing(path)["edits"]]}
+    assert await answered(both, request=request) == ()
+
+
+@pytest.mark.parametrize("command", ["npx vue-tsc --noEmit", "npx eslint .", "", "tsc | head"])
+async def test_only_tsc_starts_the_language_service(command: str) -> None:
+    request = TSC.with_(findings=TSC.findings[1:], command=command, step=1)
+    assert await answered(TYPED, request=request) == ()

@@ -46,6 +46,7 @@ function * add (place, call) {
     const wanted = place.symbolType(parameter, call)
     const found = values(place, call, wanted, parameter.name)
     for (const value of defaults(place, wanted)) found.push({ text: value, cost: 0.6 })
+    for (const value of elsewhere(place, call, at)) found.push({ text: value, cost: 0 })
     for (const { text, cost } of found) {
       const isLast = at === given.length
       const position = isLast ? endOfArguments(call) : given[at].getStart()
@@ -54,6 +55,23 @@ function * add (place, call) {
       yield { cost: 0.15 + cost + later, edits: [place.insert(call.getSourceFile(), position, inserted)] }
     }
   }
+}
+
+/** Return the literals that other calls of the function in this file pass at a position. */
+function elsewhere (place, call, at) {
+  const { ts } = place
+  const found = new Set()
+  const visit = node => {
+    const isSame = (ts.isCallExpression(node) || ts.isNewExpression(node)) && node !== call &&
+      node.expression.getText() === call.expression.getText()
+    const value = isSame && node.arguments && node.arguments[at]
+    if (value && (ts.isLiteralExpression(value) || /^(?:true|false|null)$/.test(value.getText()))) {
+      found.add(value.getText())
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(call.getSourceFile())
+  return found
 }
 
 function endOfArguments (call) {

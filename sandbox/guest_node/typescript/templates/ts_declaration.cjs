@@ -5,6 +5,9 @@ const { nearest } = require('../place.cjs')
 
 const NAME = 'ts_declaration'
 const MAX_DECLARATIONS = 10
+const LITERAL = /['"]/
+const LOSS = 0.5
+/** Additional cost of a type that says less than one with literals. */
 const PRIMITIVES = ['string', 'number', 'boolean', 'void']
 
 /** Yield other declarations of what a diagnostic is about. */
@@ -144,9 +147,12 @@ function returned (place, node) {
 function * types (place, node, sources) {
   const { ts } = place
   const text = node.getText()
-  for (const [index, source] of sources.entries()) {
-    yield { cost: 0.32 + 0.02 * index, edits: [place.replace(node, source)] }
-    if (!text.endsWith('[]')) yield { cost: 0.4 + 0.02 * index, edits: [place.replace(node, `${text} | ${source}`)] }
+  const loses = LITERAL.test(text) ? LOSS : 0
+  const spelled = new Set(sources.map(source => withFirst(text, source)))
+  for (const [index, source] of [...spelled].entries()) {
+    yield { cost: 0.32 + loses + 0.02 * index, edits: [place.replace(node, source)] }
+    if (text.endsWith('[]')) continue
+    yield { cost: 0.4 + loses + 0.02 * index, edits: [place.replace(node, `${text} | ${source}`)] }
   }
   const literals = place.expressions.map(one => one.getText()).filter(one => /^(['"]).*\1$/.test(one))
   for (const literal of literals) yield * addMember(place, node, literal)
@@ -210,6 +216,12 @@ function * addMember (place, node, literal) {
     const text = `${quote}${literal.slice(1, -1)}${quote}`
     yield { cost: 0.35, edits: [place.insert(target.getSourceFile(), target.getEnd(), ` | ${text}`)] }
   }
+}
+
+/** Return a union with the member first that is known already. */
+function withFirst (text, union) {
+  const parts = union.split(' | ')
+  return parts.includes(text) ? [text, ...parts.filter(one => one !== text)].join(' | ') : union
 }
 
 /** Return the text of a union without a member; undefined if it does not have it. */

@@ -30,7 +30,9 @@ function * propose (place) {
   if (ts.isCallExpression(place.node.parent)) collect(place.node.parent.expression, FAR)
   for (const [node, cost] of names) {
     for (const { name, apart } of nearest(node.text, options(place, node), PER_NAME)) {
-      yield { cost: cost + 0.5 * apart, edits: [rename(place, node, name)] }
+      // A literal is nearly one of those that are expected: it is misspelt.
+      const base = ts.isStringLiteralLike(node) && apart < 0.5 ? NEAR : cost
+      yield { cost: base + 0.5 * apart, edits: [rename(place, node, name)] }
     }
   }
 }

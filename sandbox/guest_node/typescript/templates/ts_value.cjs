@@ -33,7 +33,7 @@ function * convert (place, expression) {
   yield * unwrap(place, expression)
   if (type.getCallSignatures().length) yield { cost: 0.3, text: `${atom}()` }
   yield * nullable(place, expression, type, wanted, atom)
-  if (!wanted) return
+  if (!wanted || text === 'undefined' || expression.kind === ts.SyntaxKind.NullKeyword) return
   yield * primitive(place, type, wanted, text, atom)
   yield * memberOf(place, expression, type, wanted, atom)
 }
@@ -63,7 +63,7 @@ function * unwrap (place, expression) {
         yield { cost: 0.42, text: expression.expression.expression.getText() }
       }
     }
-    if (expression.arguments.length === 1) yield { cost: 0.4, text: expression.arguments[0].getText() }
+    if (expression.arguments.length === 1) yield { cost: 0.48, text: expression.arguments[0].getText() }
   }
   if (ts.isPropertyAccessExpression(expression) || ts.isElementAccessExpression(expression)) {
     yield { cost: 0.42, text: expression.expression.getText() }

@@ -26,6 +26,9 @@ from tests.builders import a_report
         ("tests/Test_A.py", True, True, True),
         ("tests/data.json", False, False, False),
         ("src/a.go", False, False, False),
+        ("src/a.ts", False, True, False),
+        ("src/a.tsx", False, True, False),
+        ("src/a.js", False, False, False),
     ],
 )
 def test_a_path_names_its_language(path: str, source: bool, typed: bool, test: bool) -> None:  # noqa: FBT001

@@ -1,0 +1,111 @@
+"""Type errors of TypeScript in the real sandbox: the project's language service finds the repair, tsc confirms it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.domain.diagnosis import FailureKind
+from bot.domain.patch import Candidate, FixBudget, RungNote
+from bot.fixers.rung1_search.engine import SearchFixer
+from sandbox.backends.base import Backend
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.spec import SandboxSpec
+from sandbox.types import Checkout, FolderSource, JobHints
+from sandbox.workspace import Sandboxes
+from tests.builders import a_diagnosis, a_running_mission
+from tests.fakes.memory_lessons import MemoryLessons
+from tests.patience import stretched
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
+PACKAGES = json.dumps({"name": "web", "devDependencies": {"typescript": "5.9.3"}})
+OPTIONS = {"strict": True, "types": [], "module": "ESNext", "moduleResolution": "Bundler"}
+MODEL = """export interface User {
+  name: string;
+  nickname?: string;
+}
+
+export function shown(user: User): string {
+  return user.nickname ?? user.name;
+}
+"""
+LIST = """import { shown, type User } from "../../model/src/user";
+
+export function list(users: User[]): string[] {
+  return users.map((user) => `${shown(user)} (${user.name.length})`);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def backend(docker_ready: None) -> Backend:
+    return DockerBackend(SandboxSpec(pool=0))
+
+
+async def repaired(
+    backend: Backend, folder: Path, files: dict[str, str], command: str
+) -> tuple[Candidate | RungNote, bool]:
+    """Return what rung 1 proposes, and whether the command is green with it."""
+    repository = folder / "repo"
+    for path, text in {"package.json": PACKAGES, **files}.items():
+        (repository / path).parent.mkdir(parents=True, exist_ok=True)
+        (repository / path).write_text(text)
+    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
+    checkout = Checkout(source=FolderSource(path=str(repository)), hints=JobHints(command=command))
+    async with sandboxes.open_workspace(checkout) as workspace:
+        red = await workspace.run_tests()
+        assert red.failures, red.summary
+        context = a_running_mission(test_results=red)
+        diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=red.failures)
+        budget = FixBudget(time_limit_s=stretched(120))
+        fixer = SearchFixer(MemoryLessons())
+        (found,) = [one async for one in fixer.propose(context, diagnosis, workspace, budget)]
+        assert await workspace.changes() == (), "left as it was found"
+        if isinstance(found, RungNote):
+            return found, False
+        await workspace.apply_changes(found.changes)
+        green = (await workspace.run_tests()).success
+    return found, green
+
+
+async def test_errors_in_two_projects_of_a_build_are_repaired_together(
+    backend: Backend, tmp_path: Path
+) -> None:
+    composite = OPTIONS | {"composite": True, "rootDir": "..", "outDir": "../out"}
+    files = {
+        "tsconfig.json": json.dumps({"files": [], "references": [{"path": "list"}]}),
+        "model/tsconfig.json": json.dumps({"compilerOptions": composite, "include": ["src"]}),
+        "list/tsconfig.json": json.dumps(
+            {
+                "compilerOptions": composite,
+                "include": ["src"],
+                "references": [{"path": "../model"}],
+            }
+        ),
+        "model/src/user.ts": MODEL.replace(" ?? user.name", ""),
+        "list/src/list.ts": LIST,
+    }
+    found, green = await repaired(backend, tmp_path, files, "npx tsc -b")
+    assert isinstance(found, Candidate), found
+    assert green
+    assert {change.path: change.content for change in found.changes} == {"model/src/user.ts": MODEL}
+    assert found.warnings == ("no tests were run: only the check validated this",)
+
+
+async def test_an_error_in_another_folder_is_repaired_and_its_test_is_not_edited(
+    backend: Backend, tmp_path: Path
+) -> None:
+    """The cause is a declaration in another file than the errors, one of which is in a test."""
+    files = {
+        "web/tsconfig.json": json.dumps(
+            {"compilerOptions": OPTIONS | {"noEmit": True}, "include": ["."]}
+        ),
+        "web/model/src/user.ts": MODEL.replace("nickname?:", "nickname:"),
+        "web/list/src/list.ts": LIST + 'list([{ name: "a" }]);\n',
+        "web/list/src/list.test.ts": 'import { list } from "./list";\n\nlist([{ name: "b" }]);\n',
+    }
+    found, green = await repaired(backend, tmp_path, files, "cd web && npx tsc --project .")
+    assert isinstance(found, Candidate), found
+    assert green
+    changed = {change.path: change.content for change in found.changes}
+    assert changed == {"web/model/src/user.ts": MODEL}
