@@ -112,7 +112,16 @@ def templates_page() -> str:
                 "",
             )
             lines.append(f"| [`{name}`]({path}) | {sentence} | {example} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_typescript_templates()]) + "\n"
+
+
+def _typescript_templates() -> Iterator[str]:
+    """A row for each template of type errors: the sentence below the first line of its file."""
+    yield from ("", "## Type errors of TypeScript", "", "| template | for |", "| --- | --- |")
+    folder = "sandbox/guest_node/typescript/templates"
+    for path in sorted((ROOT / folder).glob("*.cjs")):
+        sentence = path.read_text().splitlines()[1].removeprefix("// ")
+        yield f"| [`{path.stem}`](../../{folder}/{path.name}) | {sentence} |"
 
 
 SOURCE_NAMES = {

@@ -182,6 +182,45 @@ class Place {
     }
   }
 
+  /** Return an edit that replaces an expression, also in `{ name }`. */
+  replaceValue (expression, text) {
+    const isShort = this.ts.isShorthandPropertyAssignment(expression.parent)
+    return this.replace(expression, isShort ? `${expression.getText()}: ${text}` : text)
+  }
+
+  /** Return the name of what takes the value of an expression: a parameter, property or variable. */
+  receiver (expression) {
+    const { ts, checker } = this
+    const parent = expression.parent
+    if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) {
+      const signature = checker.getResolvedSignature(parent)
+      const at = (parent.arguments || []).indexOf(expression)
+      const parameter = signature && signature.parameters && signature.parameters[at]
+      return parameter ? parameter.name : ''
+    }
+    if (parent.name && parent.name !== expression && parent.name.text) return parent.name.text
+    return ts.isShorthandPropertyAssignment(parent) ? expression.getText() : ''
+  }
+
+  /** Return whether the checkout compares a name with `undefined` or `null`. */
+  isChecked (name, value) {
+    const pattern = new RegExp(`\\b${name}\\s*(?:[!=]==?\\s*${value}\\b|\\?\\?|\\?\\.)`)
+    return this.workspace.files(this.service).some(file => pattern.test(this.workspace.texts.read(file) || ''))
+  }
+
+  /** Return the checks of a value that may be missing, as the file writes others first. */
+  checks (text, type, isPresent) {
+    const { ts } = this
+    const kinds = this.parts(type)
+    const exact = []
+    if (kinds.some(one => one.flags & ts.TypeFlags.Undefined)) exact.push(`${text} ${isPresent ? '!' : '='}== undefined`)
+    if (kinds.some(one => one.flags & ts.TypeFlags.Null)) exact.push(`${text} ${isPresent ? '!' : '='}== null`)
+    const plain = isPresent ? text : `!${text}`
+    const compared = (this.text.match(/[!=]== (?:undefined|null)/g) || []).length
+    const short = (this.text.match(/if \(!?[\w.]+\)/g) || []).length
+    return compared > short ? [...exact, plain] : [plain, ...exact]
+  }
+
   /** Return an edit that inserts a text. */
   insert (file, position, text) {
     return { file: file.fileName, start: position, end: position, text }

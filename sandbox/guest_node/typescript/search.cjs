@@ -39,11 +39,19 @@ function * search (workspace, request, mayGoOn) {
     for (const proposal of rank(passing, lead)) {
       yield { ...proposal, finding: lead.finding }
     }
-    const best = Math.max(0, ...passing.map(one => one.removed.size))
+    const best = Math.max(0, ...passing.map(total))
     for (const one of passing) {
-      if (one.removed.size === best) one.removed.forEach(key => covered.add(key))
+      if (total(one) < best) continue
+      for (const [key, count] of one.removed) {
+        if (count === state.counts.get(key)) covered.add(key)
+      }
     }
   }
+}
+
+/** Return how many diagnostics a candidate removes. */
+function total (candidate) {
+  return [...candidate.removed.values()].reduce((sum, count) => sum + count, 0)
 }
 
 function countKeys (ts, found) {
@@ -110,7 +118,7 @@ function takeDrafts (source, place) {
   }
 }
 
-/** Return the keys that a candidate removes; undefined if it adds one or hides something. */
+/** Return how many of each key a candidate removes; undefined if it adds one or hides something. */
 function evaluate (state, candidate, lead) {
   if (state.refused.has(candidate.key)) return undefined
   const { workspace } = state
@@ -129,14 +137,15 @@ function evaluate (state, candidate, lead) {
 function compare (state, only) {
   const { ts } = state.workspace
   const after = countKeys(ts, state.workspace.check(only))
-  const removed = new Set()
+  const removed = new Map()
   for (const [key, count] of after) {
     if (count > (state.counts.get(key) || 0)) return undefined
   }
   for (const { diagnostic } of state.before) {
     const key = keyOf(ts, diagnostic)
     const isSeen = !only || only.has(diagnostic.file.fileName)
-    if (isSeen && (after.get(key) || 0) < state.counts.get(key)) removed.add(key)
+    const gone = state.counts.get(key) - (after.get(key) || 0)
+    if (isSeen && gone > 0) removed.set(key, gone)
   }
   return removed
 }
@@ -163,8 +172,8 @@ function countHiding (workspace, files) {
 
 /** Return passing candidates with costs that rank them, best first. */
 function rank (passing, lead) {
-  const most = Math.max(1, ...passing.map(one => one.removed.size))
-  const costs = passing.map(one => one.cost + PARTIAL * (1 - one.removed.size / most))
+  const most = Math.max(1, ...passing.map(total))
+  const costs = passing.map(one => one.cost + PARTIAL * (1 - total(one) / most))
   const sorted = [...costs].sort((a, b) => a - b)
   const doubt = sorted.length > 1 && sorted[1] - sorted[0] < CLEAR ? RIVALS : 0
   return passing

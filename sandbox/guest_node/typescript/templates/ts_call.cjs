@@ -8,6 +8,10 @@ const { defaults } = require('./ts_value.cjs')
 const NAME = 'ts_call'
 const MAX_VALUES = 14
 const MAX_ARGUMENTS = 6
+const COUNTED = [2554, 2555, 2556, 2575]
+/** Codes of calls with the wrong number of arguments. */
+const FAR = 0.6
+/** Distance of names from which on a value fits by its type only. */
 
 /** Yield corrections of the call around a diagnostic, and other variables for a wrong value. */
 function * propose (place) {
@@ -22,7 +26,7 @@ function * propose (place) {
     const wanted = place.expected(expression)
     if (!wanted) continue
     for (const { text, cost } of values(place, expression, wanted, expression.getText())) {
-      yield { cost: 0.3 + cost + 0.02 * index, edits: [place.replace(expression, text)] }
+      yield { cost: 0.3 + cost + 0.02 * index, edits: [place.replaceValue(expression, text)] }
     }
   }
 }
@@ -85,13 +89,14 @@ function * remove (place, call) {
     const start = at ? given[at - 1].getEnd() : given[0].getStart()
     const end = at || given.length === 1 ? given[at].getEnd() : given[1].getStart()
     const edit = { file: place.path, start, end, text: '' }
-    yield { cost: 0.35 + 0.02 * (given.length - 1 - at), edits: [edit] }
+    const base = COUNTED.includes(place.code) ? 0.35 : 0.8
+    yield { cost: base + 0.02 * (given.length - 1 - at), edits: [edit] }
   }
 }
 
 /** Return variables, and members of variables, that fit a type, by the nearness of their names. */
 function values (place, node, wanted, name) {
-  const found = []
+  const found = members(place, node, wanted, name)
   for (const symbol of place.variables(node)) {
     if (!isName(symbol.name) || symbol.name === name) {
       if (symbol.name !== name || !isName(name)) continue
@@ -99,7 +104,8 @@ function values (place, node, wanted, name) {
     const type = place.symbolType(symbol, node)
     const far = place.isLocal(symbol) ? 0 : 0.1
     if (place.fits(type, wanted)) {
-      found.push({ text: symbol.name, cost: far + 0.4 * distance(name, symbol.name) })
+      const apart = distance(name, symbol.name)
+      found.push({ text: symbol.name, cost: far + 0.4 * apart + (apart > FAR ? 0.2 : 0) })
     }
     if (type.getCallSignatures().length || !(type.flags & place.ts.TypeFlags.Object)) continue
     for (const member of place.checker.getPropertiesOfType(type)) {
@@ -111,6 +117,16 @@ function values (place, node, wanted, name) {
   }
   const own = node.getText()
   return found.filter(one => one.text !== own).sort((a, b) => a.cost - b.cost).slice(0, MAX_VALUES)
+}
+
+/** Return the members of the class around a node that fit a type. */
+function members (place, node, wanted, name) {
+  const { ts, checker } = place
+  const around = place.up(node, one => ts.isClassLike(one))
+  if (!around) return []
+  return around.members.filter(one => ts.isPropertyDeclaration(one) && ts.isIdentifier(one.name))
+    .filter(one => place.fits(checker.getTypeAtLocation(one), wanted))
+    .map(one => ({ text: `this.${one.name.text}`, cost: 0.05 + 0.4 * distance(name, one.name.text) }))
 }
 
 module.exports = { NAME, propose, values }

@@ -87,7 +87,8 @@ function * change (place, node, sources) {
   if (isOptional && node.questionToken) {
     yield { cost: 0.3, edits: [place.replace(node.questionToken, '')] }
   } else if (isOptional && !node.initializer && !node.dotDotDotToken) {
-    yield { cost: 0.4, edits: [place.insert(node.getSourceFile(), node.name.getEnd(), '?')] }
+    const cost = place.isChecked(node.name.getText(), 'undefined') ? 0.3 : 0.55
+    yield { cost, edits: [place.insert(node.getSourceFile(), node.name.getEnd(), '?')] }
   }
   yield * modifiers(place, node)
   if (ts.isFunctionLike(node) && node.body) yield * asyncness(place, node)
@@ -147,20 +148,24 @@ function returned (place, node) {
 function * types (place, node, sources) {
   const { ts } = place
   const text = node.getText()
-  const loses = LITERAL.test(text) ? LOSS : 0
   const spelled = new Set(sources.map(source => withFirst(text, source)))
   for (const [index, source] of [...spelled].entries()) {
+    const loses = LITERAL.test(text) || /[{]/.test(source) ? LOSS : 0
     yield { cost: 0.32 + loses + 0.02 * index, edits: [place.replace(node, source)] }
-    if (text.endsWith('[]')) continue
+    if (text.endsWith('[]') || source.split(' | ').includes(text)) continue
     yield { cost: 0.4 + loses + 0.02 * index, edits: [place.replace(node, `${text} | ${source}`)] }
   }
   const literals = place.expressions.map(one => one.getText()).filter(one => /^(['"]).*\1$/.test(one))
   for (const literal of literals) yield * addMember(place, node, literal)
   for (const other of ['undefined', 'null']) {
     const rest = withoutMember(text, other)
+    const name = node.parent.name && node.parent.name.getText()
     if (rest) yield { cost: 0.42, edits: [place.replace(node, rest)] }
-    else yield { cost: 0.45, edits: [place.replace(node, `${text} | ${other}`)] }
+    else if (name && !ts.isFunctionLike(node.parent) && place.isChecked(name, other)) {
+      yield { cost: 0.25, edits: [place.replace(node, `${text} | ${other}`)] }
+    } else yield { cost: 0.45, edits: [place.replace(node, `${text} | ${other}`)] }
   }
+  if (/^Record</.test(text)) yield { cost: 0.45, edits: [place.replace(node, `Partial<${text}>`)] }
   const isArray = ts.isArrayTypeNode(node)
   if (isArray) yield { cost: 0.4, edits: [place.replace(node, node.elementType.getText())] }
   else yield { cost: 0.4, edits: [place.replace(node, `${text}[]`)] }

@@ -13,6 +13,7 @@ function * propose (place) {
   for (const expression of open.slice(0, 2)) {
     const text = expression.getText()
     yield * inCondition(place, expression, text)
+    yield * around(place, expression, text)
     yield * inFront(place, expression, text)
   }
 }
@@ -26,9 +27,23 @@ function * inCondition (place, expression, text) {
   if (!around) return
   const condition = isAnd(around) ? around : around.expression || around.condition
   const isInside = expression.getStart() >= condition.getStart() && expression.getEnd() <= condition.getEnd()
-  for (const check of [text, `${text} !== undefined`, `${text} !== null`]) {
-    const cost = (isInside ? 0.4 : 0.45) + 0.03 * (check === text ? 0 : 1)
+  for (const [index, check] of place.checks(text, place.typeOf(expression), true).entries()) {
+    const cost = (isInside ? 0.4 : 0.45) + 0.03 * index
     yield { cost, edits: [place.insert(place.file, condition.getStart(), `${check} && `)] }
+  }
+}
+
+/** Yield the statement inside of a check. */
+function * around (place, expression, text) {
+  const { ts } = place
+  const statement = place.up(expression, one => ts.isStatement(one))
+  if (!statement || !ts.isExpressionStatement(statement)) return
+  const indent = /[^\S\n]*$/.exec(place.text.slice(0, statement.getStart()))[0]
+  const step = /\t/.test(indent) ? '\t' : '  '
+  const body = statement.getText().replace(/\n/g, `\n${step}`)
+  for (const [index, check] of place.checks(text, place.typeOf(expression), true).entries()) {
+    const block = `if (${check}) {\n${indent}${step}${body}\n${indent}}`
+    yield { cost: 0.42 + 0.02 * index, edits: [place.replace(statement, block)] }
   }
 }
 
@@ -40,7 +55,7 @@ function * inFront (place, expression, text) {
   const end = /;\s*$/m.test(place.text.slice(0, 4000)) ? ';' : ''
   let order = 0
   for (const leave of leaves(place, expression)) {
-    for (const check of [`!${text}`, `${text} === undefined`, `${text} === null`]) {
+    for (const check of place.checks(text, place.typeOf(expression), false)) {
       for (const guard of shapes(place, check, leave + end, indent)) {
         yield {
           cost: 0.45 + 0.02 * order,
@@ -74,6 +89,12 @@ function leaves (place, expression) {
     if (part.flags & (ts.TypeFlags.Void | ts.TypeFlags.Undefined)) found.push('return')
     if (part.flags & ts.TypeFlags.Undefined) found.push('return undefined')
     if (part.flags & ts.TypeFlags.Null) found.push('return null')
+  }
+  for (const parameter of signature.parameters) {
+    const isOther = parameter.name !== expression.getText()
+    if (isOther && place.fits(place.symbolType(parameter, expression), promised || type)) {
+      found.push(`return ${parameter.name}`)
+    }
   }
   for (const value of defaults(place, promised || type).slice(0, 2)) found.push(`return ${value}`)
   const quote = place.text.includes('"') ? '"' : "'"

@@ -9,6 +9,11 @@ const NEAR = 0.1
 /** Cost if the diagnostic is about the name itself. */
 const FAR = 0.4
 const MAX_NAMES = 14
+const SYNONYMS = [
+  ['push', 'add', 'append', 'set'], ['length', 'size', 'count'], ['includes', 'has', 'contains'],
+  ['remove', 'delete'], ['get', 'at'], ['substr', 'substring', 'slice'], ['indexOf', 'findIndex']
+]
+/** Members that collections call differently. */
 
 /** Yield other names for the names that a diagnostic is about. */
 function * propose (place) {
@@ -32,7 +37,8 @@ function * propose (place) {
     for (const { name, apart } of nearest(node.text, options(place, node), PER_NAME)) {
       // A literal is nearly one of those that are expected: it is misspelt.
       const base = ts.isStringLiteralLike(node) && apart < 0.5 ? NEAR : cost
-      yield { cost: base + 0.5 * apart, edits: [rename(place, node, name)] }
+      const isSame = SYNONYMS.some(names => names.includes(name) && names.includes(node.text))
+      yield { cost: base + (isSame ? 0.1 : 0.5 * apart), edits: [rename(place, node, name)] }
     }
   }
 }

@@ -64,7 +64,7 @@ function choose (place, literal, property) {
     found.push({ cost: 0.15 + cost, text: isSame ? text : `${property.name}: ${text}` })
   }
   for (const [index, text] of constants(place, wanted).entries()) {
-    found.push({ cost: 0.6 + 0.05 * index, text: `${property.name}: ${text}` })
+    found.push({ cost: 0.5 + 0.05 * index, text: `${property.name}: ${text}` })
   }
   const unique = new Map(found.sort((a, b) => b.cost - a.cost).map(one => [one.text, one]))
   return [...unique.values()].sort((a, b) => a.cost - b.cost)

@@ -1,6 +1,7 @@
 'use strict'
 // A value of the wrong type: a missing `await`, call or conversion, a member, a default.
 
+const { distance } = require('../place.cjs')
 const { isName } = require('./ts_name.cjs')
 
 const NAME = 'ts_value'
@@ -10,7 +11,7 @@ const MAX_MEMBERS = 12
 function * propose (place) {
   for (const [index, expression] of place.expressions.entries()) {
     for (const draft of convert(place, expression)) {
-      yield { cost: draft.cost + 0.02 * index, edits: [place.replace(expression, draft.text)] }
+      yield { cost: draft.cost + 0.02 * index, edits: [place.replaceValue(expression, draft.text)] }
     }
   }
   yield * addReturn(place)
@@ -34,7 +35,13 @@ function * convert (place, expression) {
   if (type.getCallSignatures().length) yield { cost: 0.3, text: `${atom}()` }
   yield * nullable(place, expression, type, wanted, atom)
   if (!wanted || text === 'undefined' || expression.kind === ts.SyntaxKind.NullKeyword) return
-  yield * primitive(place, type, wanted, text, atom)
+  // A missing value that is converted to a string or number is still wrong.
+  const careless = place.isNullable(type) ? 0.3 : 0
+  for (const draft of primitive(place, type, wanted, text, atom)) {
+    yield { ...draft, cost: draft.cost + careless }
+  }
+  const isArgument = (expression.parent.arguments || []).includes(expression)
+  if (isArgument && isArray(place.checker, type)) yield { cost: 0.3, text: `...${atom}` }
   yield * memberOf(place, expression, type, wanted, atom)
 }
 
@@ -87,7 +94,8 @@ function * nullable (place, expression, type, wanted, atom) {
     const dot = ts.isPropertyAccessExpression(access) ? '?.' : '?.['
     const tail = ts.isPropertyAccessExpression(access)
       ? access.name.getText() : `${access.argumentExpression.getText()}]`
-    yield { cost: 0.25, text: access.expression.getText() + dot + tail }
+    const isText = ts.isTemplateSpan(access.parent) // `undefined` would be a part of the text
+    yield { cost: isText ? 0.6 : 0.25, text: access.expression.getText() + dot + tail }
   }
   if (ts.isCallExpression(access) && !access.questionDotToken && place.isNullable(place.typeOf(access.expression))) {
     yield { cost: 0.25, text: access.getText().replace(access.expression.getText(), one => `${one}?.`) }
@@ -99,7 +107,7 @@ function * nullable (place, expression, type, wanted, atom) {
   const wrap = one => isInside ? `(${one})` : one
   const plain = place.checker.getNonNullableType(type)
   for (const value of defaults(place, wanted && !place.isNullable(wanted) ? wanted : plain)) {
-    yield { cost: 0.35, text: wrap(`${atom} ?? ${value}`) }
+    yield { cost: value === '{}' ? 0.6 : 0.35, text: wrap(`${atom} ?? ${value}`) }
   }
   for (const other of ['undefined', 'null']) {
     if (wanted) yield { cost: 0.4, text: wrap(`${atom} ?? ${other}`) }
@@ -165,18 +173,20 @@ function * memberOf (place, expression, type, wanted, atom) {
   const { checker } = place
   if (isArray(checker, type)) yield { cost: 0.4, text: `${atom}[0]` }
   const found = []
+  const receiver = place.receiver(expression)
   for (const property of checker.getPropertiesOfType(checker.getApparentType(type))) {
     if (!isName(property.name)) continue
-    const own = place.symbolType(property, expression)
-    if (place.fits(own, wanted)) found.push({ text: `${atom}.${property.name}`, extra: 0 })
+    const own = checker.getNonNullableType(place.symbolType(property, expression))
+    const extra = receiver && distance(receiver, property.name) < 0.6 ? 0 : 0.1
+    if (place.fits(own, wanted)) found.push({ text: `${atom}.${property.name}`, extra })
     for (const signature of own.getCallSignatures().slice(0, 1)) {
       if (signature.parameters.length === 0 && place.fits(signature.getReturnType(), wanted)) {
-        found.push({ text: `${atom}.${property.name}()`, extra: 0.08 })
+        found.push({ text: `${atom}.${property.name}()`, extra: extra + 0.04 })
       }
     }
   }
   for (const [index, one] of found.slice(0, MAX_MEMBERS).entries()) {
-    yield { cost: 0.38 + one.extra + 0.01 * index, text: one.text }
+    yield { cost: 0.33 + one.extra + 0.01 * index, text: one.text }
   }
 }
 
