@@ -82,13 +82,14 @@ async def test_errors_in_two_projects_of_a_build_are_repaired_together(
                 "references": [{"path": "../model"}],
             }
         ),
-        "model/src/user.ts": MODEL.replace(" ?? user.name", ""),
-        "list/src/list.ts": LIST,
+        "model/src/user.ts": MODEL.replace("?? user.name", "?? user.nam"),
+        "list/src/list.ts": LIST.replace("shown(user)", "show(user)"),
     }
-    found, green = await repaired(backend, tmp_path, files, "npx tsc -b")
+    found, green = await repaired(backend, tmp_path, files, "npx tsc -b --force")
     assert isinstance(found, Candidate), found
     assert green
-    assert {change.path: change.content for change in found.changes} == {"model/src/user.ts": MODEL}
+    changed = {change.path: change.content for change in found.changes}
+    assert changed == {"list/src/list.ts": LIST, "model/src/user.ts": MODEL}
     assert found.warnings == ("no tests were run: only the check validated this",)
 
 

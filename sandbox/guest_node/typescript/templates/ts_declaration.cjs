@@ -162,7 +162,7 @@ function * types (place, node, sources) {
     const name = node.parent.name && node.parent.name.getText()
     if (rest) yield { cost: 0.42, edits: [place.replace(node, rest)] }
     else if (name && !ts.isFunctionLike(node.parent) && place.isChecked(name, other)) {
-      yield { cost: 0.25, edits: [place.replace(node, `${text} | ${other}`)] }
+      yield { cost: 0.1, edits: [place.replace(node, `${text} | ${other}`)] }
     } else yield { cost: 0.45, edits: [place.replace(node, `${text} | ${other}`)] }
   }
   if (/^Record</.test(text)) yield { cost: 0.45, edits: [place.replace(node, `Partial<${text}>`)] }

@@ -35,8 +35,9 @@ function * convert (place, expression) {
   if (type.getCallSignatures().length) yield { cost: 0.3, text: `${atom}()` }
   yield * nullable(place, expression, type, wanted, atom)
   if (!wanted || text === 'undefined' || expression.kind === ts.SyntaxKind.NullKeyword) return
-  // A missing value that is converted to a string or number is still wrong.
-  const careless = place.isNullable(type) ? 0.3 : 0
+  // A missing value or an object that is converted to a string or number is still wrong.
+  const isObject = type.flags & ts.TypeFlags.Object && !isArray(place.checker, type)
+  const careless = place.isNullable(type) || isObject ? 0.3 : 0
   for (const draft of primitive(place, type, wanted, text, atom)) {
     yield { ...draft, cost: draft.cost + careless }
   }
@@ -143,13 +144,13 @@ function * primitive (place, type, wanted, text, atom) {
     yield { cost: 0.42, text: `${atom}.toString()` }
     yield { cost: 0.55, text: `\`\${${text}}\`` }
     if (array) yield { cost: 0.45, text: `${atom}.join(', ')` }
-    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.38, text: `${atom}.toISOString()` }
+    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.05, text: `${atom}.toISOString()` }
   }
   if (takes(ts.TypeFlags.NumberLike)) {
     yield { cost: 0.4, text: `Number(${text})` }
     yield { cost: 0.45, text: `parseInt(${text}, 10)` }
     yield { cost: 0.46, text: `parseFloat(${text})` }
-    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.38, text: `${atom}.getTime()` }
+    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.05, text: `${atom}.getTime()` }
   }
   if (takes(ts.TypeFlags.BooleanLike)) {
     yield { cost: 0.5, text: `Boolean(${text})` }
