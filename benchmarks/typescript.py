@@ -42,15 +42,23 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=("seen", "unseen"), help="only the files of this half")
-    parser.add_argument("--most", type=int, default=1000, help="stop after so many errors")
+    parser.add_argument("--most", type=int, default=1000, help="so many errors, spread evenly")
     parser.add_argument("--missed", action="store_true", help="also print each other result")
     arguments = parser.parse_args()
     was_off = as_users_have_it()
     chosen = [one for one in seeded_errors() if arguments.half in {None, one.half}]
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
-        rows = asyncio.run(_measure(chosen[: arguments.most], Path(name), is_loud=arguments.missed))
+        rows = asyncio.run(
+            _measure(_spread(chosen, arguments.most), Path(name), is_loud=arguments.missed)
+        )
     report("typescript", _figures(rows), bytecode_was_off=was_off)
+
+
+def _spread(errors: Sequence[SeededError], most: int) -> list[SeededError]:
+    """Return at most so many of the errors, of all files."""
+    count = min(most, len(errors))
+    return [errors[number * len(errors) // count] for number in range(count)]
 
 
 async def _measure(
