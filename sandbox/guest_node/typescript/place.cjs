@@ -19,6 +19,7 @@ class Place {
     this.start = diagnostic.start
     this.end = diagnostic.start + (diagnostic.length || 0)
     this.node = this.nodeAt(this.file, this.start, this.end)
+    this.uses = new Map()
     this.expressions = this.findExpressions()
   }
 
@@ -75,7 +76,9 @@ class Place {
         add(holder.initializer.expression || holder.initializer)
       }
     }
-    for (const one of [...found]) {
+    // The list grows while it is read.
+    for (const one of found) {
+      if (found.length > 30) break
       if (ts.isConditionalExpression(one)) [one.whenTrue, one.whenFalse].forEach(add)
       if (ts.isBinaryExpression(one)) [one.left, one.right].forEach(add)
       if (ts.isAwaitExpression(one) || ts.isParenthesizedExpression(one)) add(one.expression)
@@ -84,7 +87,11 @@ class Place {
       }
       if (ts.isPropertyAccessExpression(one)) add(one.expression)
       if (ts.isTemplateExpression(one)) one.templateSpans.forEach(span => add(span.expression))
-      if (ts.isIdentifier(one)) add(this.initializerOf(one))
+      if (ts.isIdentifier(one)) {
+        const initializer = this.initializerOf(one)
+        if (initializer && !this.uses.has(initializer)) this.uses.set(initializer, one)
+        add(initializer)
+      }
     }
     return found.filter(isExpression).slice(0, 14)
   }
@@ -113,7 +120,11 @@ class Place {
       if (!isLogical) return checker.getTypeAtLocation(other)
     }
     if (ts.isCaseClause(parent)) return checker.getTypeAtLocation(parent.parent.parent.expression)
-    return checker.getContextualType(expression)
+    const type = checker.getContextualType(expression)
+    if (type) return type
+    // A variable without a type: what its use expects, its value must be.
+    const use = this.uses.get(this.up(expression, one => this.uses.has(one)))
+    return use && use !== expression ? this.expected(use) : undefined
   }
 
   typeOf (node) {

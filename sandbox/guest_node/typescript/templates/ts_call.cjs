@@ -10,6 +10,8 @@ const MAX_VALUES = 14
 const MAX_ARGUMENTS = 6
 const COUNTED = [2554, 2555, 2556, 2575]
 /** Codes of calls with the wrong number of arguments. */
+const ONLY = 0.2
+/** Cost of the only variable of a type. */
 const FAR = 0.6
 /** Distance of names from which on a value fits by its type only. */
 
@@ -115,6 +117,9 @@ function values (place, node, wanted, name) {
       found.push({ text, cost: far + 0.12 + 0.4 * distance(name, member.name) })
     }
   }
+  const fitting = found.filter(one => isName(one.text))
+  // The only variable of a type with a name is meant by its type.
+  if (fitting.length === 1 && wanted.symbol) fitting[0].cost = Math.min(fitting[0].cost, ONLY)
   const own = node.getText()
   return found.filter(one => one.text !== own).sort((a, b) => a.cost - b.cost).slice(0, MAX_VALUES)
 }

@@ -8,7 +8,7 @@ const MAX_DECLARATIONS = 10
 const LITERAL = /['"]/
 const LOSS = 0.5
 /** Additional cost of a type that says less than one with literals. */
-const PRIMITIVES = ['string', 'number', 'boolean', 'void']
+const PRIMITIVES = ['string', 'number', 'boolean']
 
 /** Yield other declarations of what a diagnostic is about. */
 function * propose (place) {
@@ -87,7 +87,7 @@ function * change (place, node, sources) {
   if (isOptional && node.questionToken) {
     yield { cost: 0.3, edits: [place.replace(node.questionToken, '')] }
   } else if (isOptional && !node.initializer && !node.dotDotDotToken) {
-    const cost = place.isChecked(node.name.getText(), 'undefined') ? 0.3 : 0.55
+    const cost = place.isChecked(node.name.getText(), 'undefined') ? 0.08 : 0.55
     yield { cost, edits: [place.insert(node.getSourceFile(), node.name.getEnd(), '?')] }
   }
   yield * modifiers(place, node)
@@ -150,7 +150,8 @@ function * types (place, node, sources) {
   const text = node.getText()
   const spelled = new Set(sources.map(source => withFirst(text, source)))
   for (const [index, source] of [...spelled].entries()) {
-    const loses = LITERAL.test(text) || /[{]/.test(source) ? LOSS : 0
+    const isReturn = ts.isFunctionLike(node.parent)
+    const loses = LITERAL.test(text) || /[{]/.test(source) ? LOSS : (isReturn ? 0 : 0.1)
     yield { cost: 0.32 + loses + 0.02 * index, edits: [place.replace(node, source)] }
     if (text.endsWith('[]') || source.split(' | ').includes(text)) continue
     yield { cost: 0.4 + loses + 0.02 * index, edits: [place.replace(node, `${text} | ${source}`)] }
@@ -181,7 +182,7 @@ function * types (place, node, sources) {
 function * inside (place, node) {
   const { ts } = place
   const name = ts.SyntaxKind[node.kind]
-  if (/^(String|Number|Boolean|Void)Keyword$/.test(name)) {
+  if (/^(String|Number|Boolean)Keyword$/.test(name)) {
     for (const other of PRIMITIVES) yield { cost: 0.4, edits: [place.replace(node, other)] }
   }
   if (ts.isTypeReferenceNode(node)) {

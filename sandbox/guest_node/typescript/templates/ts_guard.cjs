@@ -29,7 +29,9 @@ function * inCondition (place, expression, text) {
   const isInside = expression.getStart() >= condition.getStart() && expression.getEnd() <= condition.getEnd()
   for (const [index, check] of place.checks(text, place.typeOf(expression), true).entries()) {
     const cost = (isInside ? 0.4 : 0.45) + 0.03 * index
-    yield { cost, edits: [place.insert(place.file, condition.getStart(), `${check} && `)] }
+    const isRight = isAnd(condition) && expression.getStart() >= condition.right.getStart()
+    const operand = isRight ? condition.right : condition
+    yield { cost, edits: [place.insert(place.file, operand.getStart(), `${check} && `)] }
   }
 }
 

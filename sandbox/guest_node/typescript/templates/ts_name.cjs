@@ -122,9 +122,17 @@ function literals (place, node) {
   if (ts.isElementAccessExpression(node.parent)) {
     return members(place, place.typeOf(node.parent.expression))
   }
-  if (ts.isLiteralTypeNode(node.parent)) return neighbourLiterals(place, node)
+  if (ts.isLiteralTypeNode(node.parent)) return [...keys(place, node), ...neighbourLiterals(place, node)]
   const type = place.expected(node)
   return type ? place.parts(type).filter(one => one.isStringLiteral()).map(one => one.value) : []
+}
+
+/** Return the keys of the other types of `Pick`, `Omit` and the like. */
+function keys (place, node) {
+  const reference = place.up(node, one => place.ts.isTypeReferenceNode(one) && one.typeArguments)
+  const others = reference ? reference.typeArguments.filter(one => one.getEnd() < node.getStart()) : []
+  return others.reduce(
+    (found, one) => found.concat(members(place, place.checker.getTypeFromTypeNode(one))), [])
 }
 
 /** Return the strings of the file, for a misspelt member of a union. */

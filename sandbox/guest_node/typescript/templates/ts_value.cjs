@@ -28,16 +28,16 @@ function * convert (place, expression) {
   if (place.isPromise(type)) {
     const isUsed = /^(?:Property|Element)Access/.test(ts.SyntaxKind[expression.parent.kind]) &&
       expression.parent.expression === expression
-    yield { cost: 0.15, text: isUsed ? `(await ${text})` : `await ${text}` }
+    const cost = place.uses.size && ts.isIdentifier(expression) ? 0.3 : 0.15
+    yield { cost, text: isUsed ? `(await ${text})` : `await ${text}` }
   }
   yield * literal(place, expression)
-  yield * unwrap(place, expression)
-  if (type.getCallSignatures().length) yield { cost: 0.3, text: `${atom}()` }
+  if (!ts.isExpressionStatement(expression.parent)) yield * unwrap(place, expression)
+  if (type.getCallSignatures().length && !ts.isAwaitExpression(expression)) yield { cost: 0.3, text: `${atom}()` }
   yield * nullable(place, expression, type, wanted, atom)
   if (!wanted || text === 'undefined' || expression.kind === ts.SyntaxKind.NullKeyword) return
-  // A missing value or an object that is converted to a string or number is still wrong.
-  const isObject = type.flags & ts.TypeFlags.Object && !isArray(place.checker, type)
-  const careless = place.isNullable(type) || isObject ? 0.3 : 0
+  // A missing value that is converted to a string or number is still wrong.
+  const careless = place.isNullable(type) ? 0.3 : 0
   for (const draft of primitive(place, type, wanted, text, atom)) {
     yield { ...draft, cost: draft.cost + careless }
   }
@@ -107,12 +107,25 @@ function * nullable (place, expression, type, wanted, atom) {
     !ts.isPropertyAssignment(access.parent) && !ts.isArrowFunction(access.parent)
   const wrap = one => isInside ? `(${one})` : one
   const plain = place.checker.getNonNullableType(type)
-  for (const value of defaults(place, wanted && !place.isNullable(wanted) ? wanted : plain)) {
-    yield { cost: value === '{}' ? 0.6 : 0.35, text: wrap(`${atom} ?? ${value}`) }
+  const target = wanted && !place.isNullable(wanted) ? wanted : plain
+  const isArgument = (access.parent.arguments || []).includes(access)
+  const beside = ts.isPropertyAccessExpression(access) ? siblings(place, access, target) : []
+  if (beside.length === 1) yield { cost: 0.34, text: wrap(`${atom} ?? ${beside[0]}`) }
+  for (const value of defaults(place, target)) {
+    const isMadeUp = value === '{}' ? 0.25 : (isArgument && value !== '[]' ? 0.12 : 0)
+    yield { cost: 0.35 + isMadeUp, text: wrap(`${atom} ?? ${value}`) }
   }
   for (const other of ['undefined', 'null']) {
     if (wanted) yield { cost: 0.4, text: wrap(`${atom} ?? ${other}`) }
   }
+}
+
+/** Return the other members of an object that fit a type. */
+function siblings (place, access, wanted) {
+  return place.checker.getPropertiesOfType(place.typeOf(access.expression))
+    .filter(one => one.name !== access.name.text && isName(one.name))
+    .filter(one => place.fits(place.symbolType(one, access), wanted))
+    .map(one => `${access.expression.getText()}.${one.name}`)
 }
 
 /** Return the plainest values of a type. */
@@ -139,17 +152,18 @@ function * primitive (place, type, wanted, text, atom) {
   const takes = flag => place.parts(wanted).some(one => one.flags & flag)
   const names = place.parts(wanted).map(one => one.symbol && one.symbol.name)
   const array = isArray(checker, type)
+  const vague = type.flags & ts.TypeFlags.Object ? 0.3 : 0 // "[object Object]", NaN
   if (takes(ts.TypeFlags.StringLike)) {
-    yield { cost: 0.4, text: `String(${text})` }
-    yield { cost: 0.42, text: `${atom}.toString()` }
-    yield { cost: 0.55, text: `\`\${${text}}\`` }
+    yield { cost: 0.4 + vague, text: `String(${text})` }
+    yield { cost: 0.42 + vague, text: `${atom}.toString()` }
+    yield { cost: 0.55 + vague, text: `\`\${${text}}\`` }
     if (array) yield { cost: 0.45, text: `${atom}.join(', ')` }
     if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.05, text: `${atom}.toISOString()` }
   }
   if (takes(ts.TypeFlags.NumberLike)) {
-    yield { cost: 0.4, text: `Number(${text})` }
-    yield { cost: 0.45, text: `parseInt(${text}, 10)` }
-    yield { cost: 0.46, text: `parseFloat(${text})` }
+    yield { cost: 0.4 + vague, text: `Number(${text})` }
+    yield { cost: 0.45 + vague, text: `parseInt(${text}, 10)` }
+    yield { cost: 0.46 + vague, text: `parseFloat(${text})` }
     if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.05, text: `${atom}.getTime()` }
   }
   if (takes(ts.TypeFlags.BooleanLike)) {
@@ -164,7 +178,9 @@ function * primitive (place, type, wanted, text, atom) {
     for (const part of ['keys', 'values', 'entries']) yield { cost: 0.45, text: `Object.${part}(${text})` }
   }
   for (const name of ['Date', 'Set', 'Map', 'Error', 'RegExp', 'URL']) {
-    if (names.includes(name)) yield { cost: 0.38, text: `new ${name}(${text})` }
+    if (!names.includes(name)) continue
+    yield { cost: 0.38, text: `new ${name}(${text})` }
+    if (/^(?:\[\]|{})$/.test(text)) yield { cost: 0.3, text: `new ${name}()` }
   }
   if (wanted.getCallSignatures().length) yield { cost: 0.45, text: `() => ${text}` }
 }
