@@ -1,6 +1,6 @@
 """How often rung 1 removes seeded type errors of TypeScript, in real sandboxes.
 
-    python -m benchmarks.typescript [--half seen|unseen] [--most N] [--missed]
+    python -m benchmarks.typescript [--part seen|unseen] [--most N] [--missed]
 
 Each error is a checkout of its own, in which `npx tsc` is red. Demanded: the check is green with the
 proposed change in 60 % of them, and in 80 % of those the change restores the original text. The
@@ -41,12 +41,12 @@ TIME_LIMIT_S = 120.0
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("seen", "unseen"), help="only the files of this half")
+    parser.add_argument("--part", choices=("seen", "unseen"), help="only the errors of this part")
     parser.add_argument("--most", type=int, default=1000, help="so many errors, spread evenly")
     parser.add_argument("--missed", action="store_true", help="also print each other result")
     arguments = parser.parse_args()
     was_off = as_users_have_it()
-    chosen = [one for one in seeded_errors() if arguments.half in {None, one.half}]
+    chosen = [one for one in seeded_errors() if arguments.part in {None, one.part}]
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         rows = asyncio.run(
@@ -79,7 +79,7 @@ async def _measure(
             )
             async with sandboxes.open_workspace(checkout) as workspace:
                 row = await _repair(workspace, error)
-            rows.append({"file": f"{error.project}/{error.path}", "half": error.half, **row})
+            rows.append({"file": f"{error.project}/{error.path}", "part": error.part, **row})
             if is_loud and not row["same"]:
                 sys.stderr.write(json.dumps(rows[-1]) + "\n")
     finally:
@@ -114,17 +114,17 @@ async def _repair(workspace: SandboxWorkspace, error: SeededError) -> dict[str, 
 def _figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     gone = sum(row["gone"] for row in rows)
     same = sum(row["same"] for row in rows)
-    halves = sorted({row["half"] for row in rows})
+    parts = sorted({row["part"] for row in rows})
     missed = {"gone": gone < LEAST_GONE * len(rows), "same": same < LEAST_SAME * gone}
     return {
         "errors": len(rows),
         "gone": _share(gone, len(rows)),
         "same_text": _share(same, gone),
-        "by_half": {
-            half: f"{sum(r['gone'] for r in rows if r['half'] == half)} gone, "
-            f"{sum(r['same'] for r in rows if r['half'] == half)} the original text, of "
-            f"{sum(r['half'] == half for r in rows)}"
-            for half in halves
+        "by_part": {
+            part: f"{sum(r['gone'] for r in rows if r['part'] == part)} gone, "
+            f"{sum(r['same'] for r in rows if r['part'] == part)} the original text, of "
+            f"{sum(r['part'] == part for r in rows)}"
+            for part in parts
         },
         "runs_of_the_check": summary([row["runs"] for row in rows]),
         "seconds": summary([row["s"] for row in rows]),

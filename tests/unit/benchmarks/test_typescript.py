@@ -1,16 +1,14 @@
-"""The seeded type errors are a hundred, in two halves, and each changes one place of one file."""
+"""The seeded type errors are more than a hundred, in two parts, and each changes one place of one file."""
 
 from collections import Counter
 
 from benchmarks.sets.typescript import seeded_errors
 
 
-def test_there_are_a_hundred_in_two_halves_of_whole_files() -> None:
+def test_there_are_enough_in_two_parts_of_whole_projects() -> None:
     errors = seeded_errors()
-    assert len(errors) == 100
-    assert Counter(error.half for error in errors) == {"seen": 50, "unseen": 50}
-    files = {(error.project, error.path, error.half) for error in errors}
-    assert len(files) == 10
+    assert Counter(error.part for error in errors) == {"seen": 100, "unseen": 20}
+    assert len({(error.project, error.part) for error in errors}) == 3
 
 
 def test_each_changes_its_file_only_and_is_another_one() -> None:
