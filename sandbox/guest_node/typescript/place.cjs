@@ -120,6 +120,11 @@ class Place {
       if (!isLogical) return checker.getTypeAtLocation(other)
     }
     if (ts.isCaseClause(parent)) return checker.getTypeAtLocation(parent.parent.parent.expression)
+    if (ts.isShorthandPropertyAssignment(parent)) {
+      const holder = checker.getContextualType(parent.parent)
+      const property = holder && checker.getPropertyOfType(holder, expression.text)
+      if (property) return this.symbolType(property, expression)
+    }
     const type = checker.getContextualType(expression)
     if (type) return type
     // A variable without a type: what its use expects, its value must be.

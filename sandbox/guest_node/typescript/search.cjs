@@ -20,7 +20,7 @@ const PER_FINDING = 160
 /** Candidates tried for one finding. */
 const ENOUGH = 24
 /** Passing candidates for one finding. */
-const PARTIAL = 0.6
+const PARTIAL = 0.8
 /** Cost of an edit that leaves all of what the best edit removes; a share costs a share. */
 const RIVALS = 0.2
 /** Additional cost if an edit is not clearly better than the next one. */

@@ -158,13 +158,13 @@ function * primitive (place, type, wanted, text, atom) {
     yield { cost: 0.42 + vague, text: `${atom}.toString()` }
     yield { cost: 0.55 + vague, text: `\`\${${text}}\`` }
     if (array) yield { cost: 0.45, text: `${atom}.join(', ')` }
-    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.05, text: `${atom}.toISOString()` }
+    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.2, text: `${atom}.toISOString()` }
   }
   if (takes(ts.TypeFlags.NumberLike)) {
     yield { cost: 0.4 + vague, text: `Number(${text})` }
     yield { cost: 0.45 + vague, text: `parseInt(${text}, 10)` }
     yield { cost: 0.46 + vague, text: `parseFloat(${text})` }
-    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.05, text: `${atom}.getTime()` }
+    if (type.symbol && type.symbol.name === 'Date') yield { cost: 0.2, text: `${atom}.getTime()` }
   }
   if (takes(ts.TypeFlags.BooleanLike)) {
     yield { cost: 0.5, text: `Boolean(${text})` }
