@@ -98,7 +98,10 @@ class Place {
 
   /** Return the value that a variable of the checkout is declared with, or undefined. */
   initializerOf (identifier) {
-    const symbol = this.checker.getSymbolAtLocation(identifier)
+    const isShort = this.ts.isShorthandPropertyAssignment(identifier.parent)
+    const symbol = isShort
+      ? this.checker.getShorthandAssignmentValueSymbol(identifier.parent)
+      : this.checker.getSymbolAtLocation(identifier)
     const declaration = symbol && symbol.valueDeclaration
     const isVariable = declaration && this.ts.isVariableDeclaration(declaration)
     return isVariable && declaration.getSourceFile() === this.file ? declaration.initializer : undefined
