@@ -8,10 +8,11 @@ import pytest
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.findings import detailed_findings
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, JobHints
+from sandbox.types import Checkout, FolderSource, JobHints, ProposalRequest, apply_spans
 from sandbox.workspace import Sandboxes
 from tests.builders import a_diagnosis, a_running_mission
 from tests.fakes.memory_lessons import MemoryLessons
@@ -110,3 +111,27 @@ async def test_an_error_in_another_folder_is_repaired_and_its_test_is_not_edited
     assert green
     changed = {change.path: change.content for change in found.changes}
     assert changed == {"web/model/src/user.ts": MODEL}
+
+
+async def test_no_proposal_hides_an_error(backend: Backend, tmp_path: Path) -> None:
+    """The language service infers `any` for the first error, and would assert the second away."""
+    repository = tmp_path / "repo"
+    repository.mkdir()
+    text = (
+        "export function f(x) {\n  return x;\n}\n\nexport const n = ({ a: 1 } as string).length;\n"
+    )
+    (repository / "package.json").write_text(PACKAGES)
+    (repository / "tsconfig.json").write_text(json.dumps({"compilerOptions": OPTIONS}))
+    (repository / "a.ts").write_text(text)
+    checkout = Checkout(
+        source=FolderSource(path=str(repository)), hints=JobHints(command="npx tsc --noEmit")
+    )
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout) as workspace:
+        red = await workspace.run_tests()
+        findings = detailed_findings(red)
+        assert {finding.code for finding in findings} == {"TS7006", "TS2352"}
+        request = ProposalRequest(findings=findings, command=red.target, time_limit_s=60)
+        proposals = await workspace.proposals(request)
+    texts = [apply_spans(text, proposal.edits) for proposal in proposals]
+    assert not [new for new in texts if "any" in new or "unknown" in new or "@ts-" in new]
