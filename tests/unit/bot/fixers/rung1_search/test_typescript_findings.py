@@ -124,3 +124,16 @@ async def test_edits_that_touch_the_same_places_are_not_applied_twice() -> None:
         "src/b.ts": "client.name\n",
     }
     assert found.candidates_tried == 1
+
+
+async def test_an_edit_that_is_a_guess_is_not_confident() -> None:
+    def guessed(files: Files, request: ProposalRequest) -> tuple[EditProposal, ...]:
+        return tuple(one.with_(cost=0.8) for one in one_by_one(files, request))
+
+    files = {"src/a.ts": "user.nmae\n"}
+    sure, _ = await repaired(files)
+    unsure, _ = await repaired(files, proposer=guessed)
+    assert isinstance(sure, Candidate)
+    assert isinstance(unsure, Candidate)
+    assert (sure.confident, unsure.confident) == (True, False)
+    assert "it adds or removes code by a guess" in unsure.warnings
