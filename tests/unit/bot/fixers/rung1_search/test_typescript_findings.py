@@ -130,7 +130,8 @@ async def test_an_edit_that_is_a_guess_is_not_confident() -> None:
     def guessed(files: Files, request: ProposalRequest) -> tuple[EditProposal, ...]:
         return tuple(one.with_(cost=0.8) for one in one_by_one(files, request))
 
-    files = {"src/a.ts": "user.nmae\n"}
+    manifest = json.dumps({"scripts": {"test": "vitest run"}})
+    files = {"src/a.ts": "user.nmae\n", "package.json": manifest}
     sure, _ = await repaired(files)
     unsure, _ = await repaired(files, proposer=guessed)
     assert isinstance(sure, Candidate)
