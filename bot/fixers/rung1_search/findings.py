@@ -32,8 +32,8 @@ PROPOSALS_S = 60.0
 """Maximum time for the proposals of one round, in seconds."""
 MAX_RUNS = 150
 GUESS_COST = 0.7
-"""From this cost on, an edit of TypeScript is a guess: of the seeded errors that
-`benchmarks.typescript` measures, most such edits do not restore the original text."""
+"""From this cost on, an edit of TypeScript is a guess. Of the first 89 seeded errors of
+`benchmarks.typescript`, five edits cost that much, and one of these was the original text."""
 SPARE_S = 2.0
 TEST_COMMAND = "python -m pytest -q"
 """Used if no test command is configured and there are files that look like tests."""
