@@ -123,3 +123,39 @@ async def test_a_dear_fixture_is_set_up_once_for_many_candidates(
     assert (
         ways["e: chunks"]["cpu_ms_each"] < 0.5 * ways["d: fork for each candidate"]["cpu_ms_each"]
     )
+
+
+LATE = "def fits(count, limit=3):\n    return count < limit\n"
+LATE_TESTS = """def test_it():
+    from late import fits
+    assert fits(3)
+
+
+def test_other():
+    from late import fits
+    assert not fits(4)
+"""
+
+
+async def test_code_that_tests_import_as_they_run_is_exchanged_in_memory(
+    backend: Backend, tmp_path: Path
+) -> None:
+    files = {"late.py": LATE, "test_late.py": LATE_TESTS}
+    events = await searched(backend, tmp_path, files, lanes=("swap",))
+    assert LATE.replace("<", "<=") in [new_text(s, files) for s in survivors(events)]
+
+
+async def test_code_whose_import_changes_a_test_is_not_imported_first(
+    backend: Backend, tmp_path: Path
+) -> None:
+    """The module reads what the test has set, so an import before the tests would break them."""
+    files = {
+        "late.py": "import os\n\nLIMIT = int(os.environ.get('LIMIT', '9'))\n\n\n"
+        "def fits(count):\n    return count < LIMIT\n",
+        "test_late.py": "import os\n\n\ndef test_it():\n    os.environ['LIMIT'] = '3'\n"
+        "    from late import fits\n    assert not fits(4)\n    assert fits(3)\n",
+    }
+    events = await searched(backend, tmp_path, files, lanes=("swap", "fresh"))
+    started = next(event for event in events if isinstance(event, TrialStarted))
+    assert started.baseline_failing == 1
+    assert files["late.py"].replace("<", "<=") in [new_text(s, files) for s in survivors(events)]

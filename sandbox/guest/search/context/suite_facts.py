@@ -15,6 +15,7 @@ from sandbox.guest.search.process.limits import slowdown
 from sandbox.guest.search.process.preload import import_test_modules
 from sandbox.guest.search.session import baseline as base
 from sandbox.guest.search.session.harness import PASS, Items, find_items
+from sandbox.guest.search.session.own_imports import import_own_modules
 from sandbox.guest.search.session.watch import get_watch
 from sandbox.guest.search.source.functions import LiveFunctions, Unit
 from sandbox.guest.search.source.render import TextEdit
@@ -215,7 +216,7 @@ def measure_suite(
     items, held_out = _select_items(session, root, request)
     # Before the freeze: the garbage collector does not list frozen objects.
     live = LiveFunctions()
-    baseline = _reproduce(session, items, root, request, left=left)
+    baseline = _reproduce(items, root, request, live, left=left)
     most = request.time_limit_s
     located = locate(
         baseline,
@@ -297,7 +298,12 @@ def _select_items(session: Any, root: str, request: SearchJob) -> Tuple[Items, L
 
 
 def _reproduce(
-    session: Any, items: Items, root: str, request: SearchJob, *, left: Callable[[], float]
+    items: Items,
+    root: str,
+    request: SearchJob,
+    live: LiveFunctions,
+    *,
+    left: Callable[[], float],
 ) -> base.SuiteBaseline:
     """Run the unedited tests, import what they import, and freeze the heap for forks."""
     gc.collect()
@@ -307,9 +313,13 @@ def _reproduce(
         items, request.test_cpu_s, min(BASELINE_SHARE * most, left()), select_tests
     )
     import_test_modules(baseline.imported, root, min(WARMING_SHARE * most, left()))
+    import_own_modules(
+        baseline, request.test_cpu_s, min(WARMING_SHARE * most, left()), select_tests
+    )
+    live.add_new()
     gc.freeze()
     longest_set_up = max(baseline.set_up_s.values(), default=0.0)
-    get_watch(session.config).allowance = 0.2 + 4 * longest_set_up
+    get_watch(items.all[0].config).allowance = 0.2 + 4 * longest_set_up
     if not baseline.items.failing:
         raise SearchRefused("none of the failing tests fails here")
     return baseline

@@ -5,6 +5,7 @@ This is done only where set-up is slow and keeping it proves safe.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from sandbox.guest.search.session.harness import FAIL, Runner
@@ -42,6 +43,7 @@ class KeptFixtures:
         self._plans = plans
         self._snapshot = snapshot
         self._run = run
+        self._clock = time.perf_counter  # tests may replace the clocks in the module
         self._test: Optional[int] = None
         self._own: Optional[StateSnapshot] = None
         self._mark = ""
@@ -53,7 +55,7 @@ class KeptFixtures:
         self.doubtful: List[int] = []
         """Trials whose verdict was given before a changed set-up was noticed."""
         self.set_up_s = 0.0
-        """Wall time of set-ups in this process, in seconds."""
+        """Wall time of set-ups and of the runs that check them, in seconds."""
         self.lost = False
         """True if the state of the process could not be restored."""
 
@@ -139,7 +141,7 @@ class KeptFixtures:
         return any(id(function.__code__) in called for function, _ in swaps)
 
     def _set_up(self, test: int) -> None:
-        watch = self._runner.watch
+        watch, began = self._runner.watch, self._clock()
         before, watch.called = watch.wall_s, {}
         outcome = self._run(test)
         self._called[test], watch.called = watch.called, None
@@ -150,7 +152,7 @@ class KeptFixtures:
             self._moves = watch.moves
             if self._fails_as_before(test):
                 self._test, self._own = test, self._snapshot.now(self._runner.outliving(test))
-                self.set_up_s += spent
+                self.set_up_s += self._clock() - began
                 return
         self._refused.add(test)
         self._clear()

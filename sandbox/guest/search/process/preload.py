@@ -59,11 +59,11 @@ def preload(names: Sequence[str], root: str) -> Optional[str]:
     for name in names:
         if name not in sys.modules and _imports(name) and own_threads() > 1:
             return name.split(".")[0]
-    return next(iter(_modules_inside(root)), None)
+    return next(iter(modules_inside(root)), None)
 
 
-def _modules_inside(root: str) -> List[str]:
-    """Return the modules of this process whose file is in the checkout."""
+def modules_inside(root: str) -> List[str]:
+    """Return the modules of this process whose file is in the checkout, in import order."""
     return [
         name
         for name, module in list(sys.modules.items())
@@ -100,7 +100,7 @@ def _alone() -> Iterator[None]:
 
 
 def import_test_modules(names: Sequence[str], root: str, wait_s: float) -> None:
-    """Import the modules that tests import while they run.
+    """Import the modules from outside the checkout that tests import while they run.
 
     Args:
         names: Modules in the order of their import.
@@ -109,14 +109,22 @@ def import_test_modules(names: Sequence[str], root: str, wait_s: float) -> None:
     """
 
     def work(_limiter: Limiter, report: Report) -> None:
-        inside = _modules_inside(root)
-        for name in names[:MOST]:
-            if name in sys.modules or not _imports(name):
-                continue
-            if own_threads() > 1 or _modules_inside(root) != inside:
+        inside = modules_inside(root)
+        for name in import_each(names):
+            if modules_inside(root) != inside:
                 return
             report(name)
 
     for name in collect(work, wait_s) if names else ():
         if isinstance(name, str) and name in names:
             _imports(name)
+
+
+def import_each(names: Sequence[str]) -> Iterator[str]:
+    """Import these modules until one starts a thread; yield those that could be imported."""
+    for name in names[:MOST]:
+        if name in sys.modules or not _imports(name):
+            continue
+        if own_threads() > 1:
+            return
+        yield name

@@ -27,7 +27,7 @@ from typing import (
 
 from sandbox.guest.search.process.forked import Report, collect
 from sandbox.guest.search.process.limits import Limiter
-from sandbox.guest.search.process.preload import modules_beside
+from sandbox.guest.search.process.preload import modules_beside, modules_inside
 from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
 from sandbox.guest.search.session.plans import make_plans, mutable_parameters
 from sandbox.guest.search.session.state_snapshot import StateSnapshot
@@ -43,6 +43,8 @@ QUICK_S = 0.025
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
 RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 """Functions by which a test expects an exception."""
+MODULE_LISTS = (modules_beside, modules_inside)
+"""The modules of this process: from outside the checkout, and those of the checkout."""
 Seen = TypeVar("Seen")
 LONGEST = 2000
 """Maximum length in characters of a string that is split into words."""
@@ -69,6 +71,10 @@ class SuiteBaseline(NamedTuple):
     """
     imported: Tuple[str, ...] = ()
     """Modules from outside the checkout that tests imported while running."""
+    own_imported: Tuple[str, ...] = ()
+    """Modules of the checkout that tests imported while running."""
+    marks: Mapping[int, str] = {}
+    """The failures of failing tests; see `Runner.mark`."""
 
     def pace(self, index: int) -> int:
         """Return a speed class of a test, coarse enough to be the same on a busy machine.
@@ -96,10 +102,11 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float, chosen: Choice) ->
         wait_s: Timeout for all tests together, in seconds.
         chosen: Selects the tests that candidates may run, given the results of the first turn.
     """
-    told = collect(_Turns(items, test_cpu_s, wait_s, chosen).work, wait_s)
-    imported = [name for row in told if len(row) == 1 for name in row[0]]
-    return _build_baseline(items, [row for row in told if len(row) > 1])._replace(
-        imported=tuple(imported)
+    told = collect(Turns(items, test_cpu_s, wait_s, chosen).work, wait_s)
+    imports = [row for row in told if len(row) == len(MODULE_LISTS)]
+    beside, own = imports[0] if imports else ((), ())
+    return _build_baseline(items, [row for row in told if row not in imports])._replace(
+        imported=tuple(beside), own_imported=tuple(own)
     )
 
 
@@ -131,12 +138,13 @@ def _build_baseline(items: Items, told: Sequence[Any]) -> SuiteBaseline:
     steady = frozenset([*fails_the_same, *(i for i in green if second.get(i) == PASS)])
     isolated = not any(i in steady for i in red)
     return SuiteBaseline(
-        Items(items.all, items.names, red, green), seconds, hung, isolated, steady, set_up
-    )
+        Items(items.all, items.names, red, green), seconds, hung, isolated, steady, set_up,
+        marks={i: marks[0][i] for i in red},
+    )  # fmt: skip
 
 
-class _Turns:
-    """The work of the child of `reproduce`.
+class Turns:
+    """Runs of the unedited tests in a child.
 
     Args:
         items: The tests.
@@ -162,25 +170,34 @@ class _Turns:
     def work(self, limiter: Limiter, report: Report) -> None:
         """Run both turns, each in its share of the time."""
         began = self._clock()
-        before = set(sys.modules)
+        before, root = set(sys.modules), session_root(self._items)
         runner = Runner(self._items.all, limiter)
         done: List[Any] = []
         for index in self._order:
             if index in self._failing or self._clock() - began < FIRST_SHARE * self._wait_s:
-                done.append([0, index, *self._run(runner, index)])
+                done.append([0, index, *self.run(runner, index)])
                 report(done[-1])
         runner.close()
-        report([[name for name in modules_beside(session_root(self._items)) if name not in before]])
+        report([[name for name in names(root) if name not in before] for names in MODULE_LISTS])
         self._snapshot.restore()
-        runner = Runner(self._items.all, limiter, self._plans)
         known = _build_baseline(self._items, done)._replace(isolated=False)
-        red = [i for i in known.items.failing if i not in known.hung]
-        for index in [*red, *(i for i in self._chosen(known) if i not in self._failing)]:
+        runner = self.runner(limiter)
+        for index in self.screen_order(known):
             if index in self._failing or self._clock() - began < SECOND_SHARE * self._wait_s:
-                report([1, index, *self._run(runner, index)])
+                report([1, index, *self.run(runner, index)])
         runner.close()
 
-    def _run(self, runner: Runner, index: int) -> Tuple[str, float, str, float, bool]:
+    def runner(self, limiter: Limiter) -> Runner:
+        """Return a runner that runs tests as the screen does."""
+        return Runner(self._items.all, limiter, self._plans)
+
+    def screen_order(self, known: SuiteBaseline) -> List[int]:
+        """Return the tests of the second turn."""
+        red = [i for i in known.items.failing if i not in known.hung]
+        return [*red, *(i for i in self._chosen(known) if i not in self._failing)]
+
+    def run(self, runner: Runner, index: int) -> Tuple[str, float, str, float, bool]:
+        """Run a test; return outcome, seconds, mark, seconds of set-ups, and if it imported."""
         limit = self._most * 3
         if index in self._failing:
             limit = min(NEXT_LIMIT_S if self._hung else FIRST_LIMIT_S, self._most)

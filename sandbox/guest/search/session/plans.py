@@ -10,6 +10,7 @@ import unittest
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.process.peek import peek
+from sandbox.guest.search.session.watch import outlives
 
 HOOKS, SETUP, DIRECT = "hooks", "setup", "direct"
 RUNTEST_HOOKS = ("pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown")
@@ -156,7 +157,7 @@ def _is_scoped(item: Any) -> bool:
     definitions = [
         d for name in info.names_closure for d in (info.name2fixturedefs.get(name) or ())
     ]
-    return any(getattr(d, "scope", "?") != "function" for d in definitions if not _passive(d, item))
+    return any(outlives(d, item) for d in definitions if not _passive(d, item))
 
 
 def _passive(definition: Any, item: Any) -> bool:

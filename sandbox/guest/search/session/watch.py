@@ -45,17 +45,17 @@ class FixtureWatch:
         """Record a failed subtest; the search enables no other reports."""
         self.failed = self.failed or bool(getattr(report, "failed", False))
 
-    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
         """Measure the set-up of a fixture that outlives a test."""
-        if fixturedef.scope == "function":
+        if not outlives(fixturedef, request):
             yield
             return
         with self.outliving():
             yield
 
-    def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
+    def pytest_fixture_post_finalizer(self, fixturedef: Any, request: Any) -> None:
         """Count the tear-down of a fixture that outlives a test."""
-        if fixturedef.scope != "function":
+        if outlives(fixturedef, request):
             self.moves += 1
 
     @contextlib.contextmanager
@@ -105,6 +105,22 @@ class FixtureWatch:
             yield
         finally:
             sys.setprofile(None)
+
+
+def outlives(definition: Any, owner: Any) -> bool:
+    """Return True if a fixture stays set up after the test that needed it.
+
+    Args:
+        definition: The fixture.
+        owner: The test, or a request of it.
+    """
+    scope = getattr(definition, "scope", "?")
+    # Outside of a class, pytest sets up a fixture of class scope for each test.
+    return scope not in (("function", "class") if _has_no_class(owner) else ("function",))
+
+
+def _has_no_class(owner: Any) -> bool:
+    return getattr(owner, "cls", owner) is None
 
 
 def get_watch(config: Any) -> FixtureWatch:

@@ -215,6 +215,10 @@ class LiveFunctions:
 
     def __init__(self) -> None:
         self._found: Dict[LiveKey, List[types.FunctionType]] = {}
+        self.add_new()
+
+    def add_new(self) -> None:
+        """Add the functions that are not frozen: those made since the last `gc.freeze`."""
         # The only way to find functions that closures, decorators and instances hold.
         for thing in gc.get_objects():
             if type(thing) is types.FunctionType:
