@@ -51,8 +51,8 @@ class Outside:
                     self._binders.setdefault((path, name), []).append(piece)
                     if name.startswith("."):
                         self._anywhere.setdefault(name, []).append((path, piece))
-                if piece.classes:
-                    self._classes.setdefault((path, piece.classes[-1].name), []).append(piece)
+                for around in piece.classes:  # nested classes configure the outer one
+                    self._classes.setdefault((path, around.name), []).append(piece)
 
     def scores(
         self, units: Sequence[Tuple[Unit, float]], line_scores: Mapping[Tuple[str, int], float]

@@ -119,3 +119,17 @@ def test_modules_are_found_by_every_way_to_name_them() -> None:
     assert modules.find("top", 0, "src/pkg/__init__.py") == "top.py"
     assert modules.find("os", 0, "top.py") is None
     assert modules.find("", 9, "top.py") is None
+
+
+def test_statements_of_a_nested_class_inherit_from_the_outer_one(tmp_path: Path) -> None:
+    texts = {
+        "models.py": "class Order:\n    size = 3\n\n    class Meta:\n        ordering = ['id']\n",
+        "views.py": "from models import Order\n\n\ndef orders():\n    return Order.objects.all()\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = read_files(str(tmp_path), ["views.py"], texts)
+    unit = next(iter(files["views.py"].units))
+    found = Outside(files, Modules(texts)).scores([(unit, 1.0)], {("views.py", 5): 1.0})
+    assert found["models.py", 5][1] == "in class Order, read by orders"
+    assert found["models.py", 5][0] == found["models.py", 2][0] > 0
