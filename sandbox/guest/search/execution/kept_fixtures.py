@@ -8,22 +8,23 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
-from sandbox.guest.search.session.harness import FAIL, Runner
+from sandbox.guest.search.session.harness import FAIL, PASS, Runner
 from sandbox.guest.search.session.plans import ItemPlan
 from sandbox.guest.search.session.state_snapshot import LOST, StateSnapshot
 from sandbox.guest.search.source.functions import Swap
 
 WORTH_S = 0.005
 """Minimum duration of a set-up that is worth keeping, in seconds."""
-CHECKED_EACH = 16
-"""Number of trials after which the unedited test must fail as it did at first."""
+CHECKED_EACH = 32
+"""Number of trials after which the unedited tests must end as they did at first."""
 
 
 class KeptFixtures:
     """The fixtures of a trial's first test, as they were set up before any edit.
 
     Nothing is kept in these cases: the edited code ran during the set-up, a failing test passed in
-    the trial, or the unedited test does not fail twice in the same way.
+    the trial, or the unedited test does not fail twice in the same way. A passing test with the
+    same fixtures is the witness: if it fails after some trials, they have changed what is kept.
 
     Args:
         runner: Runs the tests.
@@ -46,6 +47,7 @@ class KeptFixtures:
         self._clock = time.perf_counter  # tests may replace the clocks in the module
         self._test: Optional[int] = None
         self._own: Optional[StateSnapshot] = None
+        self._witness: Optional[int] = None
         self._mark = ""
         self._moves = 0
         self._refused: Set[int] = set()
@@ -64,10 +66,10 @@ class KeptFixtures:
         """True if a set-up is kept now."""
         return self._test is not None
 
-    def holds(self, test: int, swaps: Sequence[Swap]) -> bool:
+    def holds(self, test: int, swaps: Sequence[Swap], passing: Sequence[int] = ()) -> bool:
         """Return True if everything a test needs is set up.
 
-        The trial begins with this test and changes these functions.
+        The trial begins with this test, changes these functions and runs these passing tests.
         """
         plan = self._plans.get(test)
         if plan is None or not plan.scoped or test in self._refused or self._has_run(test, swaps):
@@ -76,6 +78,7 @@ class KeptFixtures:
         if self._test != test:
             self.tear_down()
             self._set_up(test)
+            self._choose_witness(test, passing)
         if self._test is not None and self._has_run(test, swaps):
             self.tear_down()
         return self._test is not None
@@ -110,13 +113,13 @@ class KeptFixtures:
             self.check()
 
     def check(self) -> None:
-        """Check that the unedited test still fails as before.
+        """Check that the unedited test still fails, and the witness passes, as before.
 
         If not, the trials since the last check are doubtful.
         """
         if self._test is None or not self._unchecked:
             return
-        if not self._fails_as_before(self._test):
+        if not self._fails_as_before(self._test) or not self._witness_passes():
             self._refused.add(self._test)
             self.doubtful += self._unchecked
             self._unchecked = []
@@ -128,7 +131,7 @@ class KeptFixtures:
         if self._test is None:
             return
         self.check()
-        self._test = self._own = None
+        self._test = self._own = self._witness = None
         self._unchecked = []
         self._clear()
 
@@ -156,6 +159,31 @@ class KeptFixtures:
                 return
         self._refused.add(test)
         self._clear()
+
+    def _choose_witness(self, test: int, passing: Sequence[int]) -> None:
+        """Choose a passing test that uses the kept fixtures and sets up no others."""
+        kept = self._runner.list_outliving(test)
+        found = (
+            i for i in passing if i not in self._movers and self._runner.list_outliving(i) == kept
+        )
+        witness = next(found, None)
+        if self._test is None or witness is None:
+            return
+        self._witness = witness
+        if not self._witness_passes():
+            # It may have torn down what is kept.
+            self._movers.add(witness)
+            self._unchecked = []
+            self.tear_down()
+            self._set_up(test)
+
+    def _witness_passes(self) -> bool:
+        if self._witness is None:
+            return True
+        outcome = self._run(self._witness)
+        self._runner.finish()
+        sound = self._own is not None and self._own.restore() != LOST
+        return sound and outcome == PASS and self._runner.watch.moves == self._moves
 
     def _fails_as_before(self, test: int) -> bool:
         outcome = self._run(test)

@@ -111,7 +111,7 @@ class Worker:
         for number in numbers:
             trial = self._trials[number]
             self._board.begin(number)
-            if fixtures.lost or not fixtures.holds(trial.failing[0], trial.swaps):
+            if fixtures.lost or not fixtures.holds(trial.failing[0], trial.swaps, trial.passing):
                 others.append(number)
                 continue
             self._promising = False

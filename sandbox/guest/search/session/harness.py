@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.failure_detail import Describer
 from sandbox.guest.search.process.limits import Limiter, TimeLimitExceeded
 from sandbox.guest.search.session.plans import BY_HOOKS, DIRECT, HOOKS, ItemPlan
-from sandbox.guest.search.session.watch import FixtureWatch, get_watch
+from sandbox.guest.search.session.watch import FixtureWatch, get_watch, outlives
 
 PASS, FAIL, TIMEOUT, SKIP = "pass", "fail", "timeout", "skip"
 SKIPPED = ("Skipped", "SkipTest")
@@ -160,6 +160,13 @@ class Runner:
         known = getattr(getattr(self.items[index], "_fixtureinfo", None), "name2fixturedefs", {})
         results = [getattr(d, "cached_result", None) for found in known.values() for d in found]
         return [result[0] for result in results if result]
+
+    def list_outliving(self, index: int) -> Tuple[Any, Set[Any]]:
+        """Return the collector of a test, and the fixtures it names that outlive it."""
+        item = self.items[index]
+        known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+        named = {d for found in known.values() for d in found if outlives(d, item)}
+        return getattr(item, "parent", None), named
 
     def _tear_down(self, following: Optional[Any]) -> str:
         """Tear down to the collectors of the following item, which may be a collector itself."""
