@@ -32,7 +32,7 @@ __all__ = ["DIED", "NEAR", "Alone", "Chunk", "CpuLimits", "Screen", "Trial", "Tr
 FIRST_CHUNK, MOST_IN_CHUNK = 16, 400
 CHUNK_S = 0.08
 """Target duration of a chunk, in seconds: much longer than a fork, but short for the user."""
-SET_UP_SHARE = 4.0
+SET_UP_SHARE = 8.0
 """Minimum duration of a chunk, as a multiple of the set-up that it keeps."""
 SHARED_CHUNK_S = 0.6
 """Target with shared execution, in seconds: larger chunks share more alternatives per expression.

@@ -106,7 +106,7 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float, chosen: Choice) ->
     imports = [row for row in told if len(row) == len(MODULE_LISTS)]
     beside, own = imports[0] if imports else ((), ())
     return _build_baseline(items, [row for row in told if row not in imports])._replace(
-        imported=tuple(beside), own_imported=tuple(own)
+        imported=tuple(beside), own_imported=tuple(name for name in own if isinstance(name, str))
     )
 
 

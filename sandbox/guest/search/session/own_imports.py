@@ -40,7 +40,7 @@ def import_own_modules(
         report(own_threads() == 1)
 
     told = collect(work, wait_s)
-    if told[1:] == [True]:
-        # Only names that were asked for: a child may report anything.
+    # A child may report anything.
+    if told[1:] == [True] and isinstance(told[0], list):
         for _ in import_each([name for name in names if name in told[0]]):
             pass

@@ -34,7 +34,7 @@ class Plugin:
         return True
 
 
-pytest.main(["-q", "-s", "-p", "no:cacheprovider"], plugins=[Plugin()])
+pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:randomly"], plugins=[Plugin()])
 sys.stderr.write(json.dumps(found))
 sys.stderr.flush()
 os._exit(0)
