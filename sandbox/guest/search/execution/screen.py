@@ -31,7 +31,10 @@ __all__ = ["DIED", "NEAR", "Alone", "Chunk", "CpuLimits", "Screen", "Trial", "Tr
 
 FIRST_CHUNK, MOST_IN_CHUNK = 16, 400
 CHUNK_S = 0.08
-"""Target duration of a chunk, in seconds: much longer than a fork, but short for the user."""
+"""Target duration of a chunk on an idle machine, in seconds.
+
+It is much longer than a fork, but short for the user.
+"""
 SET_UP_SHARE = 8.0
 """Minimum duration of a chunk, as a multiple of the set-up that it keeps."""
 SHARED_CHUNK_S = 0.6
@@ -109,13 +112,18 @@ class Screen:
         alone = self._paces.get(False, 0.0)
         return alone >= LONG_S and self._paces.get(True, 0.0) < alone
 
-    def chunk_size(self) -> int:
-        """Return the number of candidates for the next chunk."""
+    def chunk_size(self, slowed: Optional[float] = None) -> int:
+        """Return the number of candidates for the next chunk.
+
+        Args:
+            slowed: Factor by which the machine's load slows trials; None measures it.
+        """
         if not self._pace:
             return FIRST_CHUNK
-        seconds = max(
-            SHARED_CHUNK_S if self._sharing_pays() else CHUNK_S, SET_UP_SHARE * self._set_up_s
-        )
+        usual = SHARED_CHUNK_S if self._sharing_pays() else CHUNK_S
+        # Paces are wall time. Without the factor, a busy machine would get the shortest chunks,
+        # and a new child for each costs processor time.
+        seconds = max(usual * (slowed or slowdown()), SET_UP_SHARE * self._set_up_s)
         return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(seconds / self._pace)))
 
     def chunk_work(

@@ -143,3 +143,12 @@ def test_a_part_of_the_time_ends_by_itself_and_with_the_whole() -> None:
     assert 4.0 < left() <= 5.0
     assert left() == 0.5
     assert limit_clock(lambda: 9.0, 0.0)() <= 0
+
+
+def test_a_busy_machine_gets_chunks_as_large_as_an_idle_one() -> None:
+    """Trials take ten times as long there, but starting a child costs the same processor time."""
+    items: Any = [Item(fails)]
+    idle, busy = (Screen(Items(items, ["test_a"], [0], []), LIMITS) for _ in range(2))
+    idle.note_pace(0.001, 0.001, shared=False)
+    busy.note_pace(0.010, 0.001, shared=False)
+    assert idle.chunk_size(slowed=1.0) == busy.chunk_size(slowed=10.0) == 80
