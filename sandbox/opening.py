@@ -219,6 +219,7 @@ async def _open_recipe(
         wall_s = parts.spec.command_wall_s
         baseline = Baseline(guest, source, recipe, wall_s, surroundings=surroundings)
         count = await baseline.make()
+        recipe = baseline.recipe
         interpreter = await _check_origin(guest, recipe, source_roots(recipe, names, contents))
         facts = await _facts(
             source, recipe, environment, backend=parts.backend, interpreter=interpreter

@@ -22,7 +22,7 @@ from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
-from sandbox.runners.builds import makes_files
+from sandbox.runners.builds import is_node_build, makes_files
 from sandbox.types import Frozen, StepKind
 
 _MOST_COMMANDS = 120
@@ -57,6 +57,7 @@ class Rebuilt(Frozen):
 
     wanted: Requirements = Requirements()
     prepare: tuple[str, ...] = ()
+    may_fail: tuple[str, ...] = ()
     command: str = ""
     """Empty if no step runs anything."""
     kind: StepKind = StepKind.OTHER
@@ -105,7 +106,9 @@ def start_at_top(plan: Rebuilt) -> Rebuilt:
         return plan
     there = f"cd {shlex.quote(plan.folder)} && "
     prepare = tuple(there + line for line in plan.prepare)
-    return plan.with_(command=there + plan.command, prepare=prepare, folder=".")
+    may_fail = tuple(there + line for line in plan.may_fail)
+    command = there + plan.command
+    return plan.with_(command=command, prepare=prepare, may_fail=may_fail, folder=".")
 
 
 def _read(step: ResolvedStep, context: ToolContext) -> ToolReading:
@@ -214,6 +217,8 @@ def _combine(
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[
         :_MOST_PREPARED
     ]
+    builds = [making for making in made if is_node_build(making.command)]
+    may_fail = {_line(making, folder, shared) for making in builds}
     environment = _environment({**step.environment, **shared}, context)
     obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
@@ -221,9 +226,12 @@ def _combine(
         node_folders = merge_folders(before.node_folders, node_folders)
     command = _join_commands(checks, folder, shared)
     wanted = before.wanted.plus(failing.wanted)
+    node_optional = node_folders is not None and failing.node_folders is None
     return Rebuilt(
         wanted=wanted,
         prepare=prepare,
+        # Without its optional part, the recipe has none of them.
+        may_fail=() if node_optional else tuple(line for line in prepare if line in may_fail),
         command=command,
         kind=kind,
         folder=folder,
@@ -232,7 +240,7 @@ def _combine(
         obstacles=tuple(dict.fromkeys(obstacles)),
         node_folders=node_folders,
         node_install=before.node_install.plus(failing.node_install),
-        node_optional=node_folders is not None and failing.node_folders is None,
+        node_optional=node_optional,
     )
 
 

@@ -149,6 +149,7 @@ def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
         node_install=rebuilt.node_install.plus(found.node_install),
         node_optional=found.node_folders is None,
         prepare=rebuilt.prepare,
+        may_fail=rebuilt.may_fail,
         obstacles=(*rebuilt.obstacles, *found.obstacles),
     )
 
@@ -170,6 +171,7 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
         command=command,
         kind=classify_command(command),
         prepare=(),
+        may_fail=(),
         folder=".",
         obstacles=obstacles,
     )
@@ -318,6 +320,7 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, context: ToolContex
         parts=_parts(plan, job, context),
         setup=hints.setup,
         prepare=plan.prepare,
+        may_fail=plan.may_fail,
         environment=plan.environment,
         origin=origin,
         fidelity=context.log.entries(),

@@ -1,7 +1,7 @@
 """Decide which commands of a job make files for the failing command."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from sandbox.changes.syntax import is_python
@@ -9,7 +9,7 @@ from sandbox.recipe.command import classify_command, split_command
 from sandbox.recipe.files import CheckoutFiles, beside, inside
 from sandbox.recipe.job import ToolCommand
 from sandbox.runners.builds import is_node_build
-from sandbox.types import StepKind
+from sandbox.types import Fidelity, Recipe, StepKind
 
 _FILE_TOOLS = frozenset(
     {
@@ -56,6 +56,7 @@ BUILDS = frozenset({"build", "compile", "generate", "codegen", "build:all"})
 TOLERATED = " || true"
 """End of a preparing command that may fail."""
 _NO_EMIT = re.compile(r'"noEmit"\s*:\s*true')
+_MOST_SHOWN = 200
 _REPEATED_FILE_TOOLS = frozenset({"cp", "mv"})
 
 
@@ -152,3 +153,24 @@ def repeated_lines(prepare: Iterable[str], edited: Iterable[str] | None) -> tupl
         elif program not in _FILE_TOOLS | _UNPACKERS | _REMOVERS:
             lines.append(line)
     return tuple(lines)
+
+
+def leave_out(recipe: Recipe, failed: Mapping[str, str]) -> Recipe:
+    """Return a recipe without some of its preparing lines.
+
+    Args:
+        recipe: The recipe.
+        failed: The lines, with the reason of each.
+    """
+    if not failed:
+        return recipe
+    entries = list(recipe.fidelity)
+    for line, reason in failed.items():
+        entry = Fidelity(step=line[:_MOST_SHOWN], treatment="dropped", reason=reason)
+        shown = [one for one in entries if not (one.step and line.endswith(one.step))]
+        entries = [*shown, entry]
+    return recipe.with_(
+        prepare=tuple(line for line in recipe.prepare if line not in failed),
+        may_fail=tuple(line for line in recipe.may_fail if line not in failed),
+        fidelity=tuple(entries),
+    )

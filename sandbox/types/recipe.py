@@ -94,6 +94,11 @@ class Recipe(Frozen):
     They run in every workspace, without network, before the work tree is saved. Their output counts
     as part of the commit.
     """
+    may_fail: tuple[str, ...] = ()
+    """Lines of `prepare` that build Node.js code in earlier steps, which passed in CI.
+
+    The set-up goes on without those that fail in the sandbox, such as ones that need a network.
+    """
     environment: dict[str, str] = Field(default_factory=dict)
     origin: str = "detected"
     """The source of the command: `given`, `policy`, `workflow`, `detected`."""

@@ -415,6 +415,25 @@ async def test_what_a_build_makes_is_built_again_after_an_edit(
         assert (await workspace.run_tests()).ended_at == ""
 
 
+@pytest.mark.slow
+async def test_an_earlier_build_counts_after_an_edit_only_if_it_passed_before(
+    sandboxes: Sandboxes, tmp_path: Path
+) -> None:
+    passing, failing = "grep -q '' kept.txt", "echo half > half.txt && getent hosts example.com"
+    recipe = PREPARED.with_(
+        prepare=("mkdir gen && echo 'X = 1' > gen/m.py", passing, failing),
+        may_fail=(passing, failing),
+    )
+    checkout = Checkout(source=a_project(tmp_path / "project"), recipe=recipe, tier=TrustTier.LOCAL)
+    async with sandboxes.open_workspace(checkout) as workspace:
+        assert (await workspace.facts()).recipe.may_fail == (passing,)
+        await workspace.run("echo more >> old.txt")
+        assert (await workspace.run_tests()).verdict is RunVerdict.PASS
+        await workspace.run("truncate -s 0 kept.txt")
+        red = await workspace.run_tests()
+        assert (red.verdict, red.ended_at) == (RunVerdict.FAIL, passing)
+
+
 async def test_an_earlier_step_that_fails_is_named(sandboxes: Sandboxes, tmp_path: Path) -> None:
     recipe = PREPARED.with_(prepare=("true", "echo no luck && exit 3"))
     checkout = Checkout(source=a_project(tmp_path / "project"), recipe=recipe, tier=TrustTier.LOCAL)

@@ -15,6 +15,7 @@ from sandbox.types import (
     Checkout,
     CommandResult,
     Door,
+    Fidelity,
     FolderSource,
     JobHints,
     PythonPart,
@@ -160,6 +161,32 @@ async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_
     await sandboxes.close()
     assert caught.value.log == "so far"
     assert not any(command[-1] == "never" for command in backend.guests[0].commands)
+
+
+@pytest.mark.anyio
+async def test_an_earlier_build_that_fails_here_is_left_out_and_named(tmp_path: Path) -> None:
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        return CommandResult(argv=argv, exit_code=1) if argv[-1].endswith("next build") else None
+
+    backend = ScriptedBackend(script)
+    build = "cd site && npx next build"
+    recipe = RECIPE.with_(
+        prepare=(build, "make gen"),
+        may_fail=(build,),
+        fidelity=(Fidelity(step="npx next build", treatment="replayed", reason=""),),
+    )
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path, recipe)) as workspace:
+        found = (await workspace.facts()).recipe
+        await workspace.revert()
+    await sandboxes.close()
+    assert (found.prepare, found.may_fail) == (("make gen",), ())
+    reason = "it failed without network; it passed in the job"
+    assert [note for note in found.fidelity if "next" in note.step] == [
+        Fidelity(step=build, treatment="dropped", reason=reason)
+    ]
+    ran = [argv[-1] for argv in backend.guests[0].commands]
+    assert (ran.count(build), ran.count("make gen")) == (1, 1)
 
 
 @pytest.mark.anyio

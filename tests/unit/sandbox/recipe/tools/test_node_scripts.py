@@ -172,6 +172,15 @@ def test_a_build_of_an_earlier_step_runs_before(step: str, expected: tuple[str, 
     assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
 
 
+def test_only_builds_of_earlier_steps_may_fail() -> None:
+    made = plan_job(
+        ["npx next build", "cp a b", "npm run all && npm test"], all="tsup", test="jest"
+    )
+    assert (made.prepare, made.may_fail) == (("npx next build", "cp a b"), ("npx next build",))
+    given = plan_job(["npm run lint"], lint="npm run build && eslint .", build="tsc")
+    assert (given.prepare, given.may_fail) == (("npm run build",), ())
+
+
 def test_browsers_are_an_obstacle() -> None:
     contents = {name: text.encode() for name, text in FILES.items()}
     job = {"runs-on": "ubuntu-latest", "steps": [{"run": "npm run browser"}]}
