@@ -70,6 +70,13 @@ def node_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
     return read_node(next(filter(None, lines), ""))
 
 
+def _runtime(package: Mapping[str, object]) -> object:
+    """Return the version of Node.js in `devEngines.runtime`; None if it names none."""
+    named = mapping(package.get("devEngines")).get("runtime")
+    entries = map(mapping, named if isinstance(named, list) else [named])
+    return next((one.get("version") for one in entries if one.get("name") == "node"), None)
+
+
 def node_of_project(files: CheckoutFiles, folder: str) -> str | None:
     """Return the version that a project's files request; those of the top count last."""
     for place in dict.fromkeys((folder, ".")):
@@ -77,7 +84,7 @@ def node_of_project(files: CheckoutFiles, folder: str) -> str | None:
             path = beside(place, name)
             if name == "package.json":
                 package = files.json(path)
-                pinned = mapping(package.get("volta")).get("node")
+                pinned = mapping(package.get("volta")).get("node") or _runtime(package)
                 asked = pinned or mapping(package.get("engines")).get("node")
                 found = read_node(asked) if isinstance(asked, str) else None
             else:

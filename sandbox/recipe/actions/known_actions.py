@@ -111,6 +111,7 @@ _PYTHON_TOOLS = (
 _TOOLCHAINS = {
     "actions/setup-node": "node",
     "pnpm/action-setup": "node",
+    "pnpm/setup": "node",
     "bahmutov/npm-install": "node",
     "volta-cli/action": "node",
     "oven-sh/setup-bun": "bun",
@@ -181,9 +182,22 @@ def find_effect(name: str, inputs: Inputs) -> Effect | None:
     ):
         if language in {"node", "bun"}:
             reason = "the set-up installs the package manager that the project names"
-            return Effect("replaced", reason, toolchain=language)
+            script = _node_install(name, inputs)
+            return Effect("replaced", reason, script=script, toolchain=language)
         return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
     return _find_special_effect(name, inputs)
+
+
+def _node_install(name: str, inputs: Inputs) -> str:
+    """Return the installation that an action runs by itself; empty if it runs none."""
+    match name:
+        case "pnpm/setup":
+            return "pnpm install" if inputs.get("install", "").lower() != "false" else ""
+        case "pnpm/action-setup":
+            asked = inputs.get("run_install", "").lower()
+            return "pnpm install" if asked not in {"", "false", "null"} else ""
+        case _:
+            return ""
 
 
 def _find_special_effect(name: str, inputs: Inputs) -> Effect | None:

@@ -21,6 +21,7 @@ from sandbox.types import Frozen
 
 _CHECKOUT = "actions/checkout"
 _NODE = "actions/setup-node"
+_PNPM = "pnpm/setup"
 _PYTHON = (
     "actions/setup-python",
     "astral-sh/setup-uv",
@@ -83,6 +84,9 @@ def read_python(use: Use, contents: Mapping[str, bytes]) -> str | None:
 
 def read_setup_node(use: Use, contents: Mapping[str, bytes]) -> str | None:
     """Return the Node.js that a step sets up, as `20`; None for none or any."""
+    if use.name == _PNPM:
+        runtime, _, version = use.inputs.get("runtime", "").strip().partition("@")
+        return read_node(version) if runtime == "node" and version else None
     if use.name != _NODE:
         return None
     if asked := use.inputs.get("node-version", "").strip():

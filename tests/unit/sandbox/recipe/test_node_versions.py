@@ -54,6 +54,18 @@ def test_a_version_is_read(words: object, version: str | None) -> None:
         ({".tool-versions": "node 20.1.0\n"}, "20.1.0"),
         ({".tool-versions": "python 3.11.1\nnodejs 20.1.0\n"}, "20.1.0"),
         ({"package.json": '{"engines": {"node": "20"}, "volta": {"node": "18.1.0"}}'}, "18.1.0"),
+        (
+            {"package.json": '{"devEngines": {"runtime": {"name": "node", "version": "^24.4.0"}}}'},
+            "24",
+        ),
+        (
+            {
+                "package.json": '{"devEngines": {"runtime": [{"name": "bun", "version": "1"},'
+                ' {"name": "node", "version": "20.1.0"}]}}'
+            },
+            "20.1.0",
+        ),
+        ({"package.json": '{"devEngines": {"runtime": "node"}}'}, None),
         ({"package.json": '{"engines": {"node": ["20"]}}'}, None),
         ({"package.json": '{"engines": "20"}'}, None),
         ({"web/package.json": '{"engines": {"node": "20"}}', ".nvmrc": "16"}, "20"),

@@ -9,6 +9,7 @@ from sandbox.recipe.actions.uses import (
     find_artifact,
     parse_image_python,
     read_python,
+    read_setup_node,
     resolve_effect,
     resolve_outputs,
 )
@@ -41,6 +42,27 @@ FILES = {
 )
 def test_the_python_a_step_sets_up(uses: str, inputs: dict[str, str], python: str | None) -> None:
     assert read_python(Use(uses=uses, inputs=inputs), FILES) == python
+
+
+@pytest.mark.parametrize(
+    ("uses", "inputs", "node", "script"),
+    [
+        ("pnpm/setup@v2", {"version": "11", "runtime": "node@24"}, "24", "pnpm install"),
+        ("pnpm/setup@v2", {"runtime": "node@lts", "install": "false"}, "24", ""),
+        ("pnpm/setup@v2", {"runtime": "bun@1"}, None, "pnpm install"),
+        ("pnpm/setup@v2", {}, None, "pnpm install"),
+        ("pnpm/action-setup@v6", {"version": "10"}, None, ""),
+        ("pnpm/action-setup@v6", {"run_install": "true"}, None, "pnpm install"),
+        ("pnpm/action-setup@v6", {"run_install": "false"}, None, ""),
+        ("actions/setup-node@v6", {"node-version": "22.x"}, "22", ""),
+    ],
+)
+def test_the_node_and_the_packages_a_step_sets_up(
+    uses: str, inputs: dict[str, str], node: str | None, script: str
+) -> None:
+    use = Use(uses=uses, inputs=inputs)
+    assert read_setup_node(use, FILES) == node
+    assert resolve_effect(use, FILES).script == script
 
 
 @pytest.mark.parametrize(
