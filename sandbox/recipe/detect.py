@@ -48,7 +48,7 @@ _TOP = (
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"
     r"|\.github/(?:metaagent\.ya?ml|actions/(?:[^/]+/){1,2}[^/]+\.(?:ya?ml|sh))"
-    r"|(?:[^/]+/){0,2}action\.ya?ml"
+    r"|(?:[^/]+/){0,3}action\.ya?ml"
     r"|\.pre-commit-config\.ya?ml"
     r"|(?:\.yarn/|[^/]+/)?patches/(?:@[^/]+/)?[^/]+\.(?:patch|diff)"
     rf"|(?:[^/]+/){{0,3}}(?:{_TOP})"

@@ -51,6 +51,19 @@ def test_obstacles_are_few_and_short_whatever_a_workflow_says() -> None:
     assert len(plan(workflow=f"jobs: {{a: {{steps: [{{run: '{many} pytest'}}]}}}}").obstacles) <= 30
 
 
+def test_an_action_of_the_repository_is_read_from_any_folder() -> None:
+    action = "runs: {using: composite, steps: [{run: pip install attrs, shell: bash}]}"
+    folders = (".github/workflows/install", ".github/setup", "ci/actions/install")
+    for folder in folders:
+        files = {
+            WORKFLOW: f"jobs: {{a: {{steps: [{{uses: ./{folder}}}, {{run: pytest}}]}}}}".encode(),
+            f"{folder}/action.yml": action.encode(),
+        }
+        read = {name: files[name] for name in relevant_files(files)}
+        recipe = plan_recipe(JobHints(job_name="a"), files.keys(), read)
+        assert (recipe.obstacles, recipe.python.requirements[0]) == ((), "attrs")
+
+
 def test_tests_alone_are_enough() -> None:
     recipe = plan(test_x__py="")
     assert (recipe.command, recipe.origin, recipe.kind) == (
