@@ -14,6 +14,9 @@ from sandbox.types import JobHints, StepKind
 _NO_MATCH = 99
 _GUESSED = 8
 _LONGEST_NAME = 300
+_LONGEST_JOB = 100_000
+_MENTIONED = re.compile(r"(?<![\w.-])matrix\.([\w-]+)")
+_RUNNER = re.compile(r"(?:ubuntu|windows|macos)-")
 _WORDS = re.compile(r"(.*?)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
@@ -180,6 +183,8 @@ def named_values(name: str, candidate: JobCandidate) -> dict[str, str]:
     For example, `Tests on 3.11` of a job with the name `Tests on ${{ matrix.python }}`.
     """
     written = " ".join(_written(candidate).split())
+    if candidate.matrix_unknown is not None and "${{" not in written:
+        return _listed_values(name, candidate)
     pieces = re.split(r"(\$\{\{[^}]*\}\})", written[:_LONGEST_NAME])
     names = [found[1] for piece in pieces[1::2] if (found := _VALUE.fullmatch(piece)) is not None]
     if (
@@ -196,6 +201,25 @@ def named_values(name: str, candidate: JobCandidate) -> dict[str, str]:
     plain = " ".join(name[:_LONGEST_NAME].split())
     found = re.fullmatch(pattern, plain) or re.fullmatch(pattern, plain.rsplit(" / ", 1)[-1])
     return dict(zip(names, found.groups(), strict=True)) if found is not None else {}
+
+
+def _listed_values(name: str, candidate: JobCandidate) -> dict[str, str]:
+    """Return the values in `Test (ubuntu-latest, 22)` if the whole matrix is computed.
+
+    Their names are those that the job mentions: the runner's by `runs-on`, and at most one other.
+    """
+    parts = _WORDS.fullmatch(" ".join(name[:_LONGEST_NAME].split()))
+    words = _split(parts[2]) if parts is not None else []
+    names = list(dict.fromkeys(_MENTIONED.findall(str(candidate.job)[:_LONGEST_JOB])))
+    if not words or len(names) != len(words):
+        return {}
+    found = {}
+    runner = _VALUE.fullmatch(text(candidate.job.get("runs-on")).strip())
+    if runner is not None and (images := [word for word in words if _RUNNER.match(word)]):
+        found[runner[1]] = images[0]
+        names.remove(runner[1])
+        words.remove(images[0])
+    return found | dict(zip(names, words, strict=True)) if len(names) < 2 else {}  # noqa: PLR2004
 
 
 def _values_fit(asked: str, candidate: JobCandidate) -> bool:

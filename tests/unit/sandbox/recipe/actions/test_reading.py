@@ -156,6 +156,34 @@ def test_a_check_run_means_one_cell(asked: str | None, name: str, matrix: dict[s
     assert matrix.items() <= job.matrix.items()
 
 
+@pytest.mark.parametrize(
+    ("asked", "matrix"),
+    [
+        ("Test (ubuntu-latest, 22)", {"os": "ubuntu-latest", "node": "22"}),
+        ("Test (22, macos-14)", {"os": "macos-14", "node": "22"}),
+        ("Test (22)", {}),
+        ("Test (ubuntu-latest, 22, x)", {}),
+        ("Test", {}),
+    ],
+)
+def test_a_computed_matrix_is_read_from_the_name(asked: str, matrix: dict[str, str]) -> None:
+    strategy = "{matrix: '${{ fromJSON(needs.matrix.outputs.matrix) }}'}"
+    steps = "[{uses: x/y@v1, with: {runtime: 'node@${{ matrix.node }}'}}, {run: pytest}]"
+    written = (
+        f"{{name: Test, runs-on: '${{{{ matrix.os }}}}', strategy: {strategy}, steps: {steps}}}"
+    )
+    job = job_of(asked, files={CI: f"jobs: {{t: {written}}}"})
+    assert (job.matrix, bool(job.obstacles)) == (matrix, not matrix)
+    assert not matrix or job.steps[-1].script == "pytest"
+
+
+def test_a_computed_matrix_of_unclear_values_is_named() -> None:
+    written = "{name: Test, strategy: {matrix: '${{ fromJSON(needs.a.outputs.b) }}'}, "
+    steps = "[{run: 'pytest ${{ matrix.a }} ${{ matrix.b }}'}]}"
+    job = job_of("Test (1, 2)", files={CI: f"jobs: {{t: {written}steps: {steps}}}"})
+    assert "which only GitHub knows" in job.obstacles[0]
+
+
 def test_values_of_the_matrix_choose_the_cell() -> None:
     assert job_of("test", os="windows-latest").matrix == {
         "python-version": "3.11",
