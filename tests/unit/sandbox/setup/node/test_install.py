@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from typing_extensions import override
 
 from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import Manager
@@ -145,6 +146,29 @@ async def test_a_dependency_outside_the_registry_is_named_as_a_cause(dependency:
 async def test_a_node_that_cannot_be_had_is_said(world: World, said: str) -> None:
     with pytest.raises(SetupFailed, match=said):
         await world.ensure()
+
+
+@pytest.mark.anyio
+async def test_a_manager_that_the_registry_lacks_is_replaced_by_the_next_patch_release() -> None:
+    asked = "@yarnpkg/cli-dist@4.10.0"
+
+    class Lacking(World):
+        """Its registry lacks one version of yarn."""
+
+        @override
+        def script(self, argv: tuple[str, ...]) -> CommandResult | None:
+            if argv[-1] == asked:
+                error = f"npm error notarget No matching version found for {asked}.\n"
+                return CommandResult(argv=argv, exit_code=1, stderr=error)
+            return super().script(argv)
+
+    node = NODE.with_(manager="yarn", manager_version="4.10.0")
+    world = Lacking()
+    await world.ensure(RECIPE.with_part(node), files={"node/web/package.json": "{}"})
+    ran = [command[-1] for command in world.backend.setups[0].commands]
+    assert [word for word in ran if "cli-dist" in word] == [asked, "@yarnpkg/cli-dist@~4.10.0"]
+    with pytest.raises(SetupFailed, match=r"could not fetch Node\.js 22"):
+        await World("npm@").ensure(RECIPE.with_part(node))
 
 
 @pytest.mark.anyio
