@@ -41,7 +41,7 @@ _TOP = (
     r"|GNUmakefile|[Mm]akefile|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version"
     r"|\.tool-versions"
     r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
-    r"|manage\.py"
+    r"|manage\.py|(?:tests?/(?:tests?|index)|tests?)\.[cm]?[jt]s"
     r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
     r"|(?:turbo|nx|lerna|tsconfig)\.json"
 )
@@ -90,7 +90,7 @@ _INSTALLERS = (
 )
 """Files that show how a project is installed, in order of precedence."""
 _MOST_RELEVANT = 200
-_LAST = ("__init__.py", "tsconfig.json")
+_LAST = ("__init__.py", "tsconfig.json", ".js", ".ts")
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
 _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})

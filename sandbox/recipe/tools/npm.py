@@ -1,5 +1,6 @@
 """Read npm, pnpm, yarn, bun and the programs of Node.js packages."""
 
+import re
 import shlex
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from sandbox.recipe.tools.node_scripts import (
 )
 from sandbox.recipe.tools.node_workspaces import select_packages, workspace_top
 from sandbox.runners.builds import BUILD_PROGRAMS
+from sandbox.runners.javascript.command import NODE_VALUED
 from sandbox.types import Recipe, StepKind
 from sandbox.types.launchers import NODE_COVERAGE_VALUED
 
@@ -50,6 +52,7 @@ _SELECTING = ("-w", "--workspace", "--filter", "-F", "--filter-prod", "--include
 _TESTING = frozenset({"install-test", "it", "install-ci-test", "cit", "clean-install-test", "sit"})
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
 _MONOREPO = {"turbo": ("run",), "nx": ("run-many",), "lerna": ("run",)}
+_NODE_TEST = re.compile(r"""["']node:test["']""")
 _RUNS = "it needs Node.js"
 _ABSENT = "the sandbox has no Node.js"
 _NEEDS = "needs Node.js"
@@ -237,9 +240,7 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         return _read_launched(call, context)
     if call.program in {"c8", "nyc"}:
         return _read_covered(call, context)
-    if call.program == "tsx" and "--test" in call.words:
-        # Node.js runs the same tests with tsx as its loader, and reports them one by one.
-        line = " ".join(("node", "--import", "tsx", *call.shown[1:]))
+    if (line := _reporting_line(call, context)) is not None:
         return context.script(line, call.folder, call.environment)
     if call.program in _RUNNERS:
         names = matching_scripts(context.files, folder, words)
@@ -250,6 +251,23 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
     if call.program in _MONOREPO:
         return _read_monorepo(call, folder, context)
     return _kept(call, context)
+
+
+def _reporting_line(call: Call, context: ToolContext) -> str | None:
+    """Return a command that runs the same tests of Node.js's own runner and reports each one.
+
+    None if there is no better one than the call itself.
+    """
+    is_named = "--test" in call.words
+    if call.program == "tsx" and is_named:
+        return " ".join(("node", "--import", "tsx", *call.shown[1:]))
+    if call.program != "node" or is_named:
+        return None
+    script = read_options(call.words[1:], NODE_VALUED, stop=True).rest
+    path = inside(call.folder, script[0]) if len(script) == 1 else None
+    if path is None or _NODE_TEST.search(context.files.text(path)) is None:
+        return None
+    return " ".join(("node", *call.shown[1:-1], "--test", call.shown[-1]))
 
 
 def _read_covered(call: Call, context: ToolContext) -> ToolReading:

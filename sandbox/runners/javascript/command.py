@@ -20,10 +20,11 @@ _STARTER_FLAGS = frozenset(
     {"--no", "-y", "--yes", "--no-install", "--silent", "-s", "--", "--bun", "-q", "--quiet"}
 )
 _COVERAGE = frozenset({"c8", "nyc"})
-_NODE_VALUED = frozenset(
+NODE_VALUED = frozenset(
     {"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"}
     | {"--env-file", "--stack-size"}
 )
+"""Options of Node.js whose value is the next word."""
 _SCRIPT = re.compile(
     r"(?:\./)?(?:\.\./)*node_modules/(?:\.bin/(?P<bin>[\w-]+)"
     r"|(?P<package>vitest|jest|jest-cli|mocha)/(?:[\w./-]+/)?[\w.-]+)"
@@ -112,7 +113,7 @@ def _split_node(words: list[str], environment: Mapping[str, str]) -> NodeCommand
     """Split `node [OPTIONS] --test …` and `node [OPTIONS] node_modules/.bin/jest …`."""
     if "--test" in words:
         return _known("node:test", [word for word in words if word != "--test"], (), environment)
-    rest = _after_options(words, _NODE_VALUED)
+    rest = _after_options(words, NODE_VALUED)
     options = tuple(words[: len(words) - len(rest)])
     if not rest or any(word in {"-e", "--eval", "-p", "--print", "-c"} for word in options):
         return None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.detect import plan_recipe, relevant_files
 from sandbox.types import JobHints, Recipe
 
 SCRIPTS = {
@@ -170,6 +170,31 @@ def test_a_build_of_an_earlier_step_runs_before(step: str, expected: tuple[str, 
     scripts["build:docs"] = "docusaurus build"
     recipe = plan_job(["npm ci", step, "npm test"], test="mocha", own=scripts)
     assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("node test.js", "node --test test.js"),
+        ("node --conditions development test.js", "node --conditions development --test test.js"),
+        ("c8 node test/index.js", "node --test test/index.js"),
+        ("node --test test.js", "node --test test.js"),
+        ("node test.js fast", "npm test"),
+        ("node index.js test.js", "npm test"),
+        ("node test/tape.js", "npm test"),
+    ],
+)
+def test_a_test_file_of_node_itself_reports_its_tests(script: str, expected: str) -> None:
+    files = {
+        "package.json": json.dumps({"scripts": {"test": script}, "devDependencies": {"c8": "*"}}),
+        "test.js": "import test from 'node:test'",
+        "test/index.js": 'const {test} = require("node:test")',
+        "test/tape.js": "import test from 'tape'",
+        "index.js": "",
+    }
+    assert (
+        plan("npm test", {name: files[name] for name in relevant_files(files)}).command == expected
+    )
 
 
 def test_only_builds_of_earlier_steps_may_fail() -> None:
