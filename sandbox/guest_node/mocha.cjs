@@ -5,6 +5,7 @@
 const fs = require('fs')
 const Module = require('module')
 const path = require('path')
+const { setTimeout: later } = require('timers')
 const { pathToFileURL } = require('url')
 const v8 = require('v8')
 const vm = require('vm')
@@ -24,6 +25,9 @@ const VALUED = [
   '--slow', '-u', '--ui', '--extension', '--ignore', '--exclude', '--file', '--spec', '--retries',
   '--node-option', '-g', '--grep', '-f', '--fgrep'
 ]
+
+/** Time to close what tests left open after a red run, in milliseconds. */
+const CLOSING_MS = 3000
 
 /** Wrap all test functions: a test that passes must have returned. */
 function watch (suite, returned) {
@@ -200,7 +204,11 @@ async function run (config, session) {
   Mocha.prototype.run = function (end) {
     select(this.options, config)
     this.reporter(makeReporter(session, found, hasReturned, { prepare, finish }))
-    return start.call(this, (failures) => end && end(isBad() ? 1 : 0))
+    return start.call(this, (failures) => {
+      if (end) end(isBad() ? 1 : 0)
+      // A failed test often leaves a server open, and mocha would wait for it until the time limit.
+      if (isBad()) later(() => process.exit(1), CLOSING_MS).unref()
+    })
   }
   const targets = targetFiles(config)
   const { options, files } = divide(given.rest, VALUED)

@@ -62,6 +62,15 @@ SUITES: dict[str, Suite] = {
             "  await expect(Promise.resolve(2)).to.eventually.equal(2)\n})\n",
         },
     ),
+    "mocha: a red test that leaves a server open": Suite(
+        "npx mocha",
+        {
+            "test/shop.js": "const server = require('http').createServer()\n"
+            "it('listens', (done) => { server.listen(0, done) })\n"
+            "it('adds', () => { if (1 + 1 !== 3) throw new Error('no sum') })\n"
+        },
+        RunVerdict.FAIL,
+    ),
     "jest: tests with equal names, the last one red": Suite(
         "npx jest",
         {
