@@ -108,6 +108,7 @@ class NodeToolchain:
         if node.manager == "npm":
             return await npm.run(*_npm_words(node), cwd=cwd)
         command = install_command(node, f"{shell.folder}/node/cache", registry)
+        await shell.run("mkdir", "-p", command.environment["TMPDIR"])
         program = (manager_path(shell, node), *command.arguments)
         if node.manager == "yarn":
             # The classic yarn follows the addresses in its lock file, whatever the registry is.

@@ -60,7 +60,9 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     """
     found = _COMMANDS[_kind(node)](home, registry)
     loose = {} if node.frozen else {"YARN_ENABLE_IMMUTABLE_INSTALLS": "false"}
-    environment = {"CI": "true", "HOME": f"{home}/home", **found.environment, **loose}
+    # Yarn packs every package in a temporary file, which is too much for a folder in memory.
+    own = {"CI": "true", "HOME": f"{home}/home", "TMPDIR": f"{home}/unpacked"}
+    environment = {**own, **found.environment, **loose}
     arguments = found.arguments
     if not node.frozen:
         arguments = tuple(word for word in arguments if word not in _FREEZING)

@@ -234,6 +234,9 @@ async def test_every_manager_installs_before_the_network_is_cut(manager: Manager
     packages = world.backend.setups[-1]
     installs = [" ".join(command) for command in packages.commands if "install" in command]
     assert any(f"/{manager}" in line or "yarn.js" in line for line in installs)
+    temporary = {env["TMPDIR"] for env in packages.environments if "TMPDIR" in env}
+    assert temporary == {"/opt/env/node/cache/unpacked"}  # on disk, and removed with the cache
+    assert ("mkdir", "-p", *temporary) in packages.commands
     assert packages in world.backend.ended
 
 
