@@ -15,6 +15,9 @@ _PNPM_BY_LOCK = {5: "7", 6: "8", 9: "10"}
 _BERRY_BY_LOCK = {4: "2", 5: "2", 6: "3"}
 _NEWEST_BERRY = "4"
 _CLASSIC = "1"
+_OPEN_BUN = (1, 3, 14)
+"""Older versions pretend to encrypt the server's name (ECH GREASE), which the proxy refuses, and
+then try again without end."""
 _HEAD = 4000
 
 
@@ -51,6 +54,14 @@ def manager_version(files: CheckoutFiles, folder: str, manager: Manager) -> str 
             return _yarn_version(files, folder, head)
         case _:
             return None
+
+
+def usable_version(manager: Manager, version: str | None) -> str | None:
+    """Return a project's version, or the first that can connect through the set-up's proxy."""
+    if manager != "bun" or version is None:
+        return version
+    parts = tuple(int(part) for part in version.split("."))
+    return version if parts >= _OPEN_BUN else ".".join(map(str, _OPEN_BUN))
 
 
 def _yarn_version(files: CheckoutFiles, folder: str, head: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
 from sandbox.recipe.job import NodeInstall
-from sandbox.recipe.node_managers import lock_of, manager_version
+from sandbox.recipe.node_managers import lock_of, manager_version, usable_version
 from sandbox.recipe.node_settings import PNPM_SETTINGS, read_npmrc, settings_files
 from sandbox.recipe.node_versions import node_of_project
 from sandbox.recipe.preparing import line_needs_node
@@ -86,12 +86,17 @@ def plan_node(
     for folder in folders:
         if folder not in alike:
             files.log.dropped(f"the packages of {folder}", f"only {manager} installs in this job")
+    asked = manager_version(files, first, manager)
+    usable = usable_version(manager, asked)
+    if usable != asked:
+        reason = f"{usable} is installed: older ones cannot use the set-up's proxy"
+        files.log.replaced(f"{manager} {asked}", reason)
     if folders and lock is None:
         files.log.replaced("install the packages", UNLOCKED)
     return NodePart(
         version=version or node_of_project(files, first),
         manager=manager,
-        manager_version=manager_version(files, first, manager),
+        manager_version=usable,
         folders=alike,
         locked=lock is not None,
         frozen=not install.loose,

@@ -43,9 +43,9 @@ def part(files: dict[str, str]) -> NodePart:
             "9.1.0",
         ),
         (
-            {"package.json": '{"packageManager": "bun@1.2.3"}', "bun.lock": "{}", "yarn.lock": ""},
+            {"package.json": '{"packageManager": "bun@1.4.3"}', "bun.lock": "{}", "yarn.lock": ""},
             "bun",
-            "1.2.3",
+            "1.4.3",
         ),
         ({"package.json": '{"volta": {"npm": "9.6.7"}}', "package-lock.json": ""}, "npm", "9.6.7"),
         ({"package.json": '{"packageManager": "pnpm@latest"}', "yarn.lock": ""}, "yarn", "1"),

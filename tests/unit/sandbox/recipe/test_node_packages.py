@@ -126,3 +126,17 @@ def test_a_hook_of_pnpm_leaves_no_digest_in_its_lock_file() -> None:
     files = node_files(plan(contents, "pnpm vitest run"), contents.keys(), contents)
     assert files["node/pnpm-lock.yaml"] == "lockfileVersion: '9.0'\n\n\nimporters: {}\n"
     assert files["node/.npmrc"] == npmrc.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "installed"), [("1.2.20", "1.3.14"), ("1.3.14", "1.3.14"), ("1.10.0", "1.10.0")]
+)
+def test_an_old_bun_is_replaced_by_one_that_the_proxy_lets_through(
+    asked: str, installed: str
+) -> None:
+    package = {"packageManager": f"bun@{asked}", "devDependencies": {"vitest": "3"}}
+    recipe = plan({"package.json": json.dumps(package).encode(), "bun.lock": b"{}"}, "npx vitest")
+    assert recipe.node is not None
+    assert recipe.node.manager_version == installed
+    noted = any("proxy" in entry.reason for entry in recipe.fidelity)
+    assert noted is (asked != installed)

@@ -17,7 +17,7 @@ REGISTRY = "https://registry.example/"
         (NodePart(manager="yarn", manager_version="1"), "yarn@1", "--ignore-scripts"),
         (NodePart(manager="yarn"), "yarn@1", "--frozen-lockfile"),
         (NodePart(manager="yarn", manager_version="4.4.1"), "@yarnpkg/cli-dist@4.4.1", "--immut"),
-        (NodePart(manager="bun", manager_version="1.2.20"), "@1.2.20", "--ignore-scripts"),
+        (NodePart(manager="bun", manager_version="1.3.20"), "@1.3.20", "--ignore-scripts"),
     ],
 )
 def test_a_manager_installs_what_is_locked_without_scripts(
