@@ -8,6 +8,9 @@ from sandbox.types import NodePart
 
 _BUN_ARCHITECTURES = {"x86_64": "x64", "aarch64": "aarch64"}
 _CLASSIC = "1"
+_TIMEOUT_MS = "300000"
+"""The time that npm gives one request. Yarn gives 60 s, which a busy proxy may need for one of
+fifty downloads at a time."""
 _FREEZING = frozenset({"--frozen-lockfile", "--immutable"})
 
 
@@ -95,7 +98,8 @@ def _pnpm(home: str, registry: str) -> InstallCommand:
 def _yarn(home: str, registry: str) -> InstallCommand:
     arguments = ("install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive")
     own = ("--ignore-engines", "--no-progress", "--no-default-rc", f"--cache-folder={home}/yarn")
-    return InstallCommand((*arguments, *own), {"YARN_REGISTRY": registry})
+    patient = f"--network-timeout={_TIMEOUT_MS}"
+    return InstallCommand((*arguments, *own, patient), {"YARN_REGISTRY": registry})
 
 
 def _berry(home: str, registry: str) -> InstallCommand:
@@ -104,6 +108,7 @@ def _berry(home: str, registry: str) -> InstallCommand:
         "YARN_ENABLE_TELEMETRY": "0",
         "YARN_ENABLE_GLOBAL_CACHE": "0",
         "YARN_ENABLE_HARDENED_MODE": "0",
+        "YARN_HTTP_TIMEOUT": _TIMEOUT_MS,
         "YARN_CACHE_FOLDER": f"{home}/berry",
         "YARN_GLOBAL_FOLDER": f"{home}/global",
         "YARN_IGNORE_PATH": "1",

@@ -31,6 +31,15 @@ def test_a_manager_installs_what_is_locked_without_scripts(
     assert "--ignore-scripts" in said or "YARN_ENABLE_SCRIPTS=0" in said
 
 
+def test_yarn_waits_for_a_download_as_long_as_npm() -> None:
+    classic, berry = (
+        install_command(NodePart(manager="yarn", manager_version=version), "/cache", REGISTRY)
+        for version in ("1", "4.4.1")
+    )
+    assert "--network-timeout=300000" in classic.arguments
+    assert berry.environment["YARN_HTTP_TIMEOUT"] == "300000"
+
+
 @pytest.mark.parametrize("manager", ["pnpm", "yarn", "bun"])
 @pytest.mark.parametrize("version", ["1.0.0", "9.0.0"])
 def test_a_lock_file_may_be_older_than_the_dependencies(manager: Manager, version: str) -> None:
