@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import CheckoutFiles, beside, mapping
+from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping
 from sandbox.recipe.job import NodeInstall
 from sandbox.recipe.node_managers import lock_of, manager_version, usable_version
 from sandbox.recipe.node_settings import PNPM_SETTINGS, read_npmrc, settings_files
@@ -22,7 +22,8 @@ _KEPT = (
 )
 """Fields of a `package.json` that decide what is installed; scripts are none.
 
-The classic yarn only accepts workspaces in a private package.
+The classic yarn only accepts workspaces in a private package. The lock file of pnpm repeats the
+folder in `publishConfig`, from which other packages of a workspace take this one.
 """
 _NEEDED = ("dependencies", "devDependencies", "optionalDependencies")
 _PATCH = re.compile(
@@ -143,6 +144,11 @@ def _kept(files: CheckoutFiles, path: str) -> dict[str, object]:
         kept["pnpm"] = {
             key: value for key, value in mapping(kept["pnpm"]).items() if key in PNPM_SETTINGS
         }
+    publish = mapping(files.json(path).get("publishConfig"))
+    folder = publish.get("directory")
+    if isinstance(folder, str) and inside(".", folder) is not None:
+        linked = {"linkDirectory": False} if publish.get("linkDirectory") is False else {}
+        kept["publishConfig"] = {"directory": folder, **linked}
     return kept
 
 

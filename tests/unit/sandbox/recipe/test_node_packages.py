@@ -52,6 +52,28 @@ def test_scripts_and_registries_do_not_reach_npm() -> None:
     assert any(entry.step == ".npmrc" for entry in recipe.fidelity)
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"directory": "dist", "registry": "https://evil.example"}, {"directory": "dist"}),
+        (
+            {"directory": "a/b", "linkDirectory": False},
+            {"directory": "a/b", "linkDirectory": False},
+        ),
+        ({"directory": "../out"}, None),
+        ({"directory": "/etc"}, None),
+        ({"directory": ["dist"]}, None),
+    ],
+)
+def test_the_folder_that_a_lock_file_of_pnpm_repeats_is_kept(
+    given: dict[str, object], kept: dict[str, object] | None
+) -> None:
+    package = json.dumps(PACKAGE | {"publishConfig": given}).encode()
+    contents = project() | {"package.json": package}
+    files = node_files(plan(contents), contents.keys(), contents)
+    assert json.loads(files["node/package.json"]).get("publishConfig") == kept
+
+
 def test_workspaces_come_along_and_installed_packages_do_not() -> None:
     contents = project() | {
         "packages/a/package.json": b'{"name": "a", "scripts": {"install": "x"}}',
