@@ -26,6 +26,12 @@ _OUTSIDE = re.compile(
 )
 """A dependency that is no package of a registry."""
 _ONLY_REGISTRY = "; some come from git or another address, and only the registry is reached"
+_INTERRUPTED = re.compile(
+    r"ECONNRESET|ECANCELED|ETIMEDOUT|EAI_AGAIN|ECONNREFUSED|socket (?:hang up|disconnected)"
+    r"|`onCancel` handler was attached after the promise settled"
+)
+"""Signs of a lost connection. Yarn before 4.18.1 ends with the last one when it tries again."""
+_MORE_TRIES = 2
 _MOST_SCRIPTS = 50
 _PATCHES = re.compile(r"patches/[^/]+\.patch")
 _PATCHER = "node_modules/patch-package/index.js"
@@ -94,6 +100,10 @@ class NodeToolchain:
         registry = await npm.open_registry(self._backend)
         for folder in recipe.node.folders:
             done = await self._install(shell, recipe.node, folder, registry)
+            for _ in range(_MORE_TRIES):
+                if done.ok or not _INTERRUPTED.search(done.stdout + done.stderr):
+                    break
+                done = await self._install(shell, recipe.node, folder, registry)
             where = "" if folder == "." else f" of {folder}"
             what = f"install the Node.js packages{where} with `{_install_words(recipe.node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))

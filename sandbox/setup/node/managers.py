@@ -109,6 +109,8 @@ def _berry(home: str, registry: str) -> InstallCommand:
         "YARN_ENABLE_GLOBAL_CACHE": "0",
         "YARN_ENABLE_HARDENED_MODE": "0",
         "YARN_HTTP_TIMEOUT": _TIMEOUT_MS,
+        # With its usual 50, the proxy looks up too many names at once and refuses some connections.
+        "YARN_NETWORK_CONCURRENCY": "8",
         "YARN_CACHE_FOLDER": f"{home}/berry",
         "YARN_GLOBAL_FOLDER": f"{home}/global",
         "YARN_IGNORE_PATH": "1",

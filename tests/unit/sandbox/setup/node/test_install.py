@@ -225,6 +225,35 @@ async def test_a_dependency_that_runs_code_while_it_is_fetched_is_refused(name: 
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [
+        ("Client network socket disconnected before secure TLS connection", 3),
+        ("Error: The `onCancel` handler was attached after the promise settled.", 3),
+        ("YN0028: The lockfile would have been modified by this install", 1),
+    ],
+)
+async def test_an_installation_that_lost_its_connection_is_tried_again(
+    error: str, tries: int
+) -> None:
+    class Losing(World):
+        """Its proxy loses connections."""
+
+        @override
+        def script(self, argv: tuple[str, ...]) -> CommandResult | None:
+            if "yarn.js" in " ".join(argv):
+                return CommandResult(argv=argv, exit_code=1, stdout=error)
+            return super().script(argv)
+
+    world = Losing()
+    node = NodePart(version="22", manager="yarn", manager_version="4.0.0", folders=(".",))
+    with pytest.raises(SetupFailed, match="yarn install"):
+        await world.ensure(RECIPE.with_part(node), files={"node/package.json": "{}"})
+    lines = [" ".join(command) for command in world.backend.setups[-1].commands]
+    assert len([line for line in lines if "yarn.js" in line]) == tries
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("manager", ["pnpm", "yarn", "bun"])
 async def test_every_manager_installs_before_the_network_is_cut(manager: Manager) -> None:
     world = World()

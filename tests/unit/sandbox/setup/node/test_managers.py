@@ -38,6 +38,7 @@ def test_yarn_waits_for_a_download_as_long_as_npm() -> None:
     )
     assert "--network-timeout=300000" in classic.arguments
     assert berry.environment["YARN_HTTP_TIMEOUT"] == "300000"
+    assert berry.environment["YARN_NETWORK_CONCURRENCY"] == "8"
 
 
 @pytest.mark.parametrize("manager", ["pnpm", "yarn", "bun"])
