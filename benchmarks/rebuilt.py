@@ -1,10 +1,15 @@
 """How many repositories are rebuilt and run without a network; a line of JSON for each, and one for all.
 
     python -m benchmarks.rebuilt FOLDER ... [--command "npm test"] [--seconds 600]
+    python -m benchmarks.rebuilt FOLDER ... --jobs benchmarks/sets/node_jobs.json
 
 Each folder is a checkout. The command is planned, set up and run as a mission does it; the sandbox
 of the run has no network. `rebuilt` means that the environment was set up and the command gave a
 verdict, PASS or FAIL; a FAIL may be the repository's own.
+
+With `--jobs`, a step of each repository's own workflow is rebuilt, which passed in its CI. The file
+names repository, commit, job and expected result; a folder has the name of its repository.
+`as_expected` means this verdict, and no fewer tests by name.
 """
 
 import argparse
@@ -30,31 +35,43 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--command", default="npm test")
+    parser.add_argument("--jobs", type=Path)
     parser.add_argument("--seconds", type=float, default=600.0)
     asyncio.run(_measure(parser.parse_args()))
 
 
 async def _measure(arguments: argparse.Namespace) -> None:
-    spec = SandboxSpec(setup_wall_s=arguments.seconds, test_wall_s=arguments.seconds)
+    seconds = arguments.seconds
+    spec = SandboxSpec(setup_wall_s=seconds, test_wall_s=seconds, command_wall_s=seconds)
+    known = json.loads(arguments.jobs.read_text()) if arguments.jobs else []
+    jobs = {job["repository"].rpartition("/")[2]: job for job in known}
+    usual = {"hints": {"command": arguments.command}}
     with tempfile.TemporaryDirectory() as data:
         sandboxes = Sandboxes(spec, DockerBackend(spec), Path(data))
         try:
-            rebuilt = 0
+            rows = []
             for folder in arguments.folders:
-                row = await _rebuild(sandboxes, folder.resolve(), arguments.command)
-                rebuilt += row["rebuilt"]
-                print(json.dumps(row), flush=True)
+                job = jobs.get(folder.resolve().name, usual)
+                rows.append(await _rebuild(sandboxes, folder.resolve(), job))
+                print(json.dumps(rows[-1]), flush=True)
         finally:
             await sandboxes.close()
-    count = len(arguments.folders)
-    low, high = interval(rebuilt, count)
-    print(json.dumps({"rebuilt": rebuilt, "of": count, "interval": [low, high]}))
+    for name in ("rebuilt", "as_expected") if jobs else ("rebuilt",):
+        count = sum(row[name] for row in rows)
+        print(json.dumps({name: count, "of": len(rows), "interval": interval(count, len(rows))}))
 
 
-async def _rebuild(sandboxes: Sandboxes, folder: Path, command: str) -> dict[str, Any]:
+async def _rebuild(sandboxes: Sandboxes, folder: Path, job: dict[str, Any]) -> dict[str, Any]:
+    """Rebuild one repository.
+
+    Args:
+        sandboxes: Where it runs.
+        folder: Its checkout.
+        job: The hints of the job, and the expected verdict with the number of tests.
+    """
     source = FolderSource(path=str(folder), repository_id=f"benchmark:{folder.name}")
-    checkout = Checkout(source=source, hints=JobHints(command=command))
-    row: dict[str, Any] = {"name": folder.name, "rebuilt": False}
+    checkout = Checkout(source=source, hints=JobHints(**job["hints"]))
+    row: dict[str, Any] = {"name": folder.name, "rebuilt": False, "as_expected": False}
     started = time.perf_counter()
     try:
         async with sandboxes.open_workspace(checkout) as workspace:
@@ -72,8 +89,11 @@ async def _rebuild(sandboxes: Sandboxes, folder: Path, command: str) -> dict[str
             report = await workspace.run_tests()
     except SandboxError as error:
         return {**row, "error": error.message[:_LONGEST]}
+    verdict, tests = job.get("verdict"), len(report.outcomes)
     return {
         **row,
+        "as_expected": report.verdict.value == verdict and tests >= job["tests"],
+        "tests": tests,
         "rebuilt": report.verdict in {RunVerdict.PASS, RunVerdict.FAIL},
         "run_s": round(time.perf_counter() - started, 1),
         "runner": report.runner,
