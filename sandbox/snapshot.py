@@ -21,7 +21,7 @@ from sandbox.setup.toolchain import Toolchain
 from sandbox.spec import SandboxSpec
 from sandbox.types import Egress, Fidelity, Frozen, Recipe, TrustTier
 
-_VERSION = "7"
+_VERSION = "8"
 """Version of the installation procedure. A higher number invalidates older environments."""
 
 

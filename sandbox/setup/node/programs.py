@@ -26,8 +26,9 @@ for folder, names, _ in os.walk(tree):
             os.mkdir(there)
             for inner in os.listdir(here):
                 link(os.path.join(here, inner), os.path.join(there, inner))
-        elif name == ".pnpm" or not name.startswith("."):
-            # The programs of pnpm are scripts with paths below `.pnpm`.
+        elif name in (".pnpm", ".yarn-state.yml") or not name.startswith("."):
+            # The programs of pnpm are scripts with paths below `.pnpm`. `yarn run` finds packages
+            # by its own list of them.
             link(here, there)
 """
 
