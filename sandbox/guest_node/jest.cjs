@@ -30,9 +30,10 @@ const PATHS = '--runTestsByPath'
 function jestArguments (config, version) {
   const given = split(config.args, NAMES, FLAGS, DROPPED)
   const pattern = namePattern(config, given.value)
+  // The list of reporters takes all words up to the next option, also the paths of the command.
   const own = [
-    '--ci', '--coverage=false',
-    '--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`
+    '--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`,
+    '--ci', '--coverage=false'
   ]
   const targets = targetFiles(config)
   const { options, files } = divide(given.rest, VALUED)

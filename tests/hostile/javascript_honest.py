@@ -71,6 +71,13 @@ SUITES: dict[str, Suite] = {
         },
         RunVerdict.FAIL,
     ),
+    "jest: one file by its path": Suite(
+        "npx jest shop.test.js",
+        {
+            "shop.test.js": "it('adds', () => { expect(1 + 1).toBe(2) })\n",
+            "other.test.js": "it('divides', () => { expect(1 / 2).toBe(2) })\n",
+        },
+    ),
     "jest: tests with equal names, the last one red": Suite(
         "npx jest",
         {
