@@ -92,7 +92,7 @@ class Usage(Frozen):
     reasoning_tokens: int = Field(default=0, ge=0)
 
 
-class Tool(Frozen):
+class ModelTool(Frozen):
     """A tool that a model may call. Its calls come back as a `tool` block of text."""
 
     name: str
@@ -113,7 +113,7 @@ class Prompt(Frozen):
     stop: tuple[str, ...] = ()
     seed: int | None = None
     """Also distinguishes samples of one prompt."""
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ModelTool, ...] = ()
     """Defined for servers that know tool calls; the text explains them to all others."""
     cache: bool = False
     """Requests with the same prefix follow soon; some servers cache it only on request."""
@@ -201,7 +201,7 @@ class Question(Frozen):
     temperature: float = 0.0
     sample: int = 0
     """Index of the sample when the same question is asked several times."""
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ModelTool, ...] = ()
     """Tools that the prompt explains."""
     key: str = ""
     """Identifies the question in its mission, so that a repeated run gets the same answer even if

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from bot.domain.counted import counted
-from bot.domain.model import Passage, Tool
+from bot.domain.model import ModelTool, Passage
 from bot.fixers.rung2_model.agent_answer import DONE, ToolCall
 from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.budget import PromptSpace
@@ -37,7 +37,7 @@ _AROUND = 5
 """Lines shown on either side of an edit."""
 
 
-def _tool(name: str, description: str, argument: str = "", *, required: bool = False) -> Tool:
+def _tool(name: str, description: str, argument: str = "", *, required: bool = False) -> ModelTool:
     """Define a tool with at most one argument, a text."""
     properties = {argument: {"type": "string"}} if argument else {}
     parameters = {
@@ -46,7 +46,7 @@ def _tool(name: str, description: str, argument: str = "", *, required: bool = F
         "required": list(properties) if required else [],
         "additionalProperties": False,
     }
-    return Tool(name=name, description=description, parameters=parameters)
+    return ModelTool(name=name, description=description, parameters=parameters)
 
 
 TOOLS = (

@@ -102,7 +102,7 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float, chosen: Choice) ->
         wait_s: Timeout for all tests together, in seconds.
         chosen: Selects the tests that candidates may run, given the results of the first turn.
     """
-    told = collect(Turns(items, test_cpu_s, wait_s, chosen).work, wait_s)
+    told = collect(SuiteTurns(items, test_cpu_s, wait_s, chosen).work, wait_s)
     imports = [row for row in told if len(row) == len(MODULE_LISTS)]
     beside, own = imports[0] if imports else ((), ())
     return _build_baseline(items, [row for row in told if row not in imports])._replace(
@@ -143,7 +143,7 @@ def _build_baseline(items: Items, told: Sequence[Any]) -> SuiteBaseline:
     )  # fmt: skip
 
 
-class Turns:
+class SuiteTurns:
     """Runs of the unedited tests in a child.
 
     Args:

@@ -9,7 +9,7 @@ from sandbox.guest.search.process.forked import Report, collect
 from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.process.preload import import_each
 from sandbox.guest.search.process.threads import own_threads
-from sandbox.guest.search.session.baseline import Choice, SuiteBaseline, Turns
+from sandbox.guest.search.session.baseline import Choice, SuiteBaseline, SuiteTurns
 from sandbox.guest.search.session.harness import PASS
 
 
@@ -27,7 +27,7 @@ def import_own_modules(
     names = baseline.own_imported
     if not names or baseline.isolated:
         return
-    turns = Turns(baseline.items, test_cpu_s, wait_s, chosen)
+    turns = SuiteTurns(baseline.items, test_cpu_s, wait_s, chosen)
 
     def work(limiter: Limiter, report: Report) -> None:
         report([*import_each(names)])
