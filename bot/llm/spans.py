@@ -4,6 +4,7 @@ This is hygiene, not a security boundary: a model's answer is always checked as 
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 
 from bot.domain.model import Passage
@@ -92,6 +93,4 @@ def _attribute(text: str, nonce: str, washer: Sanitizer) -> str:
 
 def _without(text: str, nonce: str) -> str:
     """Remove the mark from a text, in any case."""
-    while (at := text.lower().find(nonce)) >= 0:
-        text = f"{text[:at]}{_REMOVED}{text[at + len(nonce) :]}"
-    return text
+    return re.sub(nonce, _REMOVED, text, flags=re.IGNORECASE)
