@@ -4,17 +4,17 @@ import asyncio
 import re
 from collections.abc import Iterable, Sequence
 
-from bot.domain.counted import counted
 from bot.domain.model import ModelTool, Passage
 from bot.fixers.rung2_model.agent_answer import DONE, ToolCall
 from bot.fixers.rung2_model.bench import Bench
-from bot.fixers.rung2_model.budget import PromptSpace
+from bot.fixers.rung2_model.budget import PromptSpace, shortened
 from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.feedback import diff_changes
-from bot.fixers.rung2_model.repository_map import describe_searched, nearest_first
+from bot.fixers.rung2_model.repository_map import nearest_first
 from bot.fixers.rung2_model.sources import Excerpt, Source, Span
+from bot.fixers.rung2_model.text_search import SAID, search_text
 from bot.fixers.rung2_model.tried_changes import merge_changes
 from sandbox.changes import is_protected
 from sandbox.errors import ChangeRejected
@@ -25,8 +25,7 @@ TEST_S = 60.0
 """Timeout of a test run for the agent, in seconds."""
 _LINES, _CHARACTERS = 200, 9_000
 """Limits of one read."""
-_PATHS, _HITS, _FILES = 150, 30, 200
-_SAID = 160
+_PATHS, _FILES = 150, 200
 _OUTPUT = 3_000
 _TESTS = 200
 """Tests that one call runs."""
@@ -151,7 +150,7 @@ class AgentTools:
                 text = "your edits are gone"
             case _:
                 text = "there is no such tool: list, read, search, test, diff, reset, done"
-        label = f"{call.name} {call.argument}".strip()[:_SAID]
+        label = f"{call.name} {call.argument}".strip()[:SAID]
         return Passage(label=label, text=text, origin="a tool")
 
     async def _paths(self) -> list[str]:
@@ -164,6 +163,10 @@ class AgentTools:
         source = await self._files.source(path)
         return source.text if source is not None else None
 
+    async def _lines(self, path: str) -> tuple[str, ...]:
+        """Return the lines of a file with the edits, counted as edits are placed."""
+        return Source(path, await self._text(path) or "", parsed=False).lines
+
     async def _list(self, folder: str) -> str:
         prefix = folder.removeprefix("./").strip("/").removesuffix(".")
         inside = [p for p in await self._paths() if not prefix or p.startswith(f"{prefix}/")]
@@ -173,11 +176,11 @@ class AgentTools:
     async def _read(self, argument: str) -> Passage:
         span = _SPAN.fullmatch(argument)
         path = (span[1] if span else argument).removeprefix("./")
-        text = await self._text(path) if path in await self._paths() else None
-        if text is None:
+        may_be_read = may_be_shown(path) and path in await self._files.paths()
+        if not may_be_read or await self._text(path) is None:
             refusal = "there is no such text file, or it may not be shown"
-            return Passage(label=f"read {argument}"[:_SAID], text=refusal, origin="a tool")
-        lines = text.splitlines()
+            return Passage(label=f"read {argument}"[:SAID], text=refusal, origin="a tool")
+        lines = await self._lines(path)
         first = max(1, int(span[2])) if span else 1
         last = int(span[3] or span[2]) if span else len(lines)
         last = min(last, len(lines), first + _LINES - 1)
@@ -193,22 +196,12 @@ class AgentTools:
         elif shown:
             self._shown[path] = (*(known or ()), (first, last))
         label = f"{path}, lines {first} to {last} of {len(lines)}"
-        return Passage(label=label, text="\n".join(shown) or "no such lines", origin=path)
+        text = shortened("\n".join(shown), _CHARACTERS)
+        return Passage(label=label, text=text or "no such lines", origin=path)
 
-    async def _search(self, word: str) -> str:
-        if not word:
-            return "name what to search for"
-        hits, total = list[str](), 0
+    async def _search(self, text: str) -> str:
         sources = nearest_first(filter(is_source, await self._paths()), self._known_paths)
-        for path in sources[:_FILES]:
-            for number, line in enumerate((await self._text(path) or "").splitlines(), start=1):
-                if word in line:
-                    total += 1
-                    if len(hits) < _HITS:
-                        hits.append(f"{path}:{number}: {line.strip()[:_SAID]}")
-        searched = describe_searched(min(len(sources), _FILES), len(sources))
-        more = [f"and {counted(total - len(hits), 'more line')}"] if total > len(hits) else []
-        return "\n".join([f"{counted(total, 'line')} in {searched}", *hits, *more])
+        return await search_text(text, sources, self._lines, limit=_FILES)
 
     @property
     def _known_paths(self) -> set[str]:

@@ -64,18 +64,6 @@ def nearest_first(paths: Iterable[str], shown: Collection[str]) -> list[str]:
     return sorted(paths, key=rank)
 
 
-def describe_searched(searched: int, there: int) -> str:
-    """Return which source files were searched, in words.
-
-    Args:
-        searched: Number of searched files, the nearest ones.
-        there: Number of all source files.
-    """
-    if searched == there:
-        return "the source files"
-    return f"the {searched:,} nearest of {there:,} source files"
-
-
 def _folders(path: str) -> tuple[str, ...]:
     """Return every folder that contains a path, except the checkout."""
     parts = path.split("/")[:-1]

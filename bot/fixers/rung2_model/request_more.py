@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Iterable
 
-from bot.domain.counted import counted
 from bot.fixers.rung2_model.budget import PromptPart, PromptSpace
 from bot.fixers.rung2_model.context import Brief
 from bot.fixers.rung2_model.excerpts import Excerpts, may_be_shown
-from bot.fixers.rung2_model.repository_map import describe_searched, nearest_first
+from bot.fixers.rung2_model.repository_map import nearest_first
+from bot.fixers.rung2_model.text_search import SAID, describe_searched, search_text
 from bot.llm.protocol.extract import extract
 from bot.llm.protocol.messages import NextStep, ProposeFix, Wanted
 from sandbox.languages import is_source
@@ -17,10 +17,6 @@ GRANTED = 4
 _ENTRIES = 10
 """Maximum number of files, and of symbols, in one request."""
 _FILES_SEARCHED = 100
-_HITS = 30
-"""Maximum number of lines that a search shows."""
-_SAID = 160
-"""Maximum length of a quoted name or line, in characters."""
 _SEARCH = re.compile(r"(?:grep|search)[: ]\s*(.+)")
 _LINES = re.compile(r"(\d{1,7})(?:\s*-\s*(\d{1,7}))?")
 
@@ -69,9 +65,9 @@ async def grant_request(wanted: Wanted, brief: Brief) -> Brief:
             # A path may come as a symbol, and a symbol as a path.
             other = _add_file if add is _add_symbol else _add_symbol
             if not await other(name, brief, there, shown):
-                where = _searched(_nearest(there, brief))
+                where = describe_searched(_nearest(there, brief), _FILES_SEARCHED)
                 refusal = f"there is no such text in {where}, or it may not be shown"
-                answers.append(f"{name[:_SAID]}: {refusal}")
+                answers.append(f"{name[:SAID]}: {refusal}")
     answers += [f"no space for {name}" for name in shown.cut]
     return brief.with_asked(shown, tuple(answers))
 
@@ -90,19 +86,14 @@ async def _add_file(entry: str, _: Brief, there: Collection[str], shown: Excerpt
 
 async def _search(word: str, there: Collection[str], brief: Brief, room: PromptSpace) -> str:
     """Return the lines that contain a word, the nearest files first."""
-    found, total = list[str](), 0
-    sources = _nearest(there, brief)
-    for path in sources[:_FILES_SEARCHED]:
+
+    async def read(path: str) -> tuple[str, ...]:
         source = await brief.files.source(path)
-        for number, line in enumerate(source.lines if source is not None else (), start=1):
-            if word and word in line:
-                total += 1
-                text = f"{path}:{number}: {line.strip()[:_SAID]}"
-                if len(found) < _HITS and room.take(len(text)):
-                    found.append(text)
-    more = [f"and {counted(total - len(found), 'more line')}"] if total > len(found) else []
-    head = f"grep {word[:_SAID]}: {counted(total, 'line')} in {_searched(sources)}"
-    return "\n".join([head, *found, *more])
+        return source.lines if source is not None else ()
+
+    sources = _nearest(there, brief)
+    found = await search_text(word, sources, read, limit=_FILES_SEARCHED, take=room.take)
+    return f"grep {word[:SAID]}: {found}"
 
 
 async def _add_symbol(entry: str, brief: Brief, there: Collection[str], shown: Excerpts) -> bool:
@@ -115,11 +106,6 @@ async def _add_symbol(entry: str, brief: Brief, there: Collection[str], shown: E
         if await shown.add_name(candidate, name):
             return True
     return False
-
-
-def _searched(sources: list[str]) -> str:
-    """Return how many of the source files are searched, in words."""
-    return describe_searched(min(len(sources), _FILES_SEARCHED), len(sources))
 
 
 def _nearest(there: Iterable[str], brief: Brief) -> list[str]:

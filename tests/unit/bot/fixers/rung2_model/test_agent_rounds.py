@@ -192,6 +192,25 @@ async def test_a_search_says_how_many_files_it_looked_at() -> None:
     assert "shop/near.py:1" in seen
 
 
+async def test_lines_are_counted_as_edits_count_them() -> None:
+    files = {**FILES, "paged.py": "A = 1\n\f\nTEXT = 'a\u2028b'\nRATE = 5\n"}
+    edit = block("RATE = 5", "RATE = 6", "paged.py")
+    answers = [tool("read paged.py:4", "search RATE"), edit, tool("done")]
+    climb = await an_agent(answers, trials=ScriptedTrials(failed), files=files).run()
+    seen = history(climb.mind.questions[1])
+    assert "[paged.py, lines 4 to 4 of 4] RATE = 5" in seen
+    assert "paged.py:4: RATE = 5" in seen
+    assert len(climb.trials.tried) == 1
+
+
+async def test_a_read_of_one_long_line_is_cut() -> None:
+    files = {**FILES, "far.py": f"X = '{'x' * 50_000}'\n"}
+    climb = await an_agent([tool("read far.py"), tool("done")], files=files).run()
+    seen = history(climb.mind.questions[1])
+    assert "characters are not shown" in seen
+    assert len(seen) < 10_000
+
+
 async def test_a_test_is_never_edited() -> None:
     weaker = block("    assert add(1, 2) == 3", "    assert True", "tests/test_calc.py")
     climb = await an_agent([tool("read tests/test_calc.py"), weaker, tool("done I give up")]).run()
