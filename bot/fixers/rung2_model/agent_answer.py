@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from bot.fixers.rung2_model.edits.labels import MAX_LABEL
-from bot.fixers.rung2_model.edits.parse import MAX_ANSWER, prepare
+from bot.fixers.rung2_model.edits.labels import closes_fence, open_fence
+from bot.fixers.rung2_model.edits.parse import MARKER, MAX_ANSWER, prepare
 
 MOST_CALLS = 6
 """Tools that one answer may call."""
 DONE = "done"
 _MOST_LINE = 2_000
-_FENCE = re.compile(
-    r"^[ \t]{0,12}(?P<mark>`{3,}|~{3,})[ \t]*(?P<word>[\w+-]*)[ \t]*(?P<rest>[^`]*)$"
-)
-_OPEN = re.compile(r"^[ \t]{0,12}<{5,9} ?SEARCH[ \t]*$")
-_CLOSE = re.compile(r"^[ \t]{0,12}>{5,9} ?REPLACE[ \t]*$")
 _CALL = re.compile(r"^(?:[-*+>$][ \t]+|\d{1,2}[.)][ \t]+)?(`?)([A-Za-z]\w{0,30})(.*)$")
 _QUOTES = "\"'`"
 
@@ -80,7 +75,7 @@ def parse_answer(text: str) -> AgentAnswer:
 def _parts(lines: Sequence[str]) -> Iterator[ToolCall | str]:
     """Yield the calls, and the text between them, in one pass over the lines."""
     # A marker that is never closed must not hide the tools after it.
-    last_close = max((at for at, line in enumerate(lines) if _CLOSE.match(line)), default=-1)
+    last_close = max((at for at, line in enumerate(lines) if _is_marker(line, "close")), default=-1)
     kept, place = list[str](), _Place()
     for at, line in enumerate(lines):
         before, place = place, _move(place, line, closes=at < last_close)
@@ -128,25 +123,23 @@ def _move(place: _Place, line: str, *, closes: bool) -> _Place:
     inside, mark = place
     if inside is _Inside.EDIT:
         after = _Place(_Inside.FENCE if mark else _Inside.NOTHING, mark)
-        return after if _CLOSE.match(line) else place
-    if mark and _closes(line, mark):
+        return after if _is_marker(line, "close") else place
+    if mark and closes_fence(line, mark):
         return _Place()
-    if inside is not _Inside.TOOL and closes and _OPEN.match(line):
+    if inside is not _Inside.TOOL and closes and _is_marker(line, "open"):
         return _Place(_Inside.EDIT, mark)
-    fence = _match_fence(line) if inside is _Inside.NOTHING else None
+    # A fence may be indented further than edits allow, as in a list.
+    fence = open_fence(line.strip()) if inside is _Inside.NOTHING else None
     if fence is None:
         return place
-    is_tool = fence["word"].lower() in {"tool", "tools"} and not fence["rest"].strip()
+    is_tool = fence["info"].lower() in {"tool", "tools"}
     return _Place(_Inside.TOOL if is_tool else _Inside.FENCE, fence["mark"])
 
 
-def _match_fence(line: str) -> re.Match[str] | None:
-    return _FENCE.match(line) if len(line) <= MAX_LABEL else None
-
-
-def _closes(line: str, mark: str) -> bool:
-    text = line.strip()
-    return len(text) >= len(mark) and set(text) == {mark[0]}
+def _is_marker(line: str, kind: str) -> bool:
+    """Return True if a line begins (`open`) or ends (`close`) an edit."""
+    marker = MARKER.match(line)
+    return marker is not None and marker[kind] is not None
 
 
 def _parse_call(line: str) -> ToolCall | None:

@@ -51,12 +51,12 @@ def find_fences(lines: Sequence[str], known: Collection[str]) -> tuple[Fence, ..
     """
     found, at = list[Fence](), 0
     while at < len(lines):
-        opening = _fence(lines[at])
+        opening = open_fence(lines[at])
         if opening is None:
             at += 1
             continue
         end = next(
-            (i for i in range(at + 1, len(lines)) if _closes(lines[i], opening["mark"])), None
+            (i for i in range(at + 1, len(lines)) if closes_fence(lines[i], opening["mark"])), None
         )
         last = len(lines) - 1 if end is None else end
         content = tuple(lines[at + 1 : len(lines) if end is None else end])
@@ -71,7 +71,7 @@ def find_fences(lines: Sequence[str], known: Collection[str]) -> tuple[Fence, ..
     return tuple(found)
 
 
-def _fence(line: str) -> re.Match[str] | None:
+def open_fence(line: str) -> re.Match[str] | None:
     """Match a line that opens a fence.
 
     Long lines are skipped, because the pattern would be slow on them.
@@ -79,7 +79,8 @@ def _fence(line: str) -> re.Match[str] | None:
     return _FENCE.match(line) if len(line) <= MAX_LABEL else None
 
 
-def _closes(line: str, mark: str) -> bool:
+def closes_fence(line: str, mark: str) -> bool:
+    """Return True if a line closes the fence that this mark opened."""
     text = line.strip()
     # As in CommonMark: at least as many marks as the opening fence.
     return len(text) >= len(mark) and set(text) == {mark[0]}
@@ -97,7 +98,7 @@ def label_above(lines: Sequence[str], at: int, known: Collection[str], *, stop: 
     anchor = ""
     for index in range(at - 1, max(stop, at - 1 - _LOOK_BACK) - 1, -1):
         line = lines[index]
-        fence = _fence(line)
+        fence = open_fence(line)
         if not line.strip():
             continue
         if (named := parse_anchor(line)) is not None:

@@ -10,10 +10,11 @@ from sandbox.types import Frozen
 MAX_ANSWER = 256 * 1024
 MAX_BLOCKS = 50
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_MARKER = re.compile(
+MARKER = re.compile(
     r"^(?P<indent>[ \t]{0,12})"
     r"(?:(?P<open><{5,9}) ?SEARCH|(?P<divide>={5,9})|(?P<close>>{5,9}) ?REPLACE)[ \t]*$"
 )
+"""A line that begins, divides or ends an edit."""
 _LIKE_MARKER = re.compile(r"^[ \t]{0,12}(?:<{2,40} ?SEARCH|>{2,40} ?REPLACE)[ \t]*$")
 
 
@@ -73,7 +74,7 @@ def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
     blocks, rejections, at, path = list[Block](), list[Rejection](), 0, ""
     behind = 0
     while at < len(lines):
-        match = _MARKER.match(lines[at])
+        match = MARKER.match(lines[at])
         if match is None or match["divide"]:
             at += 1
             continue
@@ -125,12 +126,12 @@ def _body(lines: Sequence[str], start: int) -> tuple[int, int] | str:
 
 
 def _cut(lines: Sequence[str], start: int, *, any_length: bool) -> tuple[int, int] | str:
-    first = _MARKER.match(lines[start])
+    first = MARKER.match(lines[start])
     size = len(first["open"]) if first is not None else 0
     indent = first["indent"] if first is not None else ""
     dividers = []
     for at in range(start + 1, len(lines)):
-        match = _MARKER.match(lines[at])
+        match = MARKER.match(lines[at])
         if match is None or match["indent"] != indent:
             continue
         mark = match["open"] or match["divide"] or match["close"]
