@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.domain.counted import counted
@@ -305,17 +305,21 @@ async def _run_tests_for_doubts(
 
 async def _find_test_command(work: _RepairState) -> str | None:
     """Return the usual command for the tests of the repaired language; None without tests."""
-    if any(path.endswith(TYPESCRIPT.suffixes) for path in work.texts):
+    if _has_typescript(work.texts):
         try:
             manifest = json.loads(await read_text(work.workspace, "package.json"))
             script = str(manifest["scripts"]["test"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
         program = script.split(" ", maxsplit=1)[0]
-        # A runner that is started by itself reports its tests by name; a script does not.
+        # Only a runner that is called directly reports its tests by name.
         return f"npx {script}" if program in NODE_RUNNERS else "npm test"
     files = await work.workspace.list_files()
     return TEST_COMMAND if any(is_test_file(path) for path in files) else None
+
+
+def _has_typescript(paths: Iterable[str]) -> bool:
+    return any(path.endswith(TYPESCRIPT.suffixes) for path in paths)
 
 
 def _left(work: _RepairState) -> float:
@@ -338,9 +342,7 @@ def _candidate(
         else f"fixes {counted(gone, 'finding')}, and none is left"
     )
     shown = "; ".join(dict.fromkeys(work.descriptions))
-    is_guess = max(work.costs) >= GUESS_COST and any(
-        path.endswith(TYPESCRIPT.suffixes) for path in changed
-    )
+    is_guess = max(work.costs) >= GUESS_COST and _has_typescript(changed)
     guesses = ("it adds or removes code by a guess",) if is_guess else ()
     cost = sum(work.costs) / max(1, len(work.costs))
     return Candidate(

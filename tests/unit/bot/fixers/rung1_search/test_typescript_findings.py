@@ -115,6 +115,13 @@ async def test_the_tests_of_the_package_are_run(
     assert (request.command, request.step) == (TSC, 1)
 
 
+async def test_a_package_file_that_cannot_be_read_is_no_test_command() -> None:
+    for manifest in ("[" * 100_000, "{", "[]", '{"scripts": 1}'):
+        found, _ = await repaired({"src/a.ts": "user.nmae\n", "package.json": manifest})
+        assert isinstance(found, Candidate), found
+        assert found.warnings == ("no tests were run: only the check validated this",)
+
+
 async def test_edits_that_touch_the_same_places_are_not_applied_twice() -> None:
     files = {"src/a.ts": "user.nmae\n", "src/b.ts": "client.nmae\n"}
     found, _ = await repaired(files, proposer=all_at_once)
