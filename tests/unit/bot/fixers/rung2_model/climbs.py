@@ -102,8 +102,20 @@ def a_doubted(content: str, **changes: object) -> Candidate:
     return found.with_(**changes)
 
 
+def adds(proposed: Proposed) -> Tried:
+    """A trial that passes if the change repairs `add`."""
+    return passed(proposed) if "a + b" in str(proposed.changes) else failed(proposed)
+
+
+def doubtful(proposed: Proposed) -> Tried:
+    """A trial that passes and is ranked, but is certain only with another equal answer."""
+    tried = passed(proposed, confident=proposed.votes > 1)
+    assert tried.candidate is not None
+    return tried.with_(candidate=tried.candidate.with_(ranked=True))
+
+
 def untold(proposed: Proposed) -> Tried:
-    """A trial that time did not suffice for."""
+    """A trial that ends for lack of time."""
     return Tried(proposed=proposed, passes=False, output="there was no time to try it")
 
 
@@ -133,7 +145,7 @@ def a_known_mission() -> MissionContext:
 
 
 KNOWN = ("look at add", "adding is meant", "broke test_sub", a_lesson().sentence)
-"""What is known of a mission and no test says."""
+"""What is known of that mission, and is in no output of a test."""
 
 
 def a_calc_failure(name: str) -> TestResult:
@@ -181,7 +193,7 @@ class Climb:
     candidates: list[Candidate] = field(default_factory=list)
     fixer: ModelFixer | None = None
     judge: Judge = green
-    """What a test run of the workspace says."""
+    """Makes the report of a test run in the workspace."""
 
     @property
     def failure(self) -> Failure:

@@ -11,7 +11,6 @@ from bot.domain.model import Completion, ModelTrouble, Prompt, Role, Usage
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.fixer import ModelFixer
-from bot.fixers.trials import Proposed, Tried
 from bot.ledger.calls import CallLedger
 from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
@@ -22,8 +21,8 @@ from tests.databases import a_database
 from tests.fakes.fake_workspace import green
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_mind import ScriptedMind
-from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
-from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb
+from tests.fakes.scripted_trials import ScriptedTrials
+from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb, adds
 
 pytestmark = pytest.mark.anyio
 
@@ -64,10 +63,6 @@ class Steps:
 
     async def close(self) -> None:
         """Nothing is open."""
-
-
-def adds(proposed: Proposed) -> Tried:
-    return passed(proposed) if "a + b" in str(proposed.changes) else failed(proposed)
 
 
 def takes_a_while(files: Mapping[str, str], command: str) -> TestReport:

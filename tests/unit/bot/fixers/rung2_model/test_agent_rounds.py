@@ -9,12 +9,11 @@ from bot.domain.diagnosis import Suspect
 from bot.domain.model import Question
 from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
 from bot.fixers.rung2_model.fixer import ModelFixer
-from bot.fixers.trials import Proposed, Tried
 from bot.llm.prompts.render import render_question
 from sandbox.types import TestStatus
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import Answers, Cut, ScriptedMind
-from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
+from tests.fakes.scripted_trials import ScriptedTrials, failed
 from tests.unit.bot.fixers.rung2_model.climbs import (
     ADD,
     FILES,
@@ -24,9 +23,11 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     Climb,
     a_known_mission,
     a_red_run,
+    adds,
     block,
+    doubtful,
+    mends,
 )
-from tests.unit.bot.fixers.rung2_model.test_model_fixer import doubtful
 
 pytestmark = pytest.mark.anyio
 
@@ -51,10 +52,6 @@ def history(question: Question) -> str:
     return "\n".join(f"[{one.label}] {one.text}" for one in found)
 
 
-def adds(proposed: Proposed) -> Tried:
-    return passed(proposed) if "a + b" in str(proposed.changes) else failed(proposed)
-
-
 def looks_first(question: Question) -> str:
     """A script that knows the bug only from what the tools showed it."""
     seen = history(question)
@@ -74,12 +71,8 @@ async def test_it_looks_edits_and_ends_with_the_change_that_passes() -> None:
 
 
 async def test_edits_are_kept_and_built_on() -> None:
-    def both(proposed: Proposed) -> Tried:
-        text = str(proposed.changes)
-        return passed(proposed) if "a + b" in text and "== 0" in text else failed(proposed)
-
     answers = [tool("read calc.py"), FIX_ADD, tool("diff"), FIX_EVEN]
-    climb = await an_agent(answers, trials=ScriptedTrials(both)).run()
+    climb = await an_agent(answers, trials=ScriptedTrials(mends)).run()
     assert "still failing" in history(climb.mind.questions[2])
     assert "+    return a + b" in history(climb.mind.questions[3])
     assert len(climb.candidates) == 1

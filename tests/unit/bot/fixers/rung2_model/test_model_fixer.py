@@ -23,7 +23,9 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     Climb,
     a_doubted,
     a_red_run,
+    adds,
     block,
+    doubtful,
     mends,
     said,
     untold,
@@ -35,16 +37,6 @@ pytestmark = pytest.mark.anyio
 
 def always_passes(proposed: Proposed) -> Tried:
     return passed(proposed)
-
-
-def adds(proposed: Proposed) -> Tried:
-    return passed(proposed) if "a + b" in str(proposed.changes) else failed(proposed)
-
-
-def unsure(proposed: Proposed) -> Tried:
-    tried = passed(proposed)
-    assert tried.candidate is not None
-    return tried.with_(candidate=tried.candidate.with_(confident=False))
 
 
 def passages_of(question: Question, gap: str) -> tuple[Passage, ...]:
@@ -134,7 +126,7 @@ async def test_a_models_change_is_compared_with_the_doubted_ones_below_and_with_
     doubted = a_doubted(ABSURD)
     agreed = passed(Proposed.from_candidate(doubted), score=0.8)
     trials = ScriptedTrials(
-        lambda one: passed(one) if "a + b" not in str(one.changes) else unsure(one),
+        lambda one: passed(one, confident="a + b" not in str(one.changes)),
         compares=lambda one: agreed if one.id == "searched" else passed(one, score=0.1),
     )
     risky = block("    return a - b", "    open('log', 'w').close()\n    return a + b")
@@ -152,14 +144,6 @@ async def test_a_models_change_is_compared_with_the_doubted_ones_below_and_with_
     ]
     assert note.compared[0].template == "replace_name"
     assert [one.score for one in climb.candidates] == [0.7, 0.1]
-
-
-def doubtful(proposed: Proposed) -> Tried:
-    """Passes and is ranked, but only another answer makes it certain."""
-    tried = unsure(proposed)
-    assert tried.candidate is not None
-    sure = proposed.votes > 1
-    return tried.with_(candidate=tried.candidate.with_(ranked=True, confident=sure))
 
 
 async def test_a_passing_change_that_is_not_certain_is_worth_another_independent_answer() -> None:
@@ -248,9 +232,7 @@ async def test_a_completed_change_that_is_not_sure_does_not_keep_the_model_from_
     None
 ):
     def unsure(start: Proposed) -> list[Tried]:
-        tried = passed(start.with_(id="completed"))
-        assert tried.candidate is not None
-        return [tried.with_(candidate=tried.candidate.with_(confident=False))]
+        return [passed(start.with_(id="completed"), confident=False)]
 
     mind = ScriptedMind({"fix": [FIX_EVEN, FIX_ADD + FIX_EVEN]})
     limits = ModelLimits(samples=1, rounds=2)
