@@ -17,7 +17,7 @@ from tests.builders import (
     facts,
 )
 from tests.fakes.checked_workspace import proposed
-from tests.fakes.fake_workspace import FakeWorkspace, Files
+from tests.fakes.fake_workspace import FakeWorkspace, Files, green
 from tests.fakes.memory_lessons import MemoryLessons
 
 pytestmark = pytest.mark.anyio
@@ -46,10 +46,7 @@ def lint(files: Files) -> TestReport:
                     )
                     found.append(one)
     if not found:
-        return a_report(
-            success=True, failed=False, exit_code=0, failures=(), failure_count=0, outcomes={"ruff": TestStatus.PASS},
-            runner="diagnostics", verdict=RunVerdict.PASS,
-        )  # fmt: skip
+        return green(files, "ruff").with_(runner="diagnostics")
     return a_lint_report(*found, verdict=RunVerdict.FAIL).with_(failures=tuple(found[:10]))
 
 

@@ -18,11 +18,10 @@ from tests.builders import (
     a_diagnosis,
     a_lint_failure,
     a_lint_report,
-    a_report,
     a_running_mission,
     facts,
 )
-from tests.fakes.fake_workspace import FakeWorkspace, Files, Proposer
+from tests.fakes.fake_workspace import FakeWorkspace, Files, Proposer, green
 from tests.fakes.memory_lessons import MemoryLessons
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +29,8 @@ TSC = "npx tsc --noEmit"
 WRONG, RIGHT = "nmae", "name"
 
 
-def tsc(files: Files) -> TestReport:
-    """A compiler that knows one wrong name."""
+def tsc(files: Files, command: str = TSC) -> TestReport:
+    """A compiler that reports one wrong name."""
     found = [
         a_lint_failure(
             path, "TS2339", line=1, column=text.index(WRONG) + 1, name=f"{path}:1:TS2339"
@@ -41,18 +40,13 @@ def tsc(files: Files) -> TestReport:
     ]
     if found:
         return a_lint_report(*found, verdict=RunVerdict.FAIL).with_(
-            failures=tuple(found), target=TSC
+            failures=tuple(found), target=command
         )
-    return a_report(
-        success=True, failed=False, exit_code=0, failures=(), failure_count=0,
-        outcomes={"tsc": TestStatus.PASS}, runner="diagnostics", verdict=RunVerdict.PASS,
-    )  # fmt: skip
+    return green(files, command).with_(runner="diagnostics")
 
 
-def passing(runner: str) -> TestReport:
-    outcomes = {"t": TestStatus.PASS}
-    verdict = RunVerdict.PASS
-    return a_report(success=True, failed=False, outcomes=outcomes, runner=runner, verdict=verdict)
+def passing(files: Files, command: str) -> TestReport:
+    return green(files, command).with_(runner="vitest", outcomes={"t": TestStatus.PASS})
 
 
 def renamed(files: Files, path: str) -> SpanEdit:
@@ -84,7 +78,7 @@ async def repaired(
 ) -> tuple[Candidate | RungNote, FakeWorkspace]:
     workspace = FakeWorkspace(
         files,
-        judge=lambda now, command: tsc(now) if command == TSC else passing("vitest"),
+        judge=lambda now, command: (tsc if command == TSC else passing)(now, command),
         facts=facts(recipe=facts().recipe.with_(command=TSC)),
         proposer=proposer,
     )
