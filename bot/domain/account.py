@@ -103,8 +103,8 @@ class ModelLimits(Frozen):
     context_tokens: int = Field(default=6_000, ge=1_000)
     """Size of a prompt that asks for a fix, in tokens."""
     answer_tokens: int = Field(default=2_000, ge=100)
-    """Size of an answer that contains a fix, in tokens. After an answer that was cut off, the next
-    ones of this fix may be longer, up to four times."""
+    """Size of an answer that contains a fix, in tokens. An answer that is cut off doubles the limit
+    for the rest of this fix, up to four times this value."""
     samples: int = Field(default=4, ge=1, le=20)
     """Most answers requested in one round. Sampling stops at the first answer that is certain; one
     that passes and is not gets up to two more answers that may agree."""

@@ -146,8 +146,8 @@ class Forecast(Frozen):
 
 
 MOST_ODDS = 2.5
-"""Log-odds up to which the slope of a correction counts, about 0.92: a few outcomes far from 0.5
-would otherwise decide the slope."""
+"""Log-odds up to which the slope of a correction applies, a probability of about 0.92. Without
+this limit, a few outcomes far from 0.5 would decide the slope."""
 LEAST_SLOPE, MOST_SLOPE = 0.5, 1.5
 
 
@@ -177,7 +177,7 @@ def log_odds(value: float) -> float:
 
 
 def bounded_odds(odds: float) -> float:
-    """Return log-odds within the range in which the slope of a correction counts."""
+    """Return log-odds within the range to which the slope of a correction applies."""
     return max(-MOST_ODDS, min(MOST_ODDS, odds))
 
 

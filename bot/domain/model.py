@@ -114,11 +114,11 @@ class Prompt(Frozen):
     seed: int | None = None
     """Also distinguishes samples of one prompt."""
     tools: tuple[ModelTool, ...] = ()
-    """Defined for servers that know tool calls; the text explains them to all others."""
+    """Sent to servers that support tool calls. For the others, the text explains the tools."""
     cache: bool = False
     """Requests with the same prefix follow soon; some servers cache it only on request."""
     stable: int = 0
-    """Number of characters of `user` that the next requests repeat; 0 if all of it may be."""
+    """Number of first characters of `user` that later requests repeat; 0 means all of it."""
     name: str = ""
     """Name and version of the prompt file, `plan_task@3`; part of a cassette's key."""
 
@@ -205,7 +205,7 @@ class Question(Frozen):
     """Tools that the prompt explains."""
     key: str = ""
     """Identifies the question in its mission, so that a repeated run gets the same answer even if
-    the prompt differs in details. Empty: the whole prompt does."""
+    the prompt differs in details. If empty, the whole prompt identifies it."""
 
 
 class Written(Frozen):

@@ -166,7 +166,8 @@ class GitHubWrites(Protocol):
     ) -> int:
         """Create a comment and return its id.
 
-        Update our existing comment with the same `marker`.
+        Update our existing comment with the same `marker`. `is_pull_request` is False if the
+        number is probably that of an issue.
         """
         ...
 

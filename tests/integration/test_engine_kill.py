@@ -57,7 +57,7 @@ class Bot:
         self.process.wait(HANG_S)
 
     def deliver(self, delivery: str = "d-1") -> httpx.Response:
-        """Deliver as GitHub's users do: again if the answer could not wait for a busy disk."""
+        """Deliver a webhook, again while the server is too busy to accept it."""
         body = payloads.encoded(payloads.check_run())
         headers = payloads.signed(body, "check_run", delivery)
         deadline = time.monotonic() + HANG_S

@@ -90,7 +90,7 @@ class AgentRounds:
         room = PromptSpace.of(PromptPart.SOURCES, brief.tokens)
         shown = brief.parts.get(PromptPart.SOURCES, ())
         gaps = brief.gaps(tuple(reversed(kept)))
-        # An agent reads what it wants to see.
+        # An agent reads files with its tools instead of asking for them.
         del gaps[PromptPart.ASKED.value]
         gaps[PromptPart.SOURCES.value] = await self._tools.sources(shown, room)
         return {**gaps, "left": note}
@@ -115,7 +115,7 @@ class AgentRounds:
         if answer.dropped:
             text = f"{counted(answer.dropped, 'call')} too many: one answer has up to {MOST_CALLS}"
             self._history.append(Passage(label="not run", text=text, origin="MetaAgent"))
-        # Edits that were meant to be the last, and do not pass, are no end.
+        # If its last edits do not pass, the agent goes on.
         self._ended = answer.sentence is not None and not edited
         if not (calls or edited or self._ended):
             self._note_idle(was_cut=written.finish is Finish.LENGTH)
@@ -139,7 +139,7 @@ class AgentRounds:
         self._history.append(result)
 
     def _forget_reads(self, changes: tuple[FileChange, ...]) -> None:
-        """Drop what was read of changed files; the source shows these lines as they are now."""
+        """Drop earlier reads of changed files; the source shows their present lines."""
         paths = {change.path for change in changes}
         self._history = [passage for passage in self._history if passage.origin not in paths]
 
@@ -185,6 +185,6 @@ def _hash(place: str, text: str) -> str:
 
 
 def _has_edits(read: EditsRead) -> bool:
-    """Return True if a text has edits, also unusable ones; quoted code is none."""
+    """Return True if a text has edits, also unusable ones; quoted code is no edit."""
     reasons = {rejection.reason for rejection in read.rejections}
     return read.format in _BLOCKS or bool(reasons - {Reason.NO_EDIT, Reason.NO_CHANGE})

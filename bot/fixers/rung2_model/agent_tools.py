@@ -1,4 +1,4 @@
-"""Tools of our own agent: it lists, reads and searches files, runs tests and sees its own edits."""
+"""Tools of our own agent: list, read and search files, run tests, and show its own edits."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ _AROUND = 5
 
 
 def _tool(name: str, description: str, argument: str = "", *, required: bool = False) -> ModelTool:
-    """Define a tool with at most one argument, a text."""
+    """Define a tool with at most one argument, which is a string."""
     properties = {argument: {"type": "string"}} if argument else {}
     parameters = {
         "type": "object",
@@ -87,7 +87,7 @@ class AgentTools:
         await self._replace(merge_changes(self.changes, changes))
 
     async def _replace(self, changes: tuple[FileChange, ...]) -> None:
-        """Make these the only edits; what was shown of their files moves with the lines."""
+        """Make these the only edits, and move the shown regions of their files with the lines."""
         paths = dict.fromkeys(change.path for change in (*self.changes, *changes))
         before = {path: await self._text(path) or "" for path in paths}
         self.changes = changes
@@ -108,7 +108,7 @@ class AgentTools:
         return (*current, *(one for one in passages if one.origin not in self._touched))
 
     async def _current(self, path: str, room: PromptSpace) -> Passage:
-        """Return the lines of an edited file that the agent has seen or written, as they are."""
+        """Return the present lines of an edited file that the agent has seen or written."""
         source = Source(path, await self._text(path) or "", parsed=False)
         original = await self._files.source(path)
         first, last = changed_span(original.text if original is not None else "", source.text)

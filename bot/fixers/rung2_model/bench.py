@@ -61,8 +61,6 @@ _ANOTHER_SAMPLE = frozenset(
     {ModelTrouble.REFUSAL, ModelTrouble.BAD_RESPONSE, ModelTrouble.UNREADABLE}
 )
 """Errors of a single answer; another sample may succeed."""
-
-
 _FUNCTIONS = frozenset({EditFormat.FUNCTION, EditFormat.WHOLE_FILE})
 """Formats that say nothing about how well a model writes edit blocks."""
 
@@ -220,7 +218,7 @@ class Bench:
             written: The answer.
             sent: The files it may edit.
             base: Changes of the failing tree that the sent files already include.
-            in_steps: True for an agent, whose answers say nothing about its edit format.
+            in_steps: True for an agent, whose answers do not count as format failures.
         """
         rules = EditRules(files=self.files, layout=self.layout)
         sent = tuple(
@@ -368,7 +366,7 @@ class Bench:
 
 
 def _read(written: Written, sent: tuple[SentFile, ...], rules: EditRules) -> EditsRead:
-    """Read an answer; what was cut off is no failure of format."""
+    """Read an answer; one that was cut off is no format failure."""
     cut = written.finish is Finish.LENGTH
     read = read_edits(written.text, sent, rules, truncated=cut)
     if not (cut and read.format_failed):

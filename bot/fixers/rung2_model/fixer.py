@@ -58,7 +58,7 @@ class ModelFixer:
         self._limits = limits
         self._allows = allows
         self._format_failures: dict[str, dict[str, int]] = {}
-        """By mission, then by model: a mission's later climbs know what its models cannot write."""
+        """By mission, then by model, so that later climbs of a mission know them."""
 
     @property
     def name(self) -> str:
@@ -159,9 +159,9 @@ class ModelFixer:
 
 
 async def _work_in_steps(bench: Bench, brief: Brief, report: TestReport) -> None:
-    """Let an agent work; ask for the edits alone if they pass and are not certain.
+    """Let an agent work; if its change passes and is not certain, ask for independent answers.
 
-    These answers see the same facts and not the agent's steps, so they may agree with it or not.
+    These answers see the same facts but not the agent's steps, so their agreement is evidence.
     """
     await AgentRounds(bench, brief, report).run()
     if bench.seeks_agreement:

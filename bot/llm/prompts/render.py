@@ -46,7 +46,7 @@ class PromptFile(Frozen):
 
     @property
     def stable_gaps(self) -> frozenset[str]:
-        """Return the names of the gaps that several questions fill alike; empty if unmarked."""
+        """Return the names of the gaps in the shared part; empty if the file marks none."""
         stable, mark, _ = self.text.partition(_CHANGING)
         return frozenset(_GAP.findall(stable)) if mark else frozenset()
 
@@ -167,7 +167,7 @@ def render_repair(
 def _mark(question: Question) -> str:
     """Return the mark of a question's passages, equal for questions with the same stable part.
 
-    A later passage may know the mark; rendering removes it from every text.
+    A later passage may contain the mark, so rendering removes it from every passage.
     """
     stable = prompt_file(question.prompt).stable_gaps
     shared = {name: gap for name, gap in question.gaps.items() if name in stable}

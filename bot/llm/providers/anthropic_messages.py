@@ -94,7 +94,7 @@ class AnthropicMessages(HttpChat):
 
 
 def _cached(prompt: Prompt) -> list[dict[str, Any]]:
-    """Return the question in blocks; what later questions repeat is kept by the server."""
+    """Return the question in blocks; the server caches the one that later questions repeat."""
     at = prompt.stable or len(prompt.user)
     rest = [{"type": "text", "text": prompt.user[at:]}] if prompt.user[at:] else []
     return [*_cached_block(prompt.user[:at]), *rest]

@@ -22,7 +22,7 @@ ADAPTED_AT = frozenset({400, 404, 422, 500, 501})
 
 _STATUSES = range(400, 600)
 _NATIVE_TOOLS = "native tools"
-"""No parameter of a request, but dropped like one."""
+"""Name under which refused tools are recorded. It is no parameter of a request."""
 
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[HttpReply]]
 Learned = dict[tuple[str, str], Adaptive]
@@ -126,7 +126,8 @@ class HttpChat(ABC):
                     if body != refused:
                         continue
                     if prompt.tools and refusal(reply).trouble is ModelTrouble.BAD_REQUEST:
-                        # Servers refuse tools in many words. The text of the prompt has them, too.
+                        # Servers word this refusal differently. The prompt's text explains the
+                        # tools, too.
                         prompt = prompt.with_(tools=())
                         body = self._encode(prompt)
                         if body != refused:

@@ -31,7 +31,7 @@ class Cassette(Frozen):
 
 def hash_prompt(prompt: Prompt) -> str:
     """Hash everything that may change an answer: texts, limits, the prompt file and its version."""
-    # Caching does not change an answer. Most prompts have no tools, and cassettes older than tools.
+    # Caching does not change an answer. Prompts without tools keep the hash of older cassettes.
     left_out = {"cache", "stable"} if prompt.tools else {"cache", "stable", "tools"}
     fields = prompt.model_dump(exclude=left_out)
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Write a server's native tool calls as the text that models without them write."""
+"""Convert native tool calls to the text that models write without them."""
 
 import json
 import re

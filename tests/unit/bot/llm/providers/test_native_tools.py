@@ -1,4 +1,4 @@
-"""Native tool calls: offered where a server takes them, and read as the text that others write."""
+"""Native tool calls: offered if a server accepts them, and converted to the text of other models."""
 
 import json
 from typing import Any
