@@ -6,12 +6,11 @@
 
 `gather` writes one line of JSON for each bug: what the search finds, the written answers of `answers.py` that pass
 the tests shown, and whether each is right by the tests that were hidden and by the reference's behaviour. A third
-of the bugs of each set is held out. `fit` prints weights fitted on the others, the development bugs, and what each
-gate would do with them, cross-validated. Without a command two parts are measured: the package's own weights on the
-bugs held out, on which none of them was fitted, and the development bugs, cross-validated. Both print Brier score,
-reliability curve, precision and recall at the gate, by source. The weights of the search were fitted on earlier
-searches of the same sets, so only those of written changes are measured on unseen bugs. The texts of the bugs stay
-in the rows, which belong in `build/`.
+of the bugs of each set is held out. The others are the development bugs. `fit` prints weights fitted on them, and
+cross-validated figures of each gate. Without a command, the package's own weights are measured on the bugs held out,
+and cross-validated weights on the development bugs: Brier score, reliability curve, precision and recall at the gate,
+by source. Only the weights of written changes are measured on unseen bugs. Those of the search were fitted on earlier
+searches of the same sets. The texts of the bugs stay in the rows, which belong in `build/`.
 """
 
 import argparse

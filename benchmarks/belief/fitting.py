@@ -24,8 +24,8 @@ searches than there are here."""
 FREE = frozenset({"written", "unsuspected", "agreeing_tests", "immune", "reach", "surprise"})
 """Weights of written changes that may change their sign."""
 UNFITTED = frozenset({"agreement"})
-"""Weights of written changes that stay as they are. One program writes many right answers to each
-bug here, so their agreement is made, not found."""
+"""Weights of written changes that are not fitted. One program writes many right answers to each bug
+here, so their agreement says nothing."""
 _SEARCH, _WRITTEN = "search", "written"
 
 Name = tuple[str, str]

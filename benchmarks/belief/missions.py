@@ -20,7 +20,7 @@ NEW_CODE = 3.0
 """Weight of a bug that needs new code. The search leaves such bugs to a model."""
 FOLDS = 5
 HELD_OUT = 3
-"""One of so many groups is held out: no weight, gate or other number is chosen on it."""
+"""One group of this many is held out: no weight of written changes is fitted on it."""
 SAME_KINDS = frozenset({"right", "in other words", "larger", "harmless extra"})
 RIGHT_KINDS = SAME_KINDS | {"search"}
 """Changes that are right if they pass every test. The search's have no other judge."""
@@ -55,7 +55,7 @@ class Mission:
     Attributes:
         bug: Whose.
         fold: Its bug is judged by weights fitted on the other folds.
-        held_out: True if nothing was chosen on its bug.
+        held_out: True if no weight of written changes was fitted on its bug.
         source: Where the changes come from.
         kind: How the first was written.
         behaviours: Their behaviours, as ranked.
