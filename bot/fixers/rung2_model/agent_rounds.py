@@ -9,7 +9,7 @@ from bot.fixers.rung2_model import feedback
 from bot.fixers.rung2_model.agent_answer import MOST_CALLS, ToolCall, parse_answer
 from bot.fixers.rung2_model.agent_tools import TOOLS, AgentTools
 from bot.fixers.rung2_model.bench import Bench
-from bot.fixers.rung2_model.budget import CHARACTERS_PER_TOKEN, PromptPart, PromptSpace, shortened
+from bot.fixers.rung2_model.budget import PromptPart, PromptSpace, characters, shortened
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.edits import EditFormat, EditsRead, Reason
 from bot.fixers.rung2_model.rounds import build_question, read_originals
@@ -77,13 +77,14 @@ class AgentRounds:
 
     async def _gaps(self, step: int) -> Gaps:
         brief = self._brief
-        left_over = int(brief.tokens * CHARACTERS_PER_TOKEN * _HISTORY)
+        room_left = characters(brief.tokens * _HISTORY)
         kept: list[Passage] = []
         for passage in reversed(self._history):
-            left_over -= len(passage.text) + len(passage.label)
-            if left_over < 0 and kept:
+            size = len(passage.text) + len(passage.label)
+            if size > room_left and kept:
                 break
-            kept.append(passage)
+            kept.append(passage.with_(text=shortened(passage.text, room_left)))
+            room_left -= size
         dropped = len(self._history) - len(kept)
         left = self._bench.limits.agent_steps - step
         note = f"{left} steps are left." + (f" {dropped} results are not shown." if dropped else "")

@@ -24,7 +24,7 @@ from sandbox.types import FileChange, TestReport
 TEST_S = 60.0
 """Timeout of a test run for the agent, in seconds."""
 _LINES, _CHARACTERS = 200, 9_000
-"""Limits of one read."""
+"""Limits of one result; the lines are those of a read."""
 _PATHS, _FILES = 150, 200
 _OUTPUT = 3_000
 _TESTS = 200
@@ -151,7 +151,7 @@ class AgentTools:
             case _:
                 text = "there is no such tool: list, read, search, test, diff, reset, done"
         label = f"{call.name} {call.argument}".strip()[:SAID]
-        return Passage(label=label, text=text, origin="a tool")
+        return Passage(label=label, text=shortened(text, _CHARACTERS), origin="a tool")
 
     async def _paths(self) -> list[str]:
         return sorted(path for path in await self._files.paths() if may_be_shown(path))

@@ -204,6 +204,19 @@ async def test_a_read_of_one_long_line_is_cut() -> None:
     assert len(seen) < 10_000
 
 
+@pytest.mark.parametrize("tokens", [6_000, 1_000])
+async def test_a_long_result_does_not_outgrow_the_prompt(tokens: int) -> None:
+    longer = "\n".join(f"x{number} = '{'x' * 200}'" for number in range(100))
+    edit = block("RATE = 5", longer, "far.py")
+    answers = [tool("read far.py"), edit, tool("diff"), tool("done")]
+    limits = ModelLimits(fix="agent", context_tokens=tokens)
+    files = {**FILES, "far.py": "RATE = 5\n"}
+    climb = await an_agent(answers, trials=ScriptedTrials(failed), files=files, limits=limits).run()
+    seen = history(climb.mind.questions[3])
+    assert "characters are not shown" in seen.partition("[diff]")[2]
+    assert len(seen) < 2.5 * tokens
+
+
 async def test_a_test_is_never_edited() -> None:
     weaker = block("    assert add(1, 2) == 3", "    assert True", "tests/test_calc.py")
     climb = await an_agent([tool("read tests/test_calc.py"), weaker, tool("done I give up")]).run()
