@@ -14,25 +14,21 @@ import pytest
 from pydantic import SecretStr
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import ANY_HOST, Finish, ModelCall, ModelTrouble, Prompt, Role
+from bot.domain.model import ANY_HOST, Finish, ModelCall, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.agent_tools import TOOLS
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ledger.calls import CallLedger
-from bot.llm.mind import ModelMinds
-from bot.llm.prices import Prices
-from bot.llm.providers.fallback import FallbackChat
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
 from bot.ports import Chat
 from tests.databases import a_database
-from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials
 from tests.patience import stretched
 from tests.real_model import KEY, RealModel, real_model
-from tests.unit.bot.fixers.rung2_model.climbs import Climb, mends
+from tests.unit.bot.fixers.rung2_model.climbs import Climb, mends, minds_with
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "tests" / "data" / "broken_repos" / "broken_math"
@@ -183,9 +179,8 @@ async def test_steps_of_an_agent_share_a_prefix_and_are_paid_once(
     ledger = CallLedger(a_database(tmp_path))
 
     async def run() -> tuple[ModelCall, ...]:
-        chats = dict.fromkeys(Role, FallbackChat([chat(model, "openai-chat", model.key)]))
         long = limits.model_copy(update={"timeout_s": 240.0})
-        minds = ModelMinds(chats, ledger, Prices(""), long, clock=FixedClock())
+        minds = minds_with(chat(model, "openai-chat", model.key), ledger, long)
         trials = ScriptedTrials(mends)
         fixer = ModelFixer(minds, trials, limits)
         budget = FixBudget(time_limit_s=stretched(240.0))

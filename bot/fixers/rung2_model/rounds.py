@@ -81,8 +81,8 @@ class BlockRounds:
         bench, repair = self._bench, tuple[Passage, ...]()
         while True:
             # An answer that agrees says more if it has not seen the one that passes.
-            told = sample and not bench.seeks_agreement
-            before = await self._samples_so_far() if told else ()
+            shows_earlier = sample and not bench.seeks_agreement
+            before = await self._samples_so_far() if shows_earlier else ()
             question = build_question(
                 "fix",
                 self._brief.gaps((*earlier, *before, *repair)),

@@ -6,10 +6,16 @@ from dataclasses import dataclass, field
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import MissionContext
+from bot.domain.model import Role
 from bot.domain.patch import Candidate, FixBudget, Rival, RungNote
 from bot.domain.request import Answer
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Failure, Proposed, Tried
+from bot.ledger.calls import CallLedger
+from bot.llm.mind import ModelMinds
+from bot.llm.prices import Prices
+from bot.llm.providers.fallback import FallbackChat
+from bot.ports import Chat
 from sandbox.types import TestReport, TestResult, TestStatus
 from tests.builders import (
     a_candidate,
@@ -25,6 +31,7 @@ from tests.builders import (
     an_iteration,
 )
 from tests.fakes.fake_workspace import FakeWorkspace, Judge, green
+from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
 
@@ -100,6 +107,12 @@ def a_doubted(content: str, **changes: object) -> Candidate:
         confident=False,
     )
     return found.with_(**changes)
+
+
+def minds_with(chat: Chat, ledger: CallLedger, limits: ModelLimits) -> ModelMinds:
+    """Minds of one chat in every role."""
+    chats = dict.fromkeys(Role, FallbackChat([chat]))
+    return ModelMinds(chats, ledger, Prices(limits.prices), limits, clock=FixedClock())
 
 
 def adds(proposed: Proposed) -> Tried:

@@ -7,22 +7,18 @@ from pathlib import Path
 import pytest
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import Completion, ModelTrouble, Prompt, Role, Usage
+from bot.domain.model import Completion, ModelTrouble, Prompt, Usage
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ledger.calls import CallLedger
-from bot.llm.mind import ModelMinds
-from bot.llm.prices import Prices
-from bot.llm.providers.fallback import FallbackChat
 from sandbox.types import TestReport
 from tests.builders import a_running_mission, an_iteration
 from tests.databases import a_database
 from tests.fakes.fake_workspace import green
-from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials
-from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb, adds
+from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb, adds, minds_with
 
 pytestmark = pytest.mark.anyio
 
@@ -81,9 +77,7 @@ class Mission:
         self.iteration = 1
 
     async def run(self) -> Climb:
-        chats = dict.fromkeys(Role, FallbackChat([self.chat]))
-        prices = Prices(self.limits.prices)
-        minds = ModelMinds(chats, self.ledger, prices, self.limits, clock=FixedClock())
+        minds = minds_with(self.chat, self.ledger, self.limits)
         trials = ScriptedTrials(adds)
         known = a_running_mission(iterations=(an_iteration(),) * self.iteration)
         climb = Climb(ScriptedMind(), trials, judge=takes_a_while, known=known, budget=self.budget)

@@ -7,25 +7,21 @@ import pytest
 from pydantic import SecretStr
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import Finish, Prompt, Role
+from bot.domain.model import Finish, Prompt
 from bot.domain.model_error import ModelError
 from bot.fixers.rung2_model.agent_answer import ToolCall, parse_answer
 from bot.fixers.rung2_model.agent_tools import TOOLS
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ledger.calls import CallLedger
-from bot.llm.mind import ModelMinds
-from bot.llm.prices import Prices
 from bot.llm.providers.anthropic_messages import AnthropicMessages
-from bot.llm.providers.fallback import FallbackChat
 from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
 from bot.llm.providers.replay import hash_prompt
 from tests.databases import a_database
-from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.model_server import Asked, ModelServer, Reply, Script, refuses, says, serving
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, passed
-from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb
+from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb, minds_with
 
 pytestmark = pytest.mark.anyio
 
@@ -212,9 +208,8 @@ async def test_an_agent_works_with_native_calls(tmp_path: Any, kind: type[HttpCh
     ]
     async with serving(*steps) as server:
         limits = ModelLimits(fix="agent")
-        chats = dict.fromkeys(Role, FallbackChat([chat_with(server, kind)]))
         ledger = CallLedger(a_database(tmp_path))
-        minds = ModelMinds(chats, ledger, Prices(""), limits, clock=FixedClock())
+        minds = minds_with(chat_with(server, kind), ledger, limits)
         trials = ScriptedTrials(passed)
         climb = await Climb(ScriptedMind(), trials, fixer=ModelFixer(minds, trials, limits)).run()
     assert len(server.asked) == 2
