@@ -8,6 +8,7 @@ from bot.domain.counted import counted
 from bot.domain.policy import RepositoryPolicy
 from bot.improve.promotion import make_edit
 from bot.improve.values import Check, Improvement
+from bot.mission.verifying.compare import find_renamed
 from bot.policy.rules import path_refusals
 from bot.ports import OpenWorkspace, Workspace
 from sandbox.changes import validate_edits
@@ -212,7 +213,7 @@ async def _check_tests(
     # A name with the time in it, for example, is another one in every run.
     async with open_workspace(checkout) as workspace:
         again = await workspace.run_tests()
-    renamed = before.passing - again.outcomes.keys()
+    renamed = find_renamed(before, again)
     is_whole = len(after.passing) >= len(before.passing)
     return _compare_tests(before, after, renamed) if is_whole else check
 

@@ -118,6 +118,18 @@ def test_a_test_that_is_lost_beside_one_with_another_name_rejects_the_improvemen
     assert (project / "stock.py").read_text() == FLAWED
 
 
+def test_a_third_run_that_is_cut_off_shows_no_name_of_its_own(
+    settings: Make, project: Path
+) -> None:
+    before, after = a_run({"t.py::test_a": ""}), a_run({"t.py::test_b": ""})
+    cut = a_run({}).with_(success=False, verdict=RunVerdict.TIMEOUT)
+    runs = iter([before, after, cut])
+    world = ImprovementWorld(settings(), judge=lambda files, command: next(runs))
+    result = world.improve(project / "stock.py")
+    assert not result.ok
+    assert "not passing now: t.py::test_a" in result.message
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_tests_that_did_not_end_prove_nothing(settings: Make, project: Path, when: str) -> None:
     def judge(files: Files, command: str) -> TestReport:
