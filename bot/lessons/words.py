@@ -10,7 +10,8 @@ WORDS_KEPT = 60
 LONGEST = 40
 """Characters of the longest search word."""
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# A longer identifier counts as several, so that the cached ones stay small.
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,119}")
 _PATH = re.compile(r"[\w./-]*[\w-]\.[A-Za-z]{1,4}")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _NOISE = (

@@ -1,5 +1,7 @@
 """Text to words."""
 
+import tracemalloc
+
 import pytest
 
 from bot.lessons.words import paths_of, words_of
@@ -26,6 +28,15 @@ def test_words_are_distinct_and_bounded() -> None:
         len(words_of([" ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(500))]))
         == 60
     )
+
+
+def test_long_identifiers_take_little_memory() -> None:
+    tracemalloc.start()
+    for number in range(200):
+        words_of(["".join(f"X{800 * number + n:x}" for n in range(800))])
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 5_000_000
 
 
 def test_paths_are_told_from_words() -> None:
