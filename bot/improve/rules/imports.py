@@ -2,16 +2,17 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from bot.improve.rules.source import PythonFile, Rule, SpliceEdit, bound_by, own_nodes
+from bot.improve.rules.source import Block, PythonFile, Rule, SpliceEdit, bound_by, own_nodes
+
+Import = ast.Import | ast.ImportFrom
 
 _WITH_EFFECTS = frozenset(
     {"__future__", "antigravity", "this", "readline", "rlcompleter", "site", "cgitb", "encodings"}
     | {"idlelib", "lib2to3", "turtledemo", "test", "tkinter", "turtle", "sitecustomize"}
 )
 """Modules whose import does more than bind a name, or may fail on purpose."""
-
 
 _MANDATORY = frozenset(
     {"absolute_import", "division", "generators", "generator_stop", "nested_scopes"}
@@ -21,26 +22,18 @@ _MANDATORY = frozenset(
 
 
 def _old_futures(source: PythonFile) -> Iterator[SpliceEdit]:
-    block = source.tree.body
-    left = len(block)
-    for statement in block:
-        if not isinstance(statement, ast.ImportFrom) or statement.module != "__future__":
-            continue
-        old = [alias for alias in statement.names if _is_old(alias, statement, source)]
-        lines = source.whole_lines(statement, statement)
-        if len(old) == len(statement.names) and left > 1 and lines is not None:
-            left -= 1
-            yield SpliceEdit(start=lines[0], end=lines[1])
-        elif old and statement.lineno == statement.end_lineno:
-            yield from _narrowed(statement, old, source)
+    if not source.is_reflective:
+        yield from _without_names(source.tree.body, _is_old, source)
 
 
-def _is_old(alias: ast.alias, statement: ast.ImportFrom, source: PythonFile) -> bool:
+def _is_old(alias: ast.alias, statement: Import, source: PythonFile) -> bool:
     """Return True if the name changes nothing, and nothing mentions it."""
-    if alias.name not in _MANDATORY or alias.asname or {alias.name, "*"} & source.exported:
+    is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+    if not is_future or alias.name not in _MANDATORY or alias.asname:
         return False
     inside = source.count_word(alias.name, *source.span(statement))
-    return source.count_word(alias.name) == inside and not source.is_reflective
+    is_exported = bool({alias.name, "*"} & source.exported)
+    return source.count_word(alias.name) == inside and not is_exported
 
 
 def _unused_imports(source: PythonFile) -> Iterator[SpliceEdit]:
@@ -49,23 +42,29 @@ def _unused_imports(source: PythonFile) -> Iterator[SpliceEdit]:
     if name == "__init__.py" or source.is_reflective or {"*"} & (source.bound | source.exported):
         return
     # An import inside of `try` may be a probe, and one in a class body is an attribute.
-    blocks = [source.tree.body, *(function.body for function in source.functions)]
-    for block in blocks:
-        left = len(block)
-        for statement in block:
-            if not isinstance(statement, ast.Import | ast.ImportFrom):
-                continue
-            unused = [alias for alias in statement.names if _is_unused(alias, statement, source)]
-            lines = source.whole_lines(statement, statement)
-            if len(unused) == len(statement.names) and left > 1 and lines is not None:
-                left -= 1
-                yield SpliceEdit(start=lines[0], end=lines[1])
-            elif unused and statement.lineno == statement.end_lineno:
-                yield from _narrowed(statement, unused, source)
+    for block in (source.tree.body, *(function.body for function in source.functions)):
+        yield from _without_names(block, _is_unused, source)
+
+
+def _without_names(
+    block: Block, is_useless: Callable[[ast.alias, Import, PythonFile], bool], source: PythonFile
+) -> Iterator[SpliceEdit]:
+    """Yield the edits that remove names from the imports of a block; one statement stays."""
+    left = len(block)
+    for statement in block:
+        if not isinstance(statement, Import):
+            continue
+        useless = [alias for alias in statement.names if is_useless(alias, statement, source)]
+        lines = source.whole_lines(statement, statement)
+        if len(useless) == len(statement.names) and left > 1 and lines is not None:
+            left -= 1
+            yield SpliceEdit(start=lines[0], end=lines[1])
+        elif useless and statement.lineno == statement.end_lineno:
+            yield from _narrowed(statement, useless, source)
 
 
 def _narrowed(
-    statement: ast.Import | ast.ImportFrom, unused: list[ast.alias], source: PythonFile
+    statement: Import, unused: list[ast.alias], source: PythonFile
 ) -> Iterator[SpliceEdit]:
     """Yield the edit that keeps the used names of an import on one line."""
     kept = [alias for alias in statement.names if alias not in unused]
@@ -77,9 +76,7 @@ def _narrowed(
     yield SpliceEdit(start=start, end=end, text=b", ".join(parts))
 
 
-def _is_unused(
-    alias: ast.alias, statement: ast.Import | ast.ImportFrom, source: PythonFile
-) -> bool:
+def _is_unused(alias: ast.alias, statement: Import, source: PythonFile) -> bool:
     """Return True if nothing mentions the name, not even a string, a comment or another file."""
     module = alias.name if isinstance(statement, ast.Import) else statement.module or ""
     if isinstance(statement, ast.ImportFrom) and statement.level:
