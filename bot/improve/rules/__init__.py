@@ -36,18 +36,29 @@ def propose(source: PythonFile) -> Iterator[tuple[Improvement, bytes]]:
         source: The parsed file.
     """
     for rule in RULES:
-        edits = source.without_overlaps(rule.find(source))
-        content = source.spliced(edits)
-        if not source.content[:1].isspace():
-            content = content.lstrip(b"\r\n")  # of imports that were removed at the top
-        # A rule that breaks the file would be our bug; the file is left alone then.
-        if edits and _is_sound(rule, source, content):
-            things = counted(len(edits), rule.noun, plural=rule.plural)
+        count, content = _apply(rule, source)
+        if count:
+            things = counted(count, rule.noun, plural=rule.plural)
             title = rule.title.format(things=things)
             yield (
                 Improvement(path=source.path, rule=rule.name, title=title, reason=rule.reason),
                 content,
             )
+
+
+def _apply(rule: Rule, source: PythonFile) -> tuple[int, bytes]:
+    """Return the number of edits and the new content; no edits if the file must be left alone."""
+    try:
+        edits = source.without_overlaps(rule.find(source))
+        content = source.spliced(edits)
+        if not source.content[:1].isspace():
+            content = content.lstrip(b"\r\n")  # of imports that were removed at the top
+        # A rule that breaks the file would be our bug.
+        if edits and _is_sound(rule, source, content):
+            return len(edits), content
+    except RecursionError:
+        pass  # the code is nested more deeply than the rule can follow
+    return 0, source.content
 
 
 def _is_sound(rule: Rule, source: PythonFile, content: bytes) -> bool:

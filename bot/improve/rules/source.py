@@ -5,13 +5,16 @@ import builtins
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from sandbox.types import Frozen
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_WORD = re.compile(rb"(?<![\w\x80-\xff.])[\w\x80-\xff]+")
 _BOM = b"\xef\xbb\xbf"
 _REFLECTIVE = frozenset({"eval", "exec", "globals", "locals", "vars", "dir", "__import__"})
 """Builtins that can reach a name without spelling it."""
@@ -170,8 +173,17 @@ class PythonFile:
 
     def count_word(self, word: str, start: int = 0, end: int | None = None) -> int:
         """Return how often a word occurs, in code, strings and comments."""
-        part = self.content[start : len(self.content) if end is None else end]
-        return len(re.findall(rb"(?<![\w.])" + re.escape(word.encode()) + rb"(?!\w)", part))
+        places = self._places.get(word.encode(), [])
+        last = len(self.content) if end is None else end
+        return bisect_left(places, last) - bisect_left(places, start)
+
+    @cached_property
+    def _places(self) -> Mapping[bytes, list[int]]:
+        """Return the offsets of every word, in order."""
+        found = defaultdict(list)
+        for word in _WORD.finditer(self.content):
+            found[word[0]].append(word.start())
+        return found
 
     def whole_lines(self, first: ast.stmt, last: ast.stmt) -> tuple[int, int] | None:
         """Return the lines of statements; None if other code shares them, or a directive does."""

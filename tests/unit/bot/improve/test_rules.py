@@ -1,5 +1,7 @@
 """Rules: what each one changes, and code that it must leave alone."""
 
+import time
+
 import pytest
 
 from bot.improve.rules import RULES, propose
@@ -288,6 +290,27 @@ def test_a_packages_init_keeps_its_imports() -> None:
 @pytest.mark.parametrize("text", [b"x = (", b"x = 1\0", b"\xff", b"\x0cx = 1\n"])
 def test_what_cannot_be_parsed_has_no_source(text: bytes) -> None:
     assert PythonFile.parse("some.py", text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "1 + " * 2_000 + "1;\n",
+        "for a in b:\n    if a: f()\n" + "    elif a: continue\n" * 2_000,
+        "def f(a: int):\n    if a: return 'a'\n" + "    elif a: return 'a'\n" * 2_000,
+    ],
+)
+def test_code_that_is_nested_too_deeply_is_left_alone(text: str) -> None:
+    source = PythonFile.parse("some.py", text.encode())
+    assert source is None or list(propose(source)) == []
+
+
+def test_many_names_are_looked_up_in_one_pass() -> None:
+    names = "".join(f"    name{number} = {number}\n" for number in range(8_000))
+    began = time.process_time()
+    found = proposed(f"def f():\n    return 1\n{names}")
+    assert found["unreachable"] == "def f():\n    return 1\n"
+    assert time.process_time() - began < 5
 
 
 def test_a_title_has_the_right_plural() -> None:
