@@ -129,8 +129,7 @@ def _unused_globals(source: PythonFile) -> Iterator[SpliceEdit]:
         own = set(map(id, nodes))
         for block in source.blocks(function):
             for one in block if len(block) > 1 else ():
-                is_own = isinstance(one, ast.Global) and id(one) in own
-                if is_own and isinstance(one, ast.Global) and not bound & set(one.names):
+                if isinstance(one, ast.Global) and id(one) in own and not bound & set(one.names):
                     yield from _without(one, source)
 
 
@@ -154,7 +153,7 @@ RULES = (
         "else-pass",
         "remove {things}",
         "empty else branch",
-        "it does nothing, as without it",
+        "the branch is a single pass, so it does nothing",
         _else_pass,
         plural="empty else branches",
     ),

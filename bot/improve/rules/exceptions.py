@@ -52,8 +52,11 @@ def _old_names(source: PythonFile) -> Iterator[SpliceEdit]:
     tuples = [node for node in source.nodes if isinstance(node, ast.Tuple)]
     beside = {id(one) for node in tuples for one in node.elts}
     for node in source.outside_strings:
-        is_old = isinstance(node, ast.Name) and source.is_builtin(node, *_OLD_NAMES)
-        if is_old and isinstance(node, ast.Name) and id(node) not in beside:
+        if (
+            isinstance(node, ast.Name)
+            and id(node) not in beside
+            and source.is_builtin(node, *_OLD_NAMES)
+        ):
             start, end = source.span(node)
             yield SpliceEdit(start=start, end=end, text=b"OSError")
 
