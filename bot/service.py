@@ -238,7 +238,8 @@ class Service:
             await handle_command(command, self._services, checkpoint)
         if command.origin is Origin.BOX:
             await self._dashboards.touched(command.repository, None)
-        await self._dashboards.changed(command.repository)
+        else:
+            await self._dashboards.changed(command.repository)
 
     async def _feedback(self, feedback: Feedback) -> None:
         async with self._rights(feedback.repository):
