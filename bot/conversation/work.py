@@ -17,7 +17,6 @@ from bot.domain.request import (
     Trigger,
     is_improvement,
 )
-from bot.errors import GitHubError
 from bot.intake import guards
 from bot.policy.rules import LABEL_FIX
 from bot.ports import Services
@@ -236,13 +235,8 @@ async def _named_check(scene: Scene, services: Services, name: str) -> CheckRef 
 
 
 async def _red_statuses(scene: Scene, services: Services) -> dict[str, CheckRef]:
-    """Return the red commit statuses of the head by name; none without the right to read them."""
-    try:
-        found = await services.github.commit_statuses(scene.repository, scene.head_sha or "")
-    except GitHubError as error:
-        if error.retryable:
-            raise
-        return {}
+    """Return the red commit statuses of the head by name."""
+    found = await services.github.commit_statuses(scene.repository, scene.head_sha or "")
     return {
         one.context: CheckRef(id=0, name=one.context)
         for one in found
