@@ -52,7 +52,7 @@ service-image: dev docker  ## the service's image, also without a registry
 release: dev  ## wheel, source archive, list of parts and checksums of a release, in build/release
 	./scripts/build-release $(VENV)
 
-publish: dev  ## give the release in build/release to the package index; only GitHub's workflow may
+publish: dev  ## publish build/release to the package index; works in GitHub's workflow only
 	./scripts/publish-release $(VENV) build/release
 
 bench-sandbox: dev docker  ## the sandbox's figures, each beside what is demanded of it, as one line of JSON

@@ -387,7 +387,7 @@ def start_endless(work: Coroutine[None, None, None], name: str) -> asyncio.Task[
             log.critical(
                 "background task %s failed; stopping, to be restarted", name, exc_info=error
             )
-            # An orderly stop: only a new process surely runs the task again.
+            # Stop in order; the service manager starts a process that runs the task again.
             os.kill(os.getpid(), signal.SIGTERM)
 
     task = asyncio.create_task(work, name=name)

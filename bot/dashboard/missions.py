@@ -43,6 +43,7 @@ LOOK_S = 2.0
 MOST_STREAMS = 50
 """Event streams at a time in one process; a page without one looks by itself."""
 NONCE_BYTES = 4
+"""Size of the random part of a retry's id."""
 _NONCE = re.compile(rf"[0-9a-f]{{{2 * NONCE_BYTES}}}")
 _STATES = tuple(one.value for one in RecordState)
 
@@ -132,7 +133,7 @@ class MissionPages:
         if record.state is RecordState.ENDED:
             stages = await self.parts.records.stages(record.mission_id)
             if seen == _mark(record, stages):
-                # A browser opens a stream again that merely ended.
+                # A browser reopens a stream that ended, unless the answer has no content.
                 return Response(status_code=204)
         # A proxy that collects the answer would hold back its events.
         return EventSourceResponse(
@@ -157,7 +158,7 @@ class MissionPages:
                     return
                 await asyncio.sleep(min(LOOK_S, left))
         except StoreError as error:
-            # The answer has begun, so that no page can tell; the browser asks again.
+            # The answer has begun, so an error page is impossible; the browser connects again.
             log.warning("event stream ended early: %s", error.message)
         finally:
             self._streams.discard(stream)
@@ -192,7 +193,7 @@ class MissionPages:
             known = MissionRequest.model_validate((detail or {}).get("request"))
         except ValidationError as error:
             raise Refused(409, "Not possible", "Another version stored this mission.") from error
-        # The page has a number of its own, so that a double click is one request.
+        # Each page has its own nonce, so a double click is one request.
         nonce = request.state.form.get("nonce", "")
         suffix = nonce if _NONCE.fullmatch(nonce) else secrets.token_hex(NONCE_BYTES)
         again = known.with_(

@@ -83,7 +83,7 @@ def on_issue_edited(delivery: Delivery, own: OwnApp) -> Command | DashboardTouch
 
 
 def _ignore(event: IssueEvent, own: OwnApp) -> Ignored | None:
-    """Return why the event is none of a person about our issue, or None."""
+    """Return why the event is ignored: another's issue, or our own edit; None if it counts."""
     if event.issue.user is None or event.issue.user.login != own.login:
         return Ignored(reason="the issue is not our dashboard")
     if event.sender is not None and event.sender.login == own.login:

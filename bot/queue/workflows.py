@@ -32,7 +32,7 @@ Workflow = Callable[[Record], Awaitable[Record]]
 Tidy = Callable[[datetime, Any], Coroutine[Any, Any, None]]
 Submit = Callable[[MissionRequest], Awaitable[bool]]
 MakeCheckpoint = Callable[[asyncio.Semaphore | None], PatientCheckpoint]
-"""Creates a checkpoint whose steps take turns, or run at once."""
+"""Creates a checkpoint; its steps take turns if a semaphore is given."""
 
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 

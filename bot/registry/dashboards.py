@@ -26,13 +26,13 @@ class StoredDashboards:
         self._database = database
 
     async def find(self, repository_id: int) -> DashboardIssue:
-        """Return what is known of a repository's issue; nothing if another version wrote it."""
+        """Return the state of a repository's issue; an empty one if another version wrote it."""
         return await self._database.do(lambda tx: _read(tx, repository_id))
 
     async def revise(
         self, repository_id: int, become: Callable[[DashboardIssue], DashboardIssue]
     ) -> bool:
-        """Update what is known in a transaction; return True if that changed it."""
+        """Update the state of an issue in a transaction; return True if that changed it."""
 
         def look_and_write(tx: Transaction) -> bool:
             # On SQLite, a write transaction locks the whole database anyway.

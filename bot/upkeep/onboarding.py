@@ -111,7 +111,8 @@ async def onboard_repository(repository: RepositoryRef, services: Services) -> i
     body = _body(preview.lines, len(requests), services)
     try:
         await github.commit_on_new_branch(repository, commit, (edit,))
-        # Before the pull request that promises them: it is not opened twice, and their ids stay.
+        # First the missions, then the pull request that announces them. It is opened once only, so
+        # after a crash they could be lost. Submitting them again changes nothing.
         for request in requests:
             await services.queue.submit(request)
         pull = await github.open_pull_request(

@@ -117,7 +117,8 @@ def _renamed(
 ) -> frozenset[str]:
     """Return the lost tests that only have another name in each run.
 
-    Without the change at least as many have, and no fewer tests pass in the other sandbox.
+    There are none if fewer tests pass in the other sandbox, or if fewer names differ without the
+    change.
     """
     if len(there.passing) < len(full.passing):
         return frozenset()

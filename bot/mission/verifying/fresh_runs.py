@@ -9,12 +9,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import VerifiedRun
 from bot.mission.failures.reports import select_targets, slim
 from bot.mission.failures.signatures import no_verdict
-from bot.mission.verifying.compare import (
-    fails_otherwise,
-    find_renamed,
-    gone,
-    missing_tests,
-)
+from bot.mission.verifying.compare import fails_otherwise, find_renamed, gone, missing_tests
 from bot.mission.verifying.elsewhere import Elsewhere, explain, lost_in
 from bot.mission.verifying.fresh_sandbox import Change, FreshSandbox
 from bot.mission.verifying.uncovered import uncovered
@@ -115,7 +110,7 @@ async def run_fresh(
         if alone.success:
             standby.begin()
         elif no_verdict(alone) or fails_otherwise(before, alone):
-            # By name these do not run, or lack what earlier ones do: the whole command decides.
+            # Run by name, these find no test or miss what earlier tests set up: whole runs decide.
             first.runs.clear()
             dependent = tuple(sorted(alone.failing))
             targets = tuple(name for name in targets if name in alone.passing)

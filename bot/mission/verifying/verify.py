@@ -116,10 +116,7 @@ def _elsewhere(found: Verification, elsewhere: Elsewhere) -> Verification:
 
 
 def _judge(
-    shown: Verification,
-    before: TestReport,
-    fresh: FreshRuns,
-    context: MissionContext,
+    shown: Verification, before: TestReport, fresh: FreshRuns, context: MissionContext
 ) -> Verification:
     """Compare the runs before and after."""
     runs, dependent = fresh.runs, frozenset(fresh.dependent)
@@ -136,8 +133,7 @@ def _judge(
     skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     # Two fresh sandboxes: a single green run may be chance.
     suite = len(whole) > 1 and all(run.report.success for run in runs)
-    # Every run includes the failing tests, but whole ones alone those that need earlier tests: a
-    # failure must be gone in all of them.
+    # A failure must be gone in every run. Tests that need earlier ones count in whole runs only.
     always_gone = [
         _gone(before, last, run.report) | (dependent if run.label not in _WHOLE else frozenset())
         for run in runs
