@@ -10,8 +10,8 @@ from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
 MOST_PACKAGES = 60
 _MOST_PATTERNS = 100
 _LONGEST = 20_000
+_LONGEST_PATTERN = 200
 _DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-_FOREIGN = re.compile(r"(?:.*/)?node_modules/")
 _BRACES = re.compile(r"\{([^{},]{1,100}(?:,[^{},]{1,100}){0,20})\}")
 
 
@@ -28,7 +28,6 @@ def list_packages(files: CheckoutFiles, folder: str) -> list[str]:
         if name.startswith(prefix)
         and name.endswith("/package.json")
         and name != f"{prefix}package.json"
-        and not _FOREIGN.match(name)
     ]
     if patterns:
         chosen = [one for one in patterns if not one.startswith("!")]
@@ -42,9 +41,11 @@ def list_packages(files: CheckoutFiles, folder: str) -> list[str]:
 def workspace_top(files: CheckoutFiles, folder: str) -> str:
     """Return the folder of the workspace that a package belongs to."""
     place = folder
-    while place != "." and not _patterns(files, place):
+    while not _patterns(files, place):
+        if place == ".":
+            return folder
         place = place.rpartition("/")[0] or "."
-    return place if _patterns(files, place) else folder
+    return place
 
 
 def select_packages(
@@ -60,15 +61,13 @@ def select_packages(
         excluded: Patterns of packages to leave out.
     """
     everything = list_packages(files, folder)
-    named = [one for one in chosen if one and "[" not in one]
-    refused = {*excluded, *(one[1:] for one in named if one.startswith("!"))}
-    found = {
-        place
-        for one in named
-        if not one.startswith("!")
-        for place in _find(files, folder, one, everything)
-    }
-    out = {place for one in refused for place in _find(files, folder, one, everything)}
+    named = [one for one in islice(chosen, _MOST_PATTERNS) if one and "[" not in one]
+    wanted = {one for one in named if not one.startswith("!")}
+    refused = {*islice(excluded, _MOST_PATTERNS), *(one[1:] for one in named if one not in wanted)}
+    found, out = (
+        {place for one in selectors for place in _find(files, folder, one, everything)}
+        for selectors in (wanted, refused)
+    )
     top = [folder] if folder in found else []
     selected = [place for place in (*top, *everything) if place in found] or everything
     return [place for place in selected if place not in out][:MOST_PACKAGES]
@@ -88,8 +87,10 @@ def _find(files: CheckoutFiles, folder: str, wanted: str, everything: list[str])
         for place, name in names.items()
         if fnmatchcase(name, plain) or _matches(place.removeprefix(prefix), [plain])
     } or {place for place, name in names.items() if name.rpartition("/")[2] == plain}
+    if not (forward or backward):
+        return found
     needs = _needs(files, everything)
-    for _ in everything if forward or backward else ():
+    for _ in everything:
         more = {need for place in found if forward for need in needs.get(place, ())}
         more |= {place for place, own in needs.items() if backward and own & found}
         if more <= found:
@@ -134,7 +135,11 @@ def _plain(patterns: Iterable[str]) -> list[str]:
 
 
 def _matches(place: str, patterns: Iterable[str]) -> bool:
-    return any(_match(place.split("/"), pattern.split("/")) for pattern in patterns)
+    return any(
+        _match(place.split("/"), pattern.split("/"))
+        for pattern in patterns
+        if len(pattern) <= _LONGEST_PATTERN
+    )
 
 
 def _match(parts: list[str], pattern: list[str]) -> bool:

@@ -227,6 +227,7 @@ def test_browsers_are_an_obstacle() -> None:
             "  - '!packages/c'\n\ncatalog:\n  - examples/*\n",
         },
         {"package.json": "{}", "pnpm-workspace.yaml": "packages: ['packages/*', '!**/c']\n"},
+        {"package.json": json.dumps({"workspaces": ["packages/[ab]", "/".join(["**"] * 3000)]})},
     ],
 )
 def test_only_packages_of_the_workspace_are_tested(listed: dict[str, str]) -> None:
