@@ -80,7 +80,7 @@ class NodeToolchain:
     async def fetch(
         self, shell: Shell, recipe: Recipe, files: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Fetch and unpack the locked packages. Return those with install scripts."""
+        """Fetch and unpack the locked packages. Return those whose code runs in `build`."""
         if recipe.node is None or not recipe.node.folders:
             return ()
         own = {
@@ -108,7 +108,11 @@ class NodeToolchain:
             what = f"install the Node.js packages{where} with `{_install_words(recipe.node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))
             await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
-        return tuple(name for name, _, _ in await self._scan(shell))
+        scripted = tuple(name for name, _, _ in await self._scan(shell))
+        # Its code runs in `build`, as that of install scripts does.
+        patchers = [f"{tree}/{folder}/{_PATCHER}" for folder in _patched(recipe.node, files)]
+        found = [path for path in patchers if (await shell.run("test", "-f", path)).ok]
+        return (*scripted, "patch-package") if found else scripted
 
     async def _install(
         self, shell: Shell, node: NodePart, folder: str, registry: str
@@ -157,12 +161,10 @@ class NodeToolchain:
         for _, scripts, folder in await self._scan(shell) if fetched else ():
             for script in scripts:
                 await npm.run_script(script, cwd=folder)
-        for folder in recipe.node.folders:
-            prefix = NODE_FILES if folder == "." else f"{NODE_FILES}{folder}/"
-            if any(_PATCHES.fullmatch(name.removeprefix(prefix)) for name in files):
-                # Packages are read-only in a workspace, where the project's script would do this.
-                cwd = f"{tree}/{folder}"
-                await npm.run_other((f"{cwd}/{_PATCHER}",), cwd=cwd, env={})
+        for folder in _patched(recipe.node, files) if "patch-package" in fetched else ():
+            # Packages are read-only in a workspace, where the project's script would do this.
+            cwd = f"{tree}/{folder}"
+            await npm.run_other((f"{cwd}/{_PATCHER}",), cwd=cwd, env={})
         links = (tree, f"{shell.folder}/{NODE_LINKS}")
         command = (shell.guest.python, "-I", "-S", "-c", LINK, *links)
         await shell.check(await shell.run(*command), "link the Node.js packages")
@@ -180,6 +182,18 @@ class NodeToolchain:
         # Whether the command needs it does not change what is installed.
         node = recipe.node.model_dump(mode="json", exclude={"optional"})
         return {"node": node, "npm_registry": self._registry}
+
+
+def _patched(node: NodePart, files: Mapping[str, str]) -> list[str]:
+    """Return the folders with patches of `patch-package`."""
+    prefixes = {
+        folder: NODE_FILES if folder == "." else f"{NODE_FILES}{folder}/" for folder in node.folders
+    }
+    return [
+        folder
+        for folder, prefix in prefixes.items()
+        if any(_PATCHES.fullmatch(name.removeprefix(prefix)) for name in files)
+    ]
 
 
 def _npm_words(node: NodePart) -> tuple[str, ...]:

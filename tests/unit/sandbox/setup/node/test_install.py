@@ -129,9 +129,19 @@ async def test_install_scripts_run_when_nothing_can_be_reached_and_are_not_share
 
 @pytest.mark.anyio
 async def test_patches_are_applied_when_nothing_can_be_reached() -> None:
-    world = World()
-    await world.ensure(files=FILES | {"node/web/patches/a+1.0.0.patch": "--- a"})
+    world, files = World(), FILES | {"node/web/patches/a+1.0.0.patch": "--- a"}
+    await world.ensure(files=files)
     assert world.seen.count("patch-package cut off") == 1
+    # `patch-package` may be another package by this name.
+    assert not (await world.ensure(origin=OTHER, files=files)).warm
+
+
+@pytest.mark.anyio
+async def test_patches_of_other_tools_run_nothing() -> None:
+    world, files = World("test -f"), FILES | {"node/web/patches/a+1.0.0.patch": "--- a"}
+    await world.ensure(files=files)
+    assert "patch-package cut off" not in world.seen
+    assert (await world.ensure(origin=OTHER, files=files)).warm
 
 
 @pytest.mark.anyio
