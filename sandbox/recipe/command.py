@@ -4,7 +4,7 @@ import re
 import shlex
 
 from sandbox.types import StepKind
-from sandbox.types.launchers import PYTHON_LAUNCHERS
+from sandbox.types.launchers import NODE_MANAGERS, PYTHON_LAUNCHERS
 
 _RUNNERS = (
     *map(" ".join, PYTHON_LAUNCHERS),
@@ -122,8 +122,7 @@ one.
 _WRAPPERS = frozenset(
     {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
 )
-_NODE_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
-_MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
+MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -253,7 +252,7 @@ def is_node_script(command: str) -> bool:
     """Return True if a `package.json` decides what runs (`npm test`, `pnpm lint`)."""
     words = split_command(command)
     words = words[1:] if words[:1] in (["npx"], ["corepack"]) else words
-    return bool(words) and words[0] in _NODE_MANAGERS | _MONOREPO_TOOLS
+    return bool(words) and words[0] in NODE_MANAGERS | MONOREPO_TOOLS
 
 
 def is_pytest(command: str) -> bool:

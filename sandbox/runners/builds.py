@@ -3,6 +3,7 @@
 import re
 
 from sandbox.guest.pytest_command import split_words
+from sandbox.types.launchers import NODE_MANAGERS
 
 _NAME = r"(?:pre)?(?:build|compile|bundle|generate|codegen|transpile)"
 # Tests do not use these, and they need more than the packages.
@@ -11,7 +12,6 @@ _SCRIPT = re.compile(rf"{_NAME}(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
 _SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
-_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 _COMPILERS = frozenset({"tsc", "vue-tsc"})
 _BUILDERS = frozenset(
     {"tsup", "tsdown", "rollup", "rolldown", "webpack", "esbuild", "babel", "swc", "unbuild"}
@@ -49,7 +49,7 @@ def is_node_build(command: str) -> bool:
         return False
     program, rest = words[0].rpartition("/")[2], words[1:]
     plain = [word for word in rest if not word.startswith("-")]
-    if program in _MANAGERS:
+    if program in NODE_MANAGERS:
         names = plain[1:] if plain[:1] in (["run"], ["run-script"]) else []
         return bool(names) and is_build_script(names[0])
     if program == "node":

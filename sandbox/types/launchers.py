@@ -12,6 +12,9 @@ NODE_LAUNCHERS: tuple[tuple[str, ...], ...] = (
 )
 """They find the programs of installed packages. The longest of equal starts comes first."""
 
+NODE_MANAGERS = frozenset({"npm", "pnpm", "yarn", "yarnpkg", "bun"})
+"""Package managers, which also run scripts and programs."""
+
 NODE_COVERAGE_VALUED = frozenset(
     {"-r", "--reporter", "-x", "--exclude", "-n", "--include", "--report-dir", "-o"}
     | {"--reports-dir", "--nycrc-path", "--cwd", "--temp-directory", "--lines", "--branches"}

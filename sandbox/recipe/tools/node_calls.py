@@ -1,12 +1,10 @@
-"""Split the calls of package managers and monorepo tools into options, words and arguments."""
-
-from typing import NamedTuple
+"""Split the calls of package managers into options, words and arguments, with their tables."""
 
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import Options
 
 _COMMON = frozenset({"--registry", "--loglevel", "--reporter", "--cwd", "-C", "--dir", "--prefix"})
-_VALUED = {
+VALUED = {
     "npm": _COMMON
     | {"-w", "--workspace", "--cache", "--userconfig", "--script-shell", "--omit", "--include"},
     "pnpm": _COMMON
@@ -29,37 +27,34 @@ _VALUED = {
 }
 """Options with a value as the next word, by program."""
 _ALIASES = {"yarnpkg": "yarn"}
-INSTALLS = frozenset(
-    {"ci", "install", "i", "add", "clean-install", "rebuild", "link"}
-    | {"install-test", "it", "install-ci-test", "cit", "clean-install-test", "sit"}
-)
-_LEADING = INSTALLS | {
-    *("run", "run-script", "rum", "urn", "exec", "x", "dlx", "workspace", "workspaces", "foreach")
-}
+_FROZEN_TESTS = frozenset({"install-ci-test", "cit", "clean-install-test", "sit"})
+TESTING = _FROZEN_TESTS | {"install-test", "it"}
+"""Installations of npm that run the tests, too."""
+FREEZING = _FROZEN_TESTS | {"ci", "clean-install"}
+"""Installations that refuse a lock file older than the dependencies."""
+INSTALLS = TESTING | FREEZING | {"install", "i", "add", "rebuild", "link"}
+RUN_WORDS = frozenset({"run", "run-script", "rum", "urn"})
+EXEC_WORDS = frozenset({"exec", "x", "dlx"})
+SCRIPT_NAMES = {"t": "test", "tst": "test"}
+"""Short names of scripts."""
+_LEADING = INSTALLS | RUN_WORDS | EXEC_WORDS | {"workspace", "workspaces", "foreach"}
 """Sub-commands whose own options may follow."""
-_SHORT = frozenset({"test", "t", "tst"})
-"""Sub-commands of pnpm that read its options wherever they are."""
 _MOVED = frozenset({"-w", "--workspace-root", "-r", "--recursive"})
+_MOVING = {"test", *SCRIPT_NAMES}
+"""Options that pnpm also reads after its sub-command `test`, and the spellings of that."""
 
 
-class ManagerCall(NamedTuple):
-    """The parts of one call."""
-
-    options: Options
-    """The manager's own options."""
-    words: tuple[str, ...]
-    """Sub-commands, and the name of the script or program: `run`, `test`."""
-    arguments: tuple[str, ...]
-    """The arguments of the script or program, quoted."""
-
-
-def split_call(call: Call) -> ManagerCall:
+def split_call(call: Call) -> Options:
     """Return the parts of a manager's call; what follows the script's name belongs to it.
 
     npm differs: it reads all options before `--`, and passes on other words.
+
+    Returns:
+        The manager's own options; as positional words the sub-commands and the name of the script
+        or program (`run`, `test`); as the rest its arguments, quoted.
     """
     program = _ALIASES.get(call.program, call.program)
-    valued = _VALUED.get(program, _COMMON)
+    valued = VALUED.get(program, _COMMON)
     given: list[tuple[str, str]] = []
     words: list[str] = []
     arguments: list[str] = []
@@ -76,7 +71,7 @@ def split_call(call: Call) -> ManagerCall:
                 value = call.words[index]
                 index += 1
             given.append((name, value))
-        elif named and program == "pnpm" and words[0] in _SHORT and word in _MOVED:
+        elif named and program == "pnpm" and words[0] in _MOVING and word in _MOVED:
             given.append((word, ""))
         elif named:
             arguments.append(shown)
@@ -84,23 +79,4 @@ def split_call(call: Call) -> ManagerCall:
             # `yarn workspace NAME script`: the name of the package is no script.
             named = word not in _LEADING and words[-1:] != ["workspace"]
             words.append(word)
-    return ManagerCall(Options(tuple(words), tuple(given)), tuple(words), tuple(arguments))
-
-
-def split_monorepo(call: Call) -> Options:
-    """Return the options and names of `turbo`, `nx` and `lerna`."""
-    valued = _VALUED[call.program]
-    given: list[tuple[str, str]] = []
-    words: list[str] = []
-    index = 1
-    while index < len(call.words) and call.words[index] != "--":
-        name, equals, value = call.words[index].partition("=")
-        index += 1
-        if not name.startswith("-"):
-            words.append(name)
-            continue
-        if not equals and name in valued and index < len(call.words):
-            value = call.words[index]
-            index += 1
-        given.append((name, value))
-    return Options(tuple(words), tuple(given))
+    return Options(tuple(words), tuple(given), tuple(arguments))

@@ -8,13 +8,12 @@ from sandbox.recipe.node_managers import manager_version
 from sandbox.recipe.preparing import TOLERATED, prepares
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import Options, ToolContext
+from sandbox.recipe.tools.node_calls import FREEZING
 from sandbox.recipe.tools.node_scripts import scripts_of
 from sandbox.recipe.tools.node_workspaces import list_packages
 
 _LIFECYCLE = ("postinstall", "prepare")
-_FREEZING = frozenset({"ci", "clean-install", "install-ci-test", "cit", "clean-install-test"})
-"""Sub-commands of npm that refuse a lock file older than the dependencies."""
-_LOOSE = frozenset({"--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force"})
+_LOOSE = ("--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force")
 _LOOSE_VALUES = frozenset({("--frozen-lockfile", "false"), ("--immutable", "false")})
 _PEERS = re.compile(r"legacy-peer-deps(?:=true)?")
 
@@ -35,25 +34,22 @@ def read_install(
     return NodeInstall(
         legacy_peers=_is_set("--legacy-peer-deps", options, variables),
         force=is_npm and (_is_set("--force", options, variables) or options.has("-f")),
-        loose=not (
-            bool(words) and words[0] in _FREEZING
-            if is_npm
-            else _freezes(call, words, options, context)
-        ),
+        loose=not _freezes(call, words, options, context),
     )
 
 
 def _freezes(call: Call, words: Sequence[str], options: Options, context: ToolContext) -> bool:
-    """Return True if another manager's lock file must name exactly the dependencies."""
-    if not _LOOSE.isdisjoint(name for name, _ in options.given):
-        return False
-    if not _LOOSE_VALUES.isdisjoint(options.given):
+    """Return True if the lock file must name exactly the dependencies."""
+    is_named = not FREEZING.isdisjoint(words[:1])
+    if call.program == "npm":
+        return is_named
+    if options.has(*_LOOSE) or not _LOOSE_VALUES.isdisjoint(options.given):
         return False
     variables = {**context.variables, **call.environment}
     immutable = variables.get("YARN_ENABLE_IMMUTABLE_INSTALLS", "true") not in {"false", "0"}
     # pnpm and the newer yarn freeze in CI; the classic one and bun only if they are asked to.
     asked = options.has("--frozen-lockfile", "--immutable", "--pure-lockfile")
-    by_default = call.program == "pnpm" or _is_berry(call, context) or [*words[:1]] == ["ci"]
+    by_default = is_named or call.program == "pnpm" or _is_berry(call, context)
     return (asked or by_default) and immutable
 
 

@@ -2,15 +2,30 @@
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.recipe.command import classify_command
+from sandbox.recipe.command import MONOREPO_TOOLS, classify_command
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, checked_command, plain_command, read_options
-from sandbox.recipe.tools.node_calls import INSTALLS, ManagerCall, split_call, split_monorepo
+from sandbox.recipe.tools.base import (
+    Options,
+    ToolContext,
+    checked_command,
+    plain_command,
+    read_options,
+)
+from sandbox.recipe.tools.node_calls import (
+    EXEC_WORDS,
+    INSTALLS,
+    RUN_WORDS,
+    SCRIPT_NAMES,
+    TESTING,
+    VALUED,
+    split_call,
+)
 from sandbox.recipe.tools.node_installs import read_install, read_lifecycle, read_setting
 from sandbox.recipe.tools.node_scripts import (
     matching_scripts,
@@ -23,18 +38,16 @@ from sandbox.recipe.tools.node_workspaces import select_packages, workspace_top
 from sandbox.runners.builds import BUILD_PROGRAMS
 from sandbox.runners.javascript.command import NODE_VALUED
 from sandbox.types import Recipe, StepKind
-from sandbox.types.launchers import NODE_COVERAGE_VALUED
+from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_MANAGERS
 
 PROGRAMS = (
-    "npm", "npx", "yarn", "yarnpkg", "pnpm", "pnpx", "bun", "bunx", "node", "corepack", "tsc",
-    "eslint", "prettier", "jest", "vitest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "c8",
-    "nyc", "biome", "oxlint", "stylelint", "markdownlint", "turbo", "nx", "lerna", "deno",
-    "playwright", "cypress", "karma", "vite", "vue-tsc", "tsx", "ts-node", "xo", "standard",
+    "npx", "pnpx", "bunx", "node", "corepack", "eslint", "prettier", "jest", "vitest", "mocha",
+    "_mocha", "ava", "tap", "tape", "uvu", "c8", "nyc", "biome", "oxlint", "stylelint",
+    "markdownlint", "deno", "playwright", "cypress", "karma", "tsx", "ts-node", "xo", "standard",
     "cross-env", "cross-env-shell", "npm-run-all", "npm-run-all2", "run-s", "run-p", "concurrently",
-    "rimraf", "tsd", "publint", "attw", "knip", "wireit", "patch-package", "husky",
-    *BUILD_PROGRAMS,
+    "tsd", "publint", "attw", "knip", "wireit", "patch-package", "husky",
+    *NODE_MANAGERS, *MONOREPO_TOOLS, *BUILD_PROGRAMS,
 )  # fmt: skip
-_MANAGERS = frozenset({"npm", "yarn", "yarnpkg", "pnpm", "bun"})
 _BROWSERS = frozenset({"deno", "playwright", "cypress", "karma"})
 """Programs whose runtime or browsers no set-up here installs."""
 _NOTHING = frozenset(
@@ -44,14 +57,9 @@ _NOTHING = frozenset(
         "pkg", "view", "info", "whoami", "login",
     }
 )  # fmt: skip
-_NAMES = {"t": "test", "tst": "test"}
-_RUN_WORDS = frozenset({"run", "run-script", "rum", "urn"})
-_EXEC_WORDS = frozenset({"exec", "x", "dlx"})
 _EVERY = ("-r", "--recursive", "-ws", "--workspaces", "-A", "--all")
 _SELECTING = ("-w", "--workspace", "--filter", "-F", "--filter-prod", "--include", "--from")
-_TESTING = frozenset({"install-test", "it", "install-ci-test", "cit", "clean-install-test", "sit"})
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
-_MONOREPO = {"turbo": ("run",), "nx": ("run-many",), "lerna": ("run",)}
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 _RUNS = "it needs Node.js"
 _ABSENT = "the sandbox has no Node.js"
@@ -95,7 +103,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of a Node.js tool."""
     if call.program == "corepack":
         # The set-up installs the manager itself.
-        is_start = call.words[1:] and call.from_(1).program in _MANAGERS
+        is_start = call.words[1:] and call.from_(1).program in NODE_MANAGERS
         return read(call.from_(1), context) if is_start else ToolReading()
     if call.program in _BROWSERS:
         line = f"`{call.line()[:100]}`"
@@ -103,23 +111,23 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         return plain_command(call).with_(
             obstacles=(f"{line} needs {call.program}'s own runtime or browsers",)
         )
-    parts, folder = split_call(call), call.folder
-    if call.program in _MANAGERS:
-        for value in parts.options.values("--prefix", "-C", "--cwd", "--dir"):
+    options, folder = split_call(call), call.folder
+    if call.program in NODE_MANAGERS:
+        for value in options.values("--prefix", "-C", "--cwd", "--dir"):
             folder = inside(folder, value) or folder
-        if call.program == "pnpm" and parts.options.has("-w", "--workspace-root"):
+        if call.program == "pnpm" and options.has("-w", "--workspace-root"):
             folder = workspace_top(context.files, folder)
-        asks = next(iter(parts.words), "")
+        asks = next(iter(options.positional), "")
         own = scripts_of(context.files, folder)
         is_nothing = asks in _NOTHING and (call.program == "npm" or asks not in own)
-        if is_nothing or parts.options.has("--version", "-v"):
-            return ToolReading(node_install=read_setting((*parts.words, *parts.arguments)))
+        if is_nothing or options.has("--version", "-v"):
+            return ToolReading(node_install=read_setting((*options.positional, *options.rest)))
     folders = node_folder(context.files, folder)
     if folders is None:
         context.log.dropped(call.line(), _RUNS)
         return plain_command(call).with_(obstacles=(f"`{call.line()[:100]}` {_NEEDS}",))
-    if call.program in _MANAGERS:
-        found = _Reader(call, parts, folder, context).read()
+    if call.program in NODE_MANAGERS:
+        found = _Reader(call, options, folder, context).read()
     else:
         found = _read_program(call, folder, context)
     return found.with_(node_folders=folders)
@@ -130,13 +138,13 @@ class _Reader:
     """The reader of one call of a package manager."""
 
     call: Call
-    parts: ManagerCall
+    options: Options
     folder: str
     context: ToolContext
 
     def read(self) -> ToolReading:
         """Return its reading."""
-        words, files = list(self.parts.words), self.context.files
+        words, files = list(self.options.positional), self.context.files
         asks = words[0] if words else "install" if self.call.program.startswith("yarn") else ""
         if asks == "workspace" and words[1:]:
             return self._run(words[2:], select_packages(files, self.folder, words[1:2]))
@@ -148,15 +156,15 @@ class _Reader:
         is_script = self.call.program != "npm" and asks in scripts_of(files, self.folder)
         if asks in INSTALLS and not is_script:
             found = self._install(words)
-            return found.plus(self._run(["test"], [self.folder])) if asks in _TESTING else found
+            return found.plus(self._run(["test"], [self.folder])) if asks in TESTING else found
         if not asks:
             return ToolReading()
-        if self.parts.options.has(*_EVERY) or any(self.parts.options.values(*_SELECTING)):
+        if self.options.has(*_EVERY) or any(self.options.values(*_SELECTING)):
             return self._run_in_packages(words)
         return self._run(words, [self.folder])
 
     def _install(self, words: list[str]) -> ToolReading:
-        options, context = self.parts.options, self.context
+        options, context = self.options, self.context
         if words[1:] or options.has("-g", "--global"):
             reason = "only the project's own packages are installed"
             context.log.dropped(self.call.line(), reason)
@@ -170,16 +178,16 @@ class _Reader:
 
     def _run_in_packages(self, words: list[str]) -> ToolReading:
         """Read `pnpm -r test` and the like: the script of each selected package that has it."""
-        files, options = self.context.files, self.parts.options
+        files, options = self.context.files, self.options
         places = select_packages(
             files,
             self.folder,
-            [one for value in options.values(*_SELECTING) for one in value.split(",")],
+            options.split(*_SELECTING),
             options.values("--exclude"),
         )
-        words = words[1:] if words[:1] and words[0] in _RUN_WORDS else words
-        if words and words[0] not in _EXEC_WORDS:
-            name = _NAMES.get(words[0], words[0])
+        words = words[1:] if words[:1] and words[0] in RUN_WORDS else words
+        if words and words[0] not in EXEC_WORDS:
+            name = SCRIPT_NAMES.get(words[0], words[0])
             having = [
                 place
                 for place in places
@@ -192,13 +200,13 @@ class _Reader:
 
     def _run(self, words: list[str], places: list[str]) -> ToolReading:
         """Read what runs in some folders: a script, or a program of a package."""
-        words = words[1:] if words[:1] and words[0] in _RUN_WORDS else words
-        arguments = list(self.parts.arguments)
-        if words and words[0] in _EXEC_WORDS:
+        words = words[1:] if words[:1] and words[0] in RUN_WORDS else words
+        arguments = list(self.options.rest)
+        if words and words[0] in EXEC_WORDS:
             return self._run_program([*map(shlex.quote, words[1:]), *arguments], places)
         if not words:
             return ToolReading()
-        name = _NAMES.get(words[0], words[0])
+        name = SCRIPT_NAMES.get(words[0], words[0])
         reading = ToolReading()
         for place in places:
             several = named_by_pattern(self.context.files, place, name)
@@ -248,7 +256,7 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         return context.scripts(lines, folder, call.environment)
     if call.program == "concurrently":
         return context.scripts(words, folder, call.environment)
-    if call.program in _MONOREPO:
+    if call.program in MONOREPO_TOOLS:
         return _read_monorepo(call, folder, context)
     return _kept(call, context)
 
@@ -276,23 +284,26 @@ def _read_covered(call: Call, context: ToolContext) -> ToolReading:
     if not rest:
         return _kept(call, context)
     context.log.replaced(call.line(), "coverage is not measured")
-    line = " ".join(call.shown[len(call.words) - len(rest) :])
-    return context.script(line, call.folder, call.environment)
+    return _read_rest(call, rest, context)
 
 
 def _read_launched(call: Call, context: ToolContext) -> ToolReading:
     """Read the program that `npx` and the like start."""
-    options = {n for n, word in enumerate(call.words) if word.startswith("-")}
-    values = {n + 1 for n in options if call.words[n] in {"-p", "--package"}}
-    start = next((n for n in range(1, len(call.words)) if n not in options | values), 0)
-    if start and call.words[start] in set(PROGRAMS) - {"node", "npx"}:
-        return context.script(" ".join(call.shown[start:]), call.folder, call.environment)
+    rest = read_options(call.words[1:], ("-p", "--package"), stop=True).rest
+    if rest and rest[0] in set(PROGRAMS) - {"node", "npx"}:
+        return _read_rest(call, rest, context)
     return _kept(call, context)
+
+
+def _read_rest(call: Call, rest: Sequence[str], context: ToolContext) -> ToolReading:
+    """Read the last words of a call as a call of its own."""
+    line = " ".join(call.shown[len(call.words) - len(rest) :])
+    return context.script(line, call.folder, call.environment)
 
 
 def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading:
     """Read `turbo run test`, `nx run-many -t test`, `lerna run test`: the packages' scripts."""
-    options, files = split_monorepo(call), context.files
+    options, files = read_options(call.words[1:], VALUED[call.program]), context.files
     names = [word for word in options.positional if word not in {"run", "run-many", "affected"}]
     chosen = options.split("--filter", "-F", "--scope", "-p", "--projects")
     if call.program == "nx" and names:

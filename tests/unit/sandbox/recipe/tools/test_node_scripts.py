@@ -282,6 +282,7 @@ BERRY = {"yarn.lock": "__metadata:\n  version: 8\n"}
         ("npm ci", {"npm_config_legacy_peer_deps": "true"}, None, (True, True, False)),
         ("npm ci", {"NPM_CONFIG_FORCE": "1"}, None, (True, False, True)),
         ("npm config set legacy-peer-deps true && npm ci", {}, None, (True, True, False)),
+        ("npm sit", {}, None, (True, False, False)),
         ("npm install", {}, None, (False, False, False)),
         ("npm i -f", {}, None, (False, False, True)),
         ("pnpm install", {}, PNPM, (True, False, False)),
