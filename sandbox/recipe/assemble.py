@@ -17,7 +17,7 @@ from sandbox.recipe.job import (
     ToolReading,
     merge_folders,
 )
-from sandbox.recipe.preparing import TOLERATED, is_file_work, needs_node, prepares
+from sandbox.recipe.preparing import TOLERATED, is_file_work, line_needs_node, prepares
 from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import ToolContext
@@ -199,7 +199,8 @@ def _combine(
     made = [
         command
         for command in before.commands
-        if prepares(command, context.files) and not (without_node and needs_node(command))
+        if prepares(command, context.files)
+        and not (without_node and line_needs_node(command.command))
     ]
     for making in made:
         context.log.replayed(making.command, "in every workspace, without network")
@@ -217,8 +218,7 @@ def _combine(
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[
         :_MOST_PREPARED
     ]
-    builds = [making for making in made if is_node_build(making.command)]
-    may_fail = {_line(making, folder, shared) for making in builds}
+    may_fail = {_line(making, folder, shared) for making in made if is_node_build(making.command)}
     environment = _environment({**step.environment, **shared}, context)
     obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
@@ -278,27 +278,26 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
         named = [command for command in judged if not is_file_work(command)]
         first = commands.index(named[0]) if named else 0
         return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
-    if any(_is_node_test(command) for command in known):
-        # The step fails if its own build does, and its tests run what the build makes.
-        last = max(number for number, command in enumerate(commands) if _is_node_test(command))
-        known = [
-            command
-            for number, command in enumerate(commands)
-            if command in known
-            or (command in judged and number < last and makes_files(command.command))
-        ]
+    last = max((n for n, command in enumerate(judged) if _is_node_test(command)), default=0)
+    # The step fails if its own build does, and its tests run what the build makes.
+    known = [
+        command
+        for number, command in enumerate(judged)
+        if command in known or (number < last and makes_files(command.command))
+    ]
     first = commands.index(known[0])
     # A build of Node.js between two checks prepares the second one.
     early = [
         command
         for number, command in enumerate(commands)
-        if command not in known and (number < first or needs_node(command))
+        if command not in known and (number < first or line_needs_node(command.command))
     ]
     return known[:_MOST_COMMANDS], early
 
 
 def _is_node_test(command: ToolCommand) -> bool:
-    return classify_command(command.command) is StepKind.TEST and needs_node(command)
+    line = command.command
+    return classify_command(line) is StepKind.TEST and line_needs_node(line)
 
 
 def _common_settings(

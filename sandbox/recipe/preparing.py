@@ -122,13 +122,8 @@ def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
     return named.endswith(".py") and "manage.py" not in named
 
 
-def needs_node(command: ToolCommand) -> bool:
-    """Return True if a preparing command runs on Node.js."""
-    return line_needs_node(command.command)
-
-
 def line_needs_node(line: str) -> bool:
-    """Return True if a recipe's preparing line runs on Node.js."""
+    """Return True if a preparing command runs on Node.js."""
     return any(_program(part)[:1] in (["npm"], ["npx"], ["node"]) for part in line.split(" && "))
 
 
@@ -149,7 +144,7 @@ def repeated_lines(prepare: Iterable[str], edited: Iterable[str] | None) -> tupl
     for line in prepare:
         program = next(iter(_program(line.rpartition(" && ")[2])), "")
         if program in _REPEATED_FILE_TOOLS:
-            lines.append(f"{line} || true")
+            lines.append(f"{line}{TOLERATED}")
         elif program not in _FILE_TOOLS | _UNPACKERS | _REMOVERS:
             lines.append(line)
     return tuple(lines)
@@ -164,11 +159,15 @@ def leave_out(recipe: Recipe, failed: Mapping[str, str]) -> Recipe:
     """
     if not failed:
         return recipe
-    entries = list(recipe.fidelity)
-    for line, reason in failed.items():
-        entry = Fidelity(step=line[:_MOST_SHOWN], treatment="dropped", reason=reason)
-        shown = [one for one in entries if not (one.step and line.endswith(one.step))]
-        entries = [*shown, entry]
+    entries = [
+        entry
+        for entry in recipe.fidelity
+        if not entry.step or not any(line.endswith(entry.step) for line in failed)
+    ]
+    entries += [
+        Fidelity(step=line[:_MOST_SHOWN], treatment="dropped", reason=reason)
+        for line, reason in failed.items()
+    ]
     return recipe.with_(
         prepare=tuple(line for line in recipe.prepare if line not in failed),
         may_fail=tuple(line for line in recipe.may_fail if line not in failed),
