@@ -90,7 +90,7 @@ _INSTALLERS = (
 )
 """Files that show how a project is installed, in order of precedence."""
 _MOST_RELEVANT = 200
-_LAST = ("__init__.py", "tsconfig.json", ".js", ".ts")
+_LAST = ("__init__.py", "tsconfig.json", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
 _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})

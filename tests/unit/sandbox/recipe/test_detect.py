@@ -64,6 +64,12 @@ def test_an_action_of_the_repository_is_read_from_any_folder() -> None:
         assert (recipe.obstacles, recipe.python.requirements[0]) == ((), "attrs")
 
 
+@pytest.mark.parametrize("name", ["__init__.py", "test/index.mjs", "test/test.cts"])
+def test_configuration_is_read_before_many_modules(name: str) -> None:
+    names = [f"package{number:03}/{name}" for number in range(250)]
+    assert "a/b/c/package.json" in relevant_files([*names, "a/b/c/package.json"])
+
+
 def test_tests_alone_are_enough() -> None:
     recipe = plan(test_x__py="")
     assert (recipe.command, recipe.origin, recipe.kind) == (
