@@ -53,16 +53,16 @@ class Baseline:
     ) -> None:
         self._guest = guest
         self._source = source
-        self._recipe = recipe
+        self.recipe = recipe
+        """Without the earlier builds that failed in this sandbox."""
         self._wall_s = wall_s
         self._surroundings = surroundings
-        self._left_out: dict[str, str] = {}
         self._mark = f"{posixpath.dirname(guest.workdir)}/prepared"
 
     @property
     def working_directory(self) -> str:
         """Return the path inside the sandbox where the job's commands run."""
-        return posixpath.normpath(f"{self._guest.workdir}/{self._recipe.working_directory}")
+        return posixpath.normpath(f"{self._guest.workdir}/{self.recipe.working_directory}")
 
     @property
     def variables(self) -> dict[str, str]:
@@ -70,25 +70,20 @@ class Baseline:
         folder, workdir = posixpath.dirname(self._guest.python), self._guest.workdir
         elsewhere = {} if workdir == WORKDIR else {CHECKOUT: workdir}
         return {
-            **self._recipe.environment,
+            **self.recipe.environment,
             **elsewhere,
             "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin",
         }
 
     @property
-    def recipe(self) -> Recipe:
-        """Return the recipe without the earlier builds that failed in this sandbox."""
-        return leave_out(self._recipe, self._left_out)
-
-    @property
     def _steps(self) -> tuple[str, ...]:
         """Return the commands that complete the work tree: links to packages, then the recipe's."""
-        node, prepare = self._recipe.node, self.recipe.prepare
+        node = self.recipe.node
         if node is None or not node.folders:
-            return prepare
+            return self.recipe.prepare
         environment = posixpath.dirname(posixpath.dirname(self._guest.python))
         links, workdir = f"{environment}/{NODE_LINKS}/.", self._guest.workdir
-        return (shlex.join(("cp", "-a", links, workdir)), *prepare)
+        return (shlex.join(("cp", "-a", links, workdir)), *self.recipe.prepare)
 
     async def make(self) -> int:
         """Place the commit, run the earlier steps and save the result. Return the number of files.
@@ -141,8 +136,9 @@ class Baseline:
             if done.ok:
                 continue
             why = f"took longer than {self._wall_s:g} s" if done.timed_out else "failed"
-            if line in self._recipe.may_fail:
-                self._left_out[line] = f"it {why} without network; it passed in the job"
+            if line in self.recipe.may_fail:
+                reason = f"it {why} without network; it passed in the job"
+                self.recipe = leave_out(self.recipe, line, reason)
                 continue
             raise SetupFailed(
                 f"A step before the failing one {why}: {line[:200]}",
@@ -169,7 +165,7 @@ class Baseline:
                 raise SandboxError(
                     f"The folders could not be reversed: {done.stderr[-300:].strip()}"
                 )
-        holds_path = bool(self._recipe.setup or project_folders(self._recipe))
+        holds_path = bool(self.recipe.setup or project_folders(self.recipe))
         if holds_path and workdir == asked.workdir != USUAL.workdir:
             # The path file of an editable project names the usual path, and other output of set-up
             # commands may, too. A process that a test starts without our variable must find the

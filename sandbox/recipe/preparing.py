@@ -1,7 +1,7 @@
 """Decide which commands of a job make files for the failing command."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
 
 from sandbox.changes.syntax import is_python
@@ -150,26 +150,12 @@ def repeated_lines(prepare: Iterable[str], edited: Iterable[str] | None) -> tupl
     return tuple(lines)
 
 
-def leave_out(recipe: Recipe, failed: Mapping[str, str]) -> Recipe:
-    """Return a recipe without some of its preparing lines.
-
-    Args:
-        recipe: The recipe.
-        failed: The lines, with the reason of each.
-    """
-    if not failed:
-        return recipe
-    entries = [
-        entry
-        for entry in recipe.fidelity
-        if not entry.step or not any(line.endswith(entry.step) for line in failed)
-    ]
-    entries += [
-        Fidelity(step=line[:_MOST_SHOWN], treatment="dropped", reason=reason)
-        for line, reason in failed.items()
-    ]
+def leave_out(recipe: Recipe, line: str, reason: str) -> Recipe:
+    """Return a recipe without one of its preparing lines; its log gives the reason."""
+    shown = (one for one in recipe.fidelity if not (one.step and line.endswith(one.step)))
+    dropped = Fidelity(step=line[:_MOST_SHOWN], treatment="dropped", reason=reason)
     return recipe.with_(
-        prepare=tuple(line for line in recipe.prepare if line not in failed),
-        may_fail=tuple(line for line in recipe.may_fail if line not in failed),
-        fidelity=tuple(entries),
+        prepare=tuple(one for one in recipe.prepare if one != line),
+        may_fail=tuple(one for one in recipe.may_fail if one != line),
+        fidelity=(*shown, dropped),
     )
