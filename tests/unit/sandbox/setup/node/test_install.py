@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from typing_extensions import override
 
 from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import Manager
@@ -33,8 +32,13 @@ class World:
     """A backend whose npm works, and the order of what happened in it."""
 
     def __init__(
-        self, *failing: str, registry: str = "https://registry.example/", scanned: str = ""
+        self,
+        *failing: str,
+        error: str = "npm error code EUSAGE",
+        registry: str = "https://registry.example/",
+        scanned: str = "",
     ) -> None:
+        self.error = error
         self.scanned = scanned
         self.backend = ScriptedBackend(self.script)
         self.registry = registry
@@ -56,7 +60,7 @@ class World:
                 self.seen.append(f"{word.split()[0]}{cut}")
                 break
         if any(word in line for word in self.failing):
-            return CommandResult(argv=argv, exit_code=1, stderr="npm error code EUSAGE")
+            return CommandResult(argv=argv, exit_code=1, stderr=self.error)
         if SCAN in argv:
             return CommandResult(argv=argv, exit_code=0, stdout=self.scanned)
         if line.endswith("config get registry"):
@@ -179,19 +183,8 @@ async def test_a_node_that_cannot_be_had_is_said(world: World, said: str) -> Non
 @pytest.mark.anyio
 async def test_a_manager_that_the_registry_lacks_is_replaced_by_the_next_patch_release() -> None:
     asked = "@yarnpkg/cli-dist@4.10.0"
-
-    class Lacking(World):
-        """Its registry lacks one version of yarn."""
-
-        @override
-        def script(self, argv: tuple[str, ...]) -> CommandResult | None:
-            if argv[-1] == asked:
-                error = f"npm error notarget No matching version found for {asked}.\n"
-                return CommandResult(argv=argv, exit_code=1, stderr=error)
-            return super().script(argv)
-
     node = NODE.with_(manager="yarn", manager_version="4.10.0")
-    world = Lacking()
+    world = World(asked, error=f"npm error notarget No matching version found for {asked}.\n")
     await world.ensure(RECIPE.with_part(node), files={"node/web/package.json": "{}"})
     ran = [command[-1] for command in world.backend.setups[0].commands]
     assert [word for word in ran if "cli-dist" in word] == [asked, "@yarnpkg/cli-dist@~4.10.0"]
@@ -264,16 +257,7 @@ async def test_a_dependency_that_runs_code_while_it_is_fetched_is_refused(name: 
 async def test_an_installation_that_lost_its_connection_is_tried_again(
     error: str, tries: int
 ) -> None:
-    class Losing(World):
-        """Its proxy loses connections."""
-
-        @override
-        def script(self, argv: tuple[str, ...]) -> CommandResult | None:
-            if "yarn.js" in " ".join(argv):
-                return CommandResult(argv=argv, exit_code=1, stdout=error)
-            return super().script(argv)
-
-    world = Losing()
+    world = World("yarn.js", error=error)
     node = NodePart(version="22", manager="yarn", manager_version="4.0.0", folders=(".",))
     with pytest.raises(SetupFailed, match="yarn install"):
         await world.ensure(RECIPE.with_part(node), files={"node/package.json": "{}"})
