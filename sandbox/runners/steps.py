@@ -59,8 +59,7 @@ def split_steps(command: str) -> tuple[CommandStep, ...] | None:
         if _SAYS.match(whole) and not _COMMANDS_IN.search(whole):
             continue
         part = _strip_output_handling(whole, parts[index + 1 :])
-        is_known = matchers_for(part) or split_node_command(part)
-        words = split_words(part) or ([part] if is_known else None)
+        words = split_words(part) or _one_word(part)
         if not words:
             return None
         match words:
@@ -93,6 +92,11 @@ def split_steps(command: str) -> tuple[CommandStep, ...] | None:
             case _:
                 steps.append(CommandStep(command=part, folder=folder, environment=environment))
     return tuple(steps) if 0 < len(steps) <= MAX_STEPS else None
+
+
+def _one_word(part: str) -> list[str]:
+    """Return a command of a known tool as one word: only its file patterns need a shell."""
+    return [part] if matchers_for(part) or split_node_command(part) else []
 
 
 def _strip_output_handling(part: str, later: list[str]) -> str:
