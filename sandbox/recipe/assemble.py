@@ -230,7 +230,7 @@ def _combine(
     return Rebuilt(
         wanted=wanted,
         prepare=prepare,
-        # Without its optional part, the recipe has none of them.
+        # If a build of an optional part fails, the whole part is left out.
         may_fail=() if node_optional else tuple(line for line in prepare if line in may_fail),
         command=command,
         kind=kind,

@@ -31,7 +31,7 @@ _PATCH = re.compile(
 )
 _FOREIGN = re.compile(r"(?:.*/)?node_modules/")
 _PNPMFILE = re.compile(r"^pnpmfileChecksum:.*\n", re.MULTILINE)
-"""A line of pnpm's lock file: the set-up runs no hooks, and so their file has no digest."""
+"""The digest of a file with hooks in pnpm's lock file. It does not match, as no hooks are run."""
 _MOST_PACKAGES = 200
 INSTALLED = "the locked packages are installed by the set-up"
 """Reason in the fidelity log for an installation by a package manager."""
@@ -78,7 +78,7 @@ def plan_node(
         files: The checkout.
         folders: The folders whose packages to install.
         version: The job's Node.js; None takes the project's.
-        install: How the job installs them.
+        install: The options of the job's installation.
     """
     first = next(iter(folders), ".")
     lock = lock_of(files, first)

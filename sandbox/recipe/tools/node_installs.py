@@ -21,7 +21,7 @@ _PEERS = re.compile(r"legacy-peer-deps(?:=true)?")
 def read_install(
     call: Call, words: Sequence[str], options: Options, context: ToolContext
 ) -> NodeInstall:
-    """Return how one call installs packages.
+    """Return the options of one call that installs packages.
 
     Args:
         call: The call, in the folder of the project.

@@ -9,8 +9,8 @@ from sandbox.types import NodePart
 _BUN_ARCHITECTURES = {"x86_64": "x64", "aarch64": "aarch64"}
 _CLASSIC = "1"
 _TIMEOUT_MS = "300000"
-"""The time that npm gives one request. Yarn gives 60 s, which a busy proxy may need for one of
-fifty downloads at a time."""
+"""Timeout for one request, in milliseconds, as in npm. The 60 s of Yarn are too short behind a busy
+proxy if fifty downloads run at a time."""
 _FREEZING = frozenset({"--frozen-lockfile", "--immutable"})
 
 
@@ -63,7 +63,7 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     """
     found = _COMMANDS[_kind(node)](home, registry)
     loose = {} if node.frozen else {"YARN_ENABLE_IMMUTABLE_INSTALLS": "false"}
-    # Yarn packs every package in a temporary file, which is too much for a folder in memory.
+    # Yarn writes every package to a temporary file, and the usual folder for these is in memory.
     own = {"CI": "true", "HOME": f"{home}/home", "TMPDIR": f"{home}/unpacked"}
     environment = {**own, **found.environment, **loose}
     arguments = found.arguments
@@ -109,7 +109,7 @@ def _berry(home: str, registry: str) -> InstallCommand:
         "YARN_ENABLE_GLOBAL_CACHE": "0",
         "YARN_ENABLE_HARDENED_MODE": "0",
         "YARN_HTTP_TIMEOUT": _TIMEOUT_MS,
-        # With its usual 50, the proxy looks up too many names at once and refuses some connections.
+        # At Yarn's usual 50, the proxy looks up too many names at once and refuses connections.
         "YARN_NETWORK_CONCURRENCY": "8",
         "YARN_CACHE_FOLDER": f"{home}/berry",
         "YARN_GLOBAL_FOLDER": f"{home}/global",

@@ -78,7 +78,7 @@ async def fetch_runtime(
     packages = (*install, f"{_package()}@{version}", f"npm@{choose_npm(node)}")
     done = await npm.run(*packages, *filter(None, [manager]))
     if not done.ok and manager and f"{_NO_VERSION} {manager}." in done.stdout + done.stderr:
-        # Some releases of Yarn are not in the registry: corepack takes it from elsewhere.
+        # Some releases of Yarn are not in the registry, because corepack has another source.
         name, _, wanted = manager.rpartition("@")
         done = await npm.run(*packages, f"{name}@~{wanted}")
     await shell.check(done, f"fetch Node.js {version}")
