@@ -215,7 +215,9 @@ def _listed_values(name: str, candidate: JobCandidate) -> dict[str, str]:
         return {}
     found = {}
     runner = _VALUE.fullmatch(text(candidate.job.get("runs-on")).strip())
-    if runner is not None and (images := [word for word in words if _RUNNER.match(word)]):
+    images = [word for word in words if _RUNNER.match(word)]
+    # Of a large job, only the beginning was searched for names.
+    if runner is not None and runner[1] in names and images:
         found[runner[1]] = images[0]
         names.remove(runner[1])
         words.remove(images[0])

@@ -177,6 +177,15 @@ def test_a_computed_matrix_is_read_from_the_name(asked: str, matrix: dict[str, s
     assert not matrix or job.steps[-1].script == "pytest"
 
 
+def test_a_runner_that_no_name_of_a_computed_matrix_shows_is_left_open() -> None:
+    strategy = "{matrix: '${{ fromJSON(needs.a.outputs.b) }}'}"
+    large = f"env: {{A: matrix.a, B: {'x' * 100_000}}}, runs-on: '${{{{ matrix.os }}}}'"
+    job = f"{{name: Test, {large}, strategy: {strategy}, steps: [{{run: pytest}}]}}"
+    assert job_of("Test (ubuntu-latest)", files={CI: f"jobs: {{t: {job}}}"}).matrix == {
+        "a": "ubuntu-latest"
+    }
+
+
 def test_a_computed_matrix_of_unclear_values_is_named() -> None:
     written = "{name: Test, strategy: {matrix: '${{ fromJSON(needs.a.outputs.b) }}'}, "
     steps = "[{run: 'pytest ${{ matrix.a }} ${{ matrix.b }}'}]}"
