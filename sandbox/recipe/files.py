@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any
 
+from sandbox.recipe.document import read_document
 from sandbox.recipe.fidelity import FidelityLog
 
 MOST_BYTES = 512 * 1024
@@ -53,6 +54,14 @@ class CheckoutFiles:
         if path not in self._tables:
             self._tables[path] = self._read(path, json.loads, "it is not valid JSON")
         return self._tables[path]
+
+    def yaml(self, path: str) -> dict[str, Any]:
+        """Return a YAML file's mapping; empty if there is none."""
+        if path not in self._tables and path in self.contents:
+            self._tables[path], problem = read_document(self.contents[path])
+            if problem:
+                self.log.dropped(path, problem)
+        return self._tables.get(path, {})
 
     def _read(self, path: str, parse: Any, reason: str) -> dict[str, Any]:
         if path not in self.contents:

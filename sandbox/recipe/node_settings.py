@@ -8,7 +8,6 @@ import json
 import re
 from typing import Any
 
-from sandbox.recipe.actions.document import read_document
 from sandbox.recipe.files import CheckoutFiles, beside
 from sandbox.setup.node.layout import NODE_FILES, Manager
 
@@ -57,26 +56,14 @@ def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[
     if manager == "pnpm":
         if lines := read_npmrc(files, folder):
             found[".npmrc"] = "\n".join(lines) + "\n"
-        workspace = _read_yaml(files, beside(folder, "pnpm-workspace.yaml"))
-        if workspace is not None:
-            found["pnpm-workspace.yaml"] = _chosen(workspace, PNPM_SETTINGS)
-    if manager == "yarn":
-        settings = _read_yaml(files, beside(folder, ".yarnrc.yml"))
-        if settings:
-            found[".yarnrc.yml"] = _chosen(settings, _YARNRC)
+        path = beside(folder, "pnpm-workspace.yaml")
+        if path in files.contents:
+            found["pnpm-workspace.yaml"] = _chosen(files.yaml(path), PNPM_SETTINGS)
+    if manager == "yarn" and (settings := files.yaml(beside(folder, ".yarnrc.yml"))):
+        found[".yarnrc.yml"] = _chosen(settings, _YARNRC)
     return {f"{NODE_FILES}{beside(folder, name)}": text for name, text in found.items()}
 
 
 def _chosen(table: dict[str, Any], names: tuple[str, ...]) -> str:
     """Return the listed settings; JSON is valid YAML."""
     return json.dumps({name: table[name] for name in names if name in table}, sort_keys=True)
-
-
-def _read_yaml(files: CheckoutFiles, path: str) -> dict[str, Any] | None:
-    """Return a YAML file's table; None if there is none."""
-    if path not in files.contents:
-        return None
-    found, problem = read_document(files.contents[path])
-    if problem:
-        files.log.dropped(path, problem)
-    return found

@@ -6,10 +6,10 @@ from posixpath import normpath
 from typing import Any
 
 from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
-from sandbox.recipe.actions.document import Documents, mapping, text
 from sandbox.recipe.actions.matrix import Cell, cell_words, expand_matrix
 from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.document import Documents, mapping, text
 from sandbox.recipe.fidelity import FidelityLog
 
 _FOLDER = ".github/workflows/"

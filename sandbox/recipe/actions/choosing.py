@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from sandbox.recipe.actions.candidates import JobCandidate
-from sandbox.recipe.actions.document import mapping, sequence, text
 from sandbox.recipe.actions.matrix import Cell, agrees, cell_words
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.values import Unknown, Value
+from sandbox.recipe.document import mapping, sequence, text
 from sandbox.recipe.python_versions import USUAL, read_version
 from sandbox.types import JobHints, StepKind
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from posixpath import join
 from typing import Any
 
-from sandbox.recipe.actions.document import mapping, sequence, text
 from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.document import mapping, sequence, text
 from sandbox.recipe.editable import WORKDIR
 
 _ONLY_GITHUB_KNOWS = (

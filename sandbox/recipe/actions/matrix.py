@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from sandbox.recipe.actions.document import mapping, sequence, text
 from sandbox.recipe.actions.templates import resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value, as_text
+from sandbox.recipe.document import mapping, sequence, text
 
 Cell = dict[str, Value]
 

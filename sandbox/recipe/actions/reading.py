@@ -6,13 +6,13 @@ from typing import Any
 
 from sandbox.recipe.actions.candidates import JobCandidate, candidates
 from sandbox.recipe.actions.choosing import choose, fits_pieces, is_meant, named_values
-from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.matrix import plain_cell
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.steps import OuterStep, StepReader
 from sandbox.recipe.actions.templates import evaluate_condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import parse_image_python
 from sandbox.recipe.actions.values import is_true
+from sandbox.recipe.document import Documents, mapping, sequence, text
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import Job, ListedJob, ResolvedStep
 from sandbox.recipe.python_versions import read_version

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from sandbox.recipe.actions.candidates import JobCandidate
 from sandbox.recipe.actions.contexts import in_action, unknown_steps
-from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.exports import read_exports
 from sandbox.recipe.actions.places import resolve_folder
 from sandbox.recipe.actions.script_kind import kind_of_script
@@ -24,6 +23,7 @@ from sandbox.recipe.actions.uses import (
 )
 from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, combine_unknown, is_true
 from sandbox.recipe.actions.variables import Variables
+from sandbox.recipe.document import Documents, mapping, sequence, text
 from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import ResolvedStep

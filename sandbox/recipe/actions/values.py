@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.recipe.actions.document import number_text
+from sandbox.recipe.document import number_text
 
 _NUMBER = re.compile(r"[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d{1,3})?")
 _WHOLE = re.compile(r"0x[0-9a-fA-F]{1,15}|0o[0-7]{1,18}")

@@ -4,10 +4,10 @@ import re
 
 from pydantic import Field
 
-from sandbox.recipe.actions.document import mapping, text
 from sandbox.recipe.actions.exports import Exported
 from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.document import mapping, text
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.types import Frozen
 

@@ -9,7 +9,6 @@ from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
 
 MOST_PACKAGES = 60
 _MOST_PATTERNS = 100
-_LONGEST = 20_000
 _LONGEST_PATTERN = 200
 _DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _BRACES = re.compile(r"\{([^{},]{1,100}(?:,[^{},]{1,100}){0,20})\}")
@@ -103,23 +102,10 @@ def _patterns(files: CheckoutFiles, folder: str) -> list[str]:
     """Return the patterns of folders that a workspace lists."""
     path = beside(folder, "pnpm-workspace.yaml")
     if path in files.contents:
-        return _plain(_read_list(files.text(path)[:_LONGEST]))
+        return _plain(words(files.yaml(path).get("packages")))
     listed = files.json(beside(folder, "package.json")).get("workspaces")
     listed = mapping(listed).get("packages", listed)
     return _plain(words(listed) or words(files.json(beside(folder, "lerna.json")).get("packages")))
-
-
-def _read_list(text: str) -> list[str]:
-    """Return the list `packages` of a `pnpm-workspace.yaml`; line by line, as it is read often."""
-    lines = iter(text.splitlines())
-    start = next((line for line in lines if line.startswith("packages:")), "")
-    found = re.split(r"[\[\],]", start.partition(":")[2].partition(" #")[0])
-    for line in lines:
-        plain = line.partition(" #")[0].strip()
-        if plain and not plain.startswith(("-", "#")):
-            break
-        found.append(plain.removeprefix("-") if plain.startswith("-") else "")
-    return [one.strip().strip("'\"") for one in found if one.strip()]
 
 
 def _plain(patterns: Iterable[str]) -> list[str]:

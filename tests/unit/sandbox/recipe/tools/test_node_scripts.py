@@ -226,7 +226,7 @@ def test_browsers_are_an_obstacle() -> None:
             "pnpm-workspace.yaml": "packages:\n  # ours\n  - 'packages/*' # all\n"
             "  - '!packages/c'\n\ncatalog:\n  - examples/*\n",
         },
-        {"package.json": "{}", "pnpm-workspace.yaml": "packages: ['packages/*', '!**/c']\n"},
+        {"package.json": "{}", "pnpm-workspace.yaml": "packages: [\n 'packages/*', '!**/c'\n]"},
         {"package.json": json.dumps({"workspaces": ["packages/[ab]", "/".join(["**"] * 3000)]})},
     ],
 )

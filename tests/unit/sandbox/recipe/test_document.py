@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.recipe.actions.document import mapping, read_document, sequence, text
+from sandbox.recipe.document import mapping, read_document, sequence, text
 
 
 def test_words_are_read_as_github_reads_them() -> None:
