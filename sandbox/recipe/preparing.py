@@ -10,6 +10,7 @@ from sandbox.recipe.files import CheckoutFiles, beside, inside
 from sandbox.recipe.job import ToolCommand
 from sandbox.runners.builds import is_node_build
 from sandbox.types import Fidelity, Recipe, StepKind
+from sandbox.types.launchers import ASSIGNMENT
 
 _FILE_TOOLS = frozenset(
     {
@@ -62,7 +63,7 @@ _REPEATED_FILE_TOOLS = frozenset({"cp", "mv"})
 
 def _program(line: str) -> list[str]:
     words = split_command(line)
-    while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL):
+    while words and ASSIGNMENT.fullmatch(words[0]):
         words = words[1:]
     return words
 

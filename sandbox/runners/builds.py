@@ -3,14 +3,13 @@
 import re
 
 from sandbox.guest.pytest_command import split_words
-from sandbox.types.launchers import NODE_MANAGERS
+from sandbox.types.launchers import ASSIGNMENT, NODE_MANAGERS
 
 _NAME = r"(?:pre)?(?:build|compile|bundle|generate|codegen|transpile)"
 # Tests do not use these, and they need more than the packages.
 _ELSEWHERE = r"docs?|docu\w*|site|website|storybook|docker|image|release|ios|android|electron|e2e"
 _SCRIPT = re.compile(rf"{_NAME}(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
 _SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
 _COMPILERS = frozenset({"tsc", "vue-tsc"})
 _BUILDERS = frozenset(
@@ -43,7 +42,7 @@ def is_build_script(name: str) -> bool:
 def is_node_build(command: str) -> bool:
     """Return True if a command builds files: `npx tsc -p .`, `npm run build:lib`, `rollup -c`."""
     words = split_words(command) or command.split()
-    while words and (words[0] in _STARTERS or _ASSIGNMENT.fullmatch(words[0]) or words[0] == "--"):
+    while words and (words[0] in _STARTERS or ASSIGNMENT.fullmatch(words[0]) or words[0] == "--"):
         words = words[1:]
     if not words:
         return False

@@ -2,6 +2,9 @@
 
 import re
 
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+"""A word that sets a variable: `CI=1`."""
+
 PYTHON_LAUNCHERS: tuple[tuple[str, ...], ...] = (
     *(("uv", "run"), ("uv", "tool", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run")),
     *(("hatch", "run"), ("rye", "run"), ("uvx",), ("pipx", "run")),

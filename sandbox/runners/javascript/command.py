@@ -8,9 +8,8 @@ from pydantic import Field
 
 from sandbox.guest.pytest_command import split_words
 from sandbox.types import Frozen
-from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_LAUNCHERS
+from sandbox.types.launchers import ASSIGNMENT, NODE_COVERAGE_VALUED, NODE_LAUNCHERS
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _TOOLS = {"vitest": "vitest", "jest": "jest", "mocha": "mocha", "_mocha": "mocha"}
 _STARTERS = {
     *NODE_LAUNCHERS, ("pnpx",), ("bun",), ("env",), ("pnpm", "run"), ("bun", "run"),
@@ -73,7 +72,7 @@ def split_node_command(command: str) -> NodeCommand | None:
 def _strip(words: list[str], environment: dict[str, str]) -> list[str]:
     """Strip starters, assignments and coverage tools from a command's words."""
     for _ in range(20):
-        while words and _ASSIGNMENT.fullmatch(words[0]):
+        while words and ASSIGNMENT.fullmatch(words[0]):
             name, _, value = words.pop(0).partition("=")
             environment[name] = value
         if not words:
