@@ -54,7 +54,11 @@ class Texts {
   }
 
   read (file) {
-    if (this._changed.has(file)) return this._changed.get(file)
+    return this._changed.has(file) ? this._changed.get(file) : this.original(file)
+  }
+
+  /** Return the text of a file without any candidate; undefined if it cannot be read. */
+  original (file) {
     if (!this._disk.has(file)) {
       let text
       try {

@@ -121,14 +121,12 @@ function takeDrafts (source, place) {
 /** Return how many of each key a candidate removes; undefined if it adds one or hides something. */
 function evaluate (state, candidate, lead) {
   if (state.refused.has(candidate.key)) return undefined
-  const { workspace } = state
-  const hidden = countHiding(workspace, candidate.texts.keys())
-  workspace.texts.change(candidate.texts)
+  state.workspace.texts.change(candidate.texts)
   const near = new Set([lead.diagnostic.file.fileName, ...candidate.texts.keys()])
   // Most candidates fail where they are made, which is cheaper to see.
   let removed = compare(state, near)
   if (removed && removed.has(lead.key)) {
-    removed = countHiding(workspace, candidate.texts.keys()) > hidden ? undefined : compare(state)
+    removed = hidesMore(state.workspace, candidate.texts) ? undefined : compare(state)
   }
   if (!removed) state.refused.add(candidate.key)
   return removed
@@ -150,10 +148,18 @@ function compare (state, only) {
   return removed
 }
 
-/** Count what hides errors in files: `any`, type assertions, `!`, comments for the compiler. */
-function countHiding (workspace, files) {
-  const { ts } = workspace
-  let total = 0
+/** Return whether changed texts hide more errors than the original ones. */
+function hidesMore ({ ts, texts }, changed) {
+  let added = 0
+  for (const [file, text] of changed) {
+    added += countHiding(ts, file, text) - countHiding(ts, file, texts.original(file))
+  }
+  return added > 0
+}
+
+/** Count what hides errors in a text: `any`, type assertions, `!`, comments for the compiler. */
+function countHiding (ts, file, text) {
+  let total = (text.match(/@ts-(?:ignore|expect-error|nocheck)/g) || []).length
   const visit = node => {
     const isConst = ts.isAsExpression(node) && node.type.getText() === 'const'
     const hides = node.kind === ts.SyntaxKind.AnyKeyword || ts.isNonNullExpression(node) ||
@@ -162,11 +168,7 @@ function countHiding (workspace, files) {
     if (hides) total += 1
     ts.forEachChild(node, visit)
   }
-  for (const file of files) {
-    const text = workspace.texts.read(file)
-    total += (text.match(/@ts-(?:ignore|expect-error|nocheck)/g) || []).length
-    visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))
-  }
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true))
   return total
 }
 
