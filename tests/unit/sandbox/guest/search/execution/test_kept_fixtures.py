@@ -1,48 +1,32 @@
 """A kept set-up that a trial changed is noticed, also where only a passing test shows it."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tests.pytest_sessions import work_in_session
 
 PROGRAM = """
-import json, os, sys
-sys.path.insert(0, sys.argv[1])
-import pytest
 from sandbox.guest.search.execution.kept_fixtures import KeptFixtures
 from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.session.harness import Runner
 from sandbox.guest.search.session.plans import make_plans
 from sandbox.guest.search.session.state_snapshot import StateSnapshot
 
-found = {}
 
-
-class Plugin:
-    def pytest_runtestloop(self, session):
-        plans = make_plans(session.items, range(len(session.items)))
-        runner = Runner(session.items, Limiter(), plans)
-        snapshot = StateSnapshot(os.getcwd())
-        kept = KeptFixtures(runner, plans, snapshot, lambda index: runner.run(index, 5.0))
-        names = [item.name for item in session.items]
-        passing = [names.index(name) for name in json.loads(sys.argv[2])]
-        found["holds"] = kept.holds(names.index("test_red"), (), passing)
-        for number, statement in enumerate(json.loads(sys.argv[3])):
-            connection = runner.outliving(names.index("test_red"))[0]
-            connection.execute(statement)
-            kept.settle(number, hopeless=True)
-        kept.tear_down()
-        found["doubtful"] = kept.doubtful
-        return True
-
-
-pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:randomly"], plugins=[Plugin()])
-sys.stderr.write(json.dumps(found))
-sys.stderr.flush()
-os._exit(0)
+def work(session, passing, trials):
+    plans = make_plans(session.items, range(len(session.items)))
+    runner = Runner(session.items, Limiter(), plans)
+    snapshot = StateSnapshot(os.getcwd())
+    kept = KeptFixtures(runner, plans, snapshot, lambda index: runner.run(index, 5.0))
+    number_of = {item.name: index for index, item in enumerate(session.items)}
+    red = number_of["test_red"]
+    holds = kept.holds(red, (), [number_of[name] for name in passing])
+    for number, trial in enumerate(trials):
+        runner.outliving(red)[0].execute(trial)
+        kept.settle(number, hopeless=True)
+    kept.tear_down()
+    return {"holds": holds, "doubtful": kept.doubtful}
 """
 TESTS = """
 import sqlite3
@@ -81,17 +65,6 @@ def test_also_red(database):
 """
 
 
-def run(folder: Path, passing: list[str], trials: list[str]) -> dict[str, Any]:
-    (folder / "test_it.py").write_text(TESTS)
-    root = str(Path(__file__).resolve().parents[6])
-    command = [sys.executable, "-c", PROGRAM, root, json.dumps(passing), json.dumps(trials)]
-    ran = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=True, timeout=120
-    )
-    read: dict[str, Any] = json.loads(ran.stderr.splitlines()[-1])
-    return read
-
-
 @pytest.mark.parametrize(
     ("passing", "trials", "doubtful"),
     [
@@ -107,4 +80,6 @@ def test_trials_are_doubtful_once_a_witness_fails(
     tmp_path: Path, passing: list[str], trials: list[str], doubtful: list[int]
 ) -> None:
     """A test with other fixtures is no witness, nor is one that fails without any trial."""
-    assert run(tmp_path, passing, trials) == {"holds": True, "doubtful": doubtful}
+    (tmp_path / "test_it.py").write_text(TESTS)
+    found = work_in_session(tmp_path, PROGRAM, passing, trials)
+    assert found == {"holds": True, "doubtful": doubtful}

@@ -1,43 +1,30 @@
 """What stays set up between runs of a test, in real pytest sessions of unedited tests."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.pytest_sessions import work_in_session
+
 PROGRAM = """
-import json, os, sys
-sys.path.insert(0, sys.argv[1])
-import pytest
 from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.session.harness import Runner
 from sandbox.guest.search.session.plans import make_plans
 
-found = {}
 
-
-class Plugin:
-    def pytest_runtestloop(self, session):
-        plans = make_plans(session.items, range(len(session.items)))
-        for index, item in enumerate(session.items):
-            runner = Runner(session.items, Limiter(), plans)
-            runner.run(index, 5.0)
-            runner.finish()
-            moves = runner.watch.moves
-            runner.run(index, 5.0)
-            runner.finish()
-            found[item.name] = [plans[index].scoped, runner.watch.moves - moves]
-            runner.close()
-        return True
-
-
-pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:randomly"], plugins=[Plugin()])
-sys.stderr.write(json.dumps(found))
-sys.stderr.flush()
-os._exit(0)
+def work(session):
+    found = {}
+    plans = make_plans(session.items, range(len(session.items)))
+    for index, item in enumerate(session.items):
+        runner = Runner(session.items, Limiter(), plans)
+        runner.run(index, 5.0)
+        runner.finish()
+        moves = runner.watch.moves
+        runner.run(index, 5.0)
+        runner.finish()
+        found[item.name] = [plans[index].scoped, runner.watch.moves - moves]
+        runner.close()
+    return found
 """
 TESTS = """
 import pytest
@@ -71,13 +58,7 @@ class TestInClass:
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("repo")
     (folder / "test_it.py").write_text(TESTS)
-    root = str(Path(__file__).resolve().parents[6])
-    command = [sys.executable, "-c", PROGRAM, root]
-    ran = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=True, timeout=120
-    )
-    read: dict[str, Any] = json.loads(ran.stderr.splitlines()[-1])
-    return read
+    return work_in_session(folder, PROGRAM)
 
 
 @pytest.mark.parametrize(

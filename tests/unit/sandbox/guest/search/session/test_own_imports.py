@@ -1,41 +1,27 @@
 """Modules of the checkout that tests import as they run are imported first, unless a test notices."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.pytest_sessions import work_in_session
+
 PROGRAM = """
-import json, os, sys
-sys.path[:0] = [sys.argv[1], os.getcwd()]
-import pytest
 from sandbox.guest.search.session.baseline import reproduce
 from sandbox.guest.search.session.harness import find_items
 from sandbox.guest.search.session.own_imports import import_own_modules
-
-found = {}
 
 
 def choose(baseline):
     return [*baseline.items.failing, *baseline.items.passing]
 
 
-class Plugin:
-    def pytest_runtestloop(self, session):
-        items = find_items(session, os.getcwd(), ["test_it.py::test_red"], [])
-        baseline = reproduce(items, 5.0, 60.0, choose)
-        found["needed"] = list(baseline.own_imported)
-        import_own_modules(baseline, 5.0, 60.0, choose)
-        found["there"] = [name for name in baseline.own_imported if name in sys.modules]
-        return True
-
-
-pytest.main(["-q", "-s", "-p", "no:cacheprovider", "-p", "no:randomly"], plugins=[Plugin()])
-sys.stderr.write(json.dumps(found))
-sys.stderr.flush()
-os._exit(0)
+def work(session):
+    items = find_items(session, os.getcwd(), ["test_it.py::test_red"], [])
+    baseline = reproduce(items, 5.0, 60.0, choose)
+    import_own_modules(baseline, 5.0, 60.0, choose)
+    needed = list(baseline.own_imported)
+    return {"needed": needed, "there": [name for name in needed if name in sys.modules]}
 """
 MODULE = "import os\n\nLIMIT = int(os.environ.get('LIMIT', '3'))\n"
 RED = "def test_red():\n    import late\n    assert late.LIMIT == 4\n"
@@ -70,10 +56,4 @@ def test_only_imports_that_no_test_notices_are_made_first(
 ) -> None:
     (tmp_path / "late.py").write_text(module)
     (tmp_path / "test_it.py").write_text(tests)
-    root = str(Path(__file__).resolve().parents[6])
-    command = [sys.executable, "-c", PROGRAM, root]
-    ran = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120
-    )
-    found = json.loads(ran.stderr.splitlines()[-1])
-    assert found == {"needed": ["late"], "there": there}
+    assert work_in_session(tmp_path, PROGRAM) == {"needed": ["late"], "there": there}
