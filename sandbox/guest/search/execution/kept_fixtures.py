@@ -100,8 +100,10 @@ class KeptFixtures:
             hopeless: No failing test passed or timed out.
         """
         self._unchecked.append(number)
-        # Other fixtures were set up or torn down, so the kept ones are no longer known.
+        # Other fixtures were set up or torn down, so the kept ones cannot be checked any more.
         if self._runner.watch.moves != self._moves:
+            if len(self._unchecked) > 1:
+                self.doubtful += self._unchecked
             self._unchecked = []
             self.tear_down()
             return

@@ -23,7 +23,10 @@ def work(session, passing, trials):
     red = number_of["test_red"]
     holds = kept.holds(red, (), [number_of[name] for name in passing])
     for number, trial in enumerate(trials):
-        runner.outliving(red)[0].execute(trial)
+        if trial in number_of:
+            runner.run(number_of[trial], 5.0)
+        else:
+            runner.outliving(red)[0].execute(trial)
         kept.settle(number, hopeless=True)
     kept.tear_down()
     return {"holds": holds, "doubtful": kept.doubtful}
@@ -74,12 +77,18 @@ def test_also_red(database):
         (["test_also_red"], ["select 1"], []),
         (["test_with_more"], ["select 1"], []),
         ([], ["select 1"], []),
+        (["test_count"], ["insert into rows values (1)", "test_with_more"], [0, 1]),
+        (["test_count"], ["test_with_more"], []),
     ],
 )
 def test_trials_are_doubtful_once_a_witness_fails(
     tmp_path: Path, passing: list[str], trials: list[str], doubtful: list[int]
 ) -> None:
-    """A test with other fixtures is no witness, nor is one that fails without any trial."""
+    """A test with other fixtures is no witness, nor is one that fails without any trial.
+
+    A trial is a statement on the kept database, or a test that sets up another fixture: then
+    nothing can be checked any more, and only a first trial is beyond doubt.
+    """
     (tmp_path / "test_it.py").write_text(TESTS)
     found = work_in_session(tmp_path, PROGRAM, passing, trials)
     assert found == {"holds": True, "doubtful": doubtful}
