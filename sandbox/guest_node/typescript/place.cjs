@@ -19,6 +19,8 @@ class Place {
     this.start = diagnostic.start
     this.end = diagnostic.start + (diagnostic.length || 0)
     this.node = this.nodeAt(this.file, this.start, this.end)
+    const count = quote => this.text.split(quote).length
+    this.quote = count('"') > count("'") ? '"' : "'"
     this.uses = new Map()
     this.expressions = this.findExpressions()
   }
@@ -135,6 +137,12 @@ class Place {
     return use && use !== expression ? this.expected(use) : undefined
   }
 
+  /** Return what a symbol of an import stands for. */
+  follow (symbol) {
+    const isAlias = symbol && symbol.flags & this.ts.SymbolFlags.Alias
+    return isAlias ? this.checker.getAliasedSymbol(symbol) : symbol
+  }
+
   typeOf (node) {
     return this.checker.getTypeAtLocation(node)
   }
@@ -201,6 +209,18 @@ class Place {
     }
   }
 
+  /** Return the edits that exchange two nodes. */
+  exchange (a, b) {
+    return [this.replace(a, b.getText()), this.replace(b, a.getText())]
+  }
+
+  /** Return an edit that removes one of the items of a list with its comma. */
+  removeItem (items, at) {
+    const start = at ? items[at - 1].getEnd() : items[0].getStart()
+    const end = at || items.length === 1 ? items[at].getEnd() : items[1].getStart()
+    return { file: this.path, start, end, text: '' }
+  }
+
   /** Return an edit that replaces an expression, also in `{ name }`. */
   replaceValue (expression, text) {
     const isShort = this.ts.isShorthandPropertyAssignment(expression.parent)
@@ -246,6 +266,10 @@ class Place {
   }
 }
 
+function isName (name) {
+  return /^[A-Za-z_$][\w$]*$/.test(name)
+}
+
 /** Return how far two names are apart: 0 for equal ones, 1 for those without a common part. */
 function distance (a, b) {
   const [x, y] = [a.toLowerCase(), b.toLowerCase()]
@@ -276,4 +300,4 @@ function nearest (name, names, most) {
     .sort((a, b) => a.apart - b.apart || (a.name < b.name ? -1 : 1)).slice(0, most)
 }
 
-module.exports = { Place, distance, nearest }
+module.exports = { Place, distance, isName, nearest }

@@ -1,8 +1,7 @@
 'use strict'
 // A call with wrong arguments: swapped, missing or superfluous ones, or another variable.
 
-const { distance } = require('../place.cjs')
-const { isName } = require('./ts_name.cjs')
+const { distance, isName } = require('../place.cjs')
 const { defaults } = require('./ts_value.cjs')
 
 const NAME = 'ts_call'
@@ -37,8 +36,7 @@ function * swap (place, call) {
   const given = [...call.arguments]
   for (let i = 0; i < given.length; i += 1) {
     for (let j = i + 1; j < given.length; j += 1) {
-      const edits = [place.replace(given[i], given[j].getText()), place.replace(given[j], given[i].getText())]
-      yield { cost: 0.2 + 0.02 * (j - i), edits }
+      yield { cost: 0.2 + 0.02 * (j - i), edits: place.exchange(given[i], given[j]) }
     }
   }
 }
@@ -86,13 +84,10 @@ function endOfArguments (call) {
 }
 
 function * remove (place, call) {
-  const given = [...call.arguments]
+  const given = call.arguments
+  const base = COUNTED.includes(place.code) ? 0.35 : 0.8
   for (let at = 0; at < given.length; at += 1) {
-    const start = at ? given[at - 1].getEnd() : given[0].getStart()
-    const end = at || given.length === 1 ? given[at].getEnd() : given[1].getStart()
-    const edit = { file: place.path, start, end, text: '' }
-    const base = COUNTED.includes(place.code) ? 0.35 : 0.8
-    yield { cost: base + 0.02 * (given.length - 1 - at), edits: [edit] }
+    yield { cost: base + 0.02 * (given.length - 1 - at), edits: [place.removeItem(given, at)] }
   }
 }
 
@@ -100,9 +95,7 @@ function * remove (place, call) {
 function values (place, node, wanted, name) {
   const found = members(place, node, wanted, name)
   for (const symbol of place.variables(node)) {
-    if (!isName(symbol.name) || symbol.name === name) {
-      if (symbol.name !== name || !isName(name)) continue
-    }
+    if (!isName(symbol.name)) continue
     const type = place.symbolType(symbol, node)
     const far = place.isLocal(symbol) ? 0 : 0.1
     if (place.fits(type, wanted)) {

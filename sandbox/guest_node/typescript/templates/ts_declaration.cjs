@@ -35,7 +35,7 @@ function declarations (place) {
     if (node && place.workspace.isOwn(node.getSourceFile().fileName) && !found.has(node)) found.set(node, near)
   }
   const addSymbol = (symbol, near) => {
-    const real = symbol && symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+    const real = place.follow(symbol)
     for (const one of (real && real.declarations) || []) add(one, near)
   }
   const holder = place.up(place.node, one => one.type || ts.isFunctionLike(one) || ts.isPropertyAssignment(one))
@@ -129,7 +129,7 @@ function * asyncness (place, node) {
 
 /** Return the types that the body of a function returns. */
 function returned (place, node) {
-  const { ts, checker } = place
+  const { ts } = place
   if (!ts.isFunctionLike(node) || !node.body) return []
   const found = []
   const visit = one => {
@@ -140,8 +140,8 @@ function returned (place, node) {
   else found.push(node.body)
   const spelled = [...new Set(found.map(one => spell(place, one)).filter(Boolean))]
   const joined = spelled.length > 1 ? [spelled.join(' | ')] : spelled
-  const keyword = (node.modifiers || []).some(one => one.kind === ts.SyntaxKind.AsyncKeyword)
-  return checker && keyword ? joined.map(one => `Promise<${one}>`) : joined
+  const isAsync = (node.modifiers || []).some(one => one.kind === ts.SyntaxKind.AsyncKeyword)
+  return isAsync ? joined.map(one => `Promise<${one}>`) : joined
 }
 
 /** Yield other types for a type annotation, changing as little of it as possible. */
@@ -188,8 +188,7 @@ function * inside (place, node) {
   if (ts.isTypeReferenceNode(node)) {
     const given = [...(node.typeArguments || [])]
     if (given.length === 2) {
-      const edits = [place.replace(given[0], given[1].getText()), place.replace(given[1], given[0].getText())]
-      yield { cost: 0.35, edits }
+      yield { cost: 0.35, edits: place.exchange(given[0], given[1]) }
     }
     const known = place.checker.getSymbolsInScope(node, ts.SymbolFlags.Type)
       .filter(one => place.isOwnSymbol(one)).map(one => one.name)
@@ -212,8 +211,7 @@ function * addMember (place, node, literal) {
   const { ts } = place
   let target = node
   if (ts.isTypeReferenceNode(node)) {
-    const symbol = place.checker.getSymbolAtLocation(node.typeName)
-    const real = symbol && symbol.flags & ts.SymbolFlags.Alias ? place.checker.getAliasedSymbol(symbol) : symbol
+    const real = place.follow(place.checker.getSymbolAtLocation(node.typeName))
     const alias = ((real && real.declarations) || []).find(one => ts.isTypeAliasDeclaration(one))
     target = alias && alias.type
   }

@@ -40,8 +40,7 @@ function * around (place, expression, text) {
   const { ts } = place
   const statement = place.up(expression, one => ts.isStatement(one))
   if (!statement || !ts.isExpressionStatement(statement)) return
-  const indent = /[^\S\n]*$/.exec(place.text.slice(0, statement.getStart()))[0]
-  const step = /\t/.test(indent) ? '\t' : '  '
+  const { indent, step } = layout(place, statement)
   const body = statement.getText().replace(/\n/g, `\n${step}`)
   for (const [index, check] of place.checks(text, place.typeOf(expression), true).entries()) {
     const block = `if (${check}) {\n${indent}${step}${body}\n${indent}}`
@@ -53,15 +52,15 @@ function * inFront (place, expression, text) {
   const { ts } = place
   const statement = place.up(expression, one => ts.isStatement(one) && one.parent && ts.isBlock(one.parent))
   if (!statement) return
-  const indent = /[^\S\n]*$/.exec(place.text.slice(0, statement.getStart()))[0]
+  const spaces = layout(place, statement)
   const end = /;\s*$/m.test(place.text.slice(0, 4000)) ? ';' : ''
   let order = 0
   for (const leave of leaves(place, expression)) {
     for (const check of place.checks(text, place.typeOf(expression), false)) {
-      for (const guard of shapes(place, check, leave + end, indent)) {
+      for (const guard of shapes(place, check, leave + end, spaces)) {
         yield {
           cost: 0.45 + 0.02 * order,
-          edits: [place.insert(place.file, statement.getStart(), `${guard}\n${indent}`)]
+          edits: [place.insert(place.file, statement.getStart(), `${guard}\n${spaces.indent}`)]
         }
         order += 1
       }
@@ -69,9 +68,16 @@ function * inFront (place, expression, text) {
   }
 }
 
+/** Return the indentation of a statement's line, and that of one more level. */
+function layout (place, statement) {
+  const start = statement.getStart()
+  const line = place.text.slice(place.text.lastIndexOf('\n', start) + 1, start)
+  const [indent] = /^\s*/.exec(line)
+  return { indent, step: indent.includes('\t') ? '\t' : '  ' }
+}
+
 /** Return the shapes of a guard, as the file writes its others first. */
-function shapes (place, check, leave, indent) {
-  const step = /\t/.test(indent) ? '\t' : '  '
+function shapes (place, check, leave, { indent, step }) {
   const short = `if (${check}) ${leave}`
   const long = `if (${check}) {\n${indent}${step}${leave}\n${indent}}`
   return /if \(.*\) (?:return|throw|continue)\b/.test(place.text) ? [short] : [long, short]

@@ -2,7 +2,7 @@
 // A wrong import: another file, a default for a named import, `import type` for a value.
 
 const path = require('path')
-const { distance } = require('../place.cjs')
+const { nearest } = require('../place.cjs')
 
 const NAME = 'ts_import'
 const MAX_FILES = 8
@@ -44,9 +44,8 @@ function * files (place, specifier) {
     if (!suffix) name = name.replace(/\/index$/, '')
     names.push(name.startsWith('.') ? name : `./${name}`)
   }
-  const near = names.map(name => ({ name, apart: distance(given, name) })).sort((a, b) => a.apart - b.apart)
   const quote = place.text[specifier.getStart()]
-  for (const { name, apart } of near.slice(0, MAX_FILES)) {
+  for (const { name, apart } of nearest(given, names, MAX_FILES)) {
     yield { cost: 0.1 + 0.5 * apart, edits: [place.replace(specifier, quote + name + quote)] }
   }
 }

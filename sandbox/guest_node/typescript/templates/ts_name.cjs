@@ -1,7 +1,7 @@
 'use strict'
 // A misspelt or wrong name: a property, a variable, a type, an import, a literal of a union.
 
-const { nearest } = require('../place.cjs')
+const { isName, nearest } = require('../place.cjs')
 
 const NAME = 'ts_name'
 const PER_NAME = 10
@@ -86,10 +86,6 @@ function options (place, node) {
   return place.variables(node).map(one => one.name).filter(isName)
 }
 
-function isName (name) {
-  return /^[A-Za-z_$][\w$]*$/.test(name)
-}
-
 function members (place, type) {
   const plain = place.checker.getNonNullableType(type)
   const all = place.parts(plain).reduce(
@@ -146,4 +142,4 @@ function neighbourLiterals (place, node) {
   return found
 }
 
-module.exports = { NAME, isName, members, propose }
+module.exports = { NAME, propose }

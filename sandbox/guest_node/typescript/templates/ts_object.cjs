@@ -1,7 +1,7 @@
 'use strict'
 // An object literal without a required property, or with a superfluous one.
 
-const { isName } = require('./ts_name.cjs')
+const { isName } = require('../place.cjs')
 const { values } = require('./ts_call.cjs')
 const { defaults } = require('./ts_value.cjs')
 
@@ -80,13 +80,12 @@ function insert (place, literal, all, property, text) {
   const order = all.map(one => one.name)
   const at = order.indexOf(property.name)
   const given = [...literal.properties]
-  const isMultiline = given.length > 0 &&
-    place.file.getLineAndCharacterOfPosition(literal.getStart()).line !==
-    place.file.getLineAndCharacterOfPosition(given[0].getStart()).line
   const before = given.filter(one => one.name && order.indexOf(one.name.getText()) < at &&
     order.indexOf(one.name.getText()) >= 0).pop()
-  const indent = isMultiline ? '\n' + ' '.repeat(place.file.getLineAndCharacterOfPosition(given[0].getStart()).character) : ' '
   if (!given.length) return place.replace(literal, `{ ${text} }`)
+  const [outer, inner] = [literal, given[0]]
+    .map(one => place.file.getLineAndCharacterOfPosition(one.getStart()))
+  const indent = inner.line === outer.line ? ' ' : '\n' + ' '.repeat(inner.character)
   if (before) return place.insert(place.file, before.getEnd(), `,${indent}${text}`)
   return place.insert(place.file, given[0].getStart(), `${text},${indent}`)
 }
@@ -108,12 +107,10 @@ function merge (edits) {
 
 /** Yield the literal without a property that its type does not have. */
 function * remove (place, literal, type) {
-  const given = [...literal.properties]
+  const given = literal.properties
   const at = given.findIndex(one => one.name && one.getStart() <= place.start && place.start < one.getEnd())
   if (at < 0 || place.checker.getPropertyOfType(type, given[at].name.getText())) return
-  const start = at ? given[at - 1].getEnd() : given[at].getStart()
-  const end = at || given.length === 1 ? given[at].getEnd() : given[1].getStart()
-  yield { cost: 0.6, edits: [{ file: place.path, start, end, text: '' }] }
+  yield { cost: 0.6, edits: [place.removeItem(given, at)] }
 }
 
 module.exports = { NAME, propose }

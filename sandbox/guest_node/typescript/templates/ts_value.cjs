@@ -1,8 +1,7 @@
 'use strict'
 // A value of the wrong type: a missing `await`, call or conversion, a member, a default.
 
-const { distance } = require('../place.cjs')
-const { isName } = require('./ts_name.cjs')
+const { distance, isName } = require('../place.cjs')
 
 const NAME = 'ts_value'
 const MAX_MEMBERS = 12
@@ -54,8 +53,7 @@ function * literal (place, expression) {
     yield { cost: 0.12, text: expression.text }
   }
   if (/^(?:-?\d+(?:\.\d+)?|true|false)$/.test(text)) {
-    const quote = (place.text.match(/"/g) || []).length > (place.text.match(/'/g) || []).length ? '"' : "'"
-    yield { cost: 0.14, text: quote + text + quote }
+    yield { cost: 0.14, text: place.quote + text + place.quote }
   }
   if (expression.kind === ts.SyntaxKind.NullKeyword) yield { cost: 0.2, text: 'undefined' }
   if (text === 'undefined') yield { cost: 0.2, text: 'null' }
@@ -132,9 +130,8 @@ function siblings (place, access, wanted) {
 function defaults (place, type) {
   const { ts, checker } = place
   const has = flag => place.parts(type).some(one => one.flags & flag)
-  const quote = (place.text.match(/"/g) || []).length > (place.text.match(/'/g) || []).length ? '""' : "''"
   const found = []
-  if (has(ts.TypeFlags.StringLike)) found.push(quote)
+  if (has(ts.TypeFlags.StringLike)) found.push(place.quote + place.quote)
   if (has(ts.TypeFlags.NumberLike)) found.push('0', '1')
   if (has(ts.TypeFlags.BooleanLike)) found.push('false', 'true')
   if (place.parts(type).some(one => isArray(checker, one))) found.push('[]')
@@ -225,4 +222,4 @@ function * addReturn (place) {
   }
 }
 
-module.exports = { NAME, defaults, isArray, propose }
+module.exports = { NAME, defaults, propose }
