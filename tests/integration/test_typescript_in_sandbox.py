@@ -113,29 +113,49 @@ async def test_an_error_in_another_folder_is_repaired_and_its_test_is_not_edited
     assert changed == {"web/model/src/user.ts": MODEL}
 
 
-async def test_no_proposal_hides_an_error(backend: Backend, tmp_path: Path) -> None:
-    """The language service offers `any` for two errors, and an assertion for a third."""
-    repository = tmp_path / "repo"
+async def proposed(
+    backend: Backend, folder: Path, texts: dict[str, str], codes: set[str]
+) -> list[tuple[str, str]]:
+    """Return template and text of each proposal; the check of the files has these errors."""
+    repository = folder / "repo"
     repository.mkdir()
-    texts = {
-        "a.ts": "export function f(x) {\n  return x;\n}\n\n"
-        "export const n = ({ a: 1 } as string).length;\n",
-        # Two offers with `any` follow each other here.
-        "b.ts": "class Box {\n  size = 1;\n}\n\nexport default (box: Box) => box.weight;\n",
-    }
     options = {"package.json": PACKAGES, "tsconfig.json": json.dumps({"compilerOptions": OPTIONS})}
     for path, text in {**options, **texts}.items():
         (repository / path).write_text(text)
     checkout = Checkout(
         source=FolderSource(path=str(repository)), hints=JobHints(command="npx tsc --noEmit")
     )
-    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
     async with sandboxes.open_workspace(checkout) as workspace:
         red = await workspace.run_tests()
         findings = detailed_findings(red)
-        assert {finding.code for finding in findings} == {"TS7006", "TS2339", "TS2352"}
+        assert {finding.code for finding in findings} == codes
         request = ProposalRequest(findings=findings, command=red.target, time_limit_s=60)
-        proposals = await workspace.proposals(request)
-    assert proposals
-    changed = [apply_spans(texts[one.edits[0].path], one.edits) for one in proposals]
-    assert not [new for new in changed if "any" in new or "unknown" in new or "@ts-" in new]
+        found = await workspace.proposals(request)
+    return [(one.template, apply_spans(texts[one.edits[0].path], one.edits)) for one in found]
+
+
+async def test_no_proposal_hides_an_error(backend: Backend, tmp_path: Path) -> None:
+    """The language service offers `any` for two errors, and an assertion for a third."""
+    texts = {
+        "a.ts": "export function f(x) {\n  return x;\n}\n\n"
+        "export const n = ({ a: 1 } as string).length;\n",
+        # Two offers with `any` follow each other here.
+        "b.ts": "class Box {\n  size = 1;\n}\n\nexport default (box: Box) => box.weight;\n",
+    }
+    found = await proposed(backend, tmp_path, texts, {"TS7006", "TS2339", "TS2352"})
+    assert found
+    assert not [new for _, new in found if "any" in new or "unknown" in new or "@ts-" in new]
+
+
+async def test_proposals_fit_the_quotes_and_the_keys_of_a_file(
+    backend: Backend, tmp_path: Path
+) -> None:
+    icons = (
+        'interface Icons {\n  ":(": number;\n}\n\nexport const icons: Icons = { ":(": "sad" };\n'
+    )
+    task = 'interface Task {\n  id: number;\n  state: "open";\n}\n\nexport const task: Task = '
+    texts = {"icons.ts": icons, "task.ts": task + "{ id: 1 };\n"}
+    found = await proposed(backend, tmp_path, texts, {"TS2322", "TS2741"})
+    assert ("ts_object", task + '{ id: 1, state: "open" };\n') in found
+    assert ("ts_declaration", icons.replace("number", "string")) in found

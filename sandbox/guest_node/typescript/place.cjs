@@ -243,7 +243,9 @@ class Place {
 
   /** Return whether the checkout compares a name with `undefined` or `null`. */
   isChecked (name, value) {
-    const pattern = new RegExp(`\\b${name}\\s*(?:[!=]==?\\s*${value}\\b|\\?\\?|\\?\\.)`)
+    if (!isName(name)) return false
+    const word = `(?<![\\w$])${name.replace(/\$/g, '\\$&')}`
+    const pattern = new RegExp(`${word}\\s*(?:[!=]==?\\s*${value}\\b|\\?\\?|\\?\\.)`)
     return this.workspace.files(this.service).some(file => pattern.test(this.workspace.texts.read(file) || ''))
   }
 

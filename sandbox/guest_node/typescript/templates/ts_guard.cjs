@@ -105,8 +105,7 @@ function leaves (place, expression) {
     }
   }
   for (const value of defaults(place, promised || type).slice(0, 2)) found.push(`return ${value}`)
-  const quote = place.text.includes('"') ? '"' : "'"
-  found.push(`throw new Error(${quote}${expression.getText()} is missing${quote})`)
+  found.push(`throw new Error(${place.quote}${expression.getText()} is missing${place.quote})`)
   return [...new Set(found)]
 }
 

@@ -71,7 +71,8 @@ function choose (place, literal, property) {
 }
 
 function constants (place, wanted) {
-  const strings = place.parts(wanted).filter(one => one.isStringLiteral()).map(one => `'${one.value}'`)
+  const strings = place.parts(wanted).filter(one => one.isStringLiteral())
+    .map(one => place.quote + one.value + place.quote)
   return strings.length ? strings.slice(0, 3) : defaults(place, wanted)
 }
 
