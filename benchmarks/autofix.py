@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +70,7 @@ async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> l
                 project = folder / f"{seeds.tool.replace(' ', '_')}-{number}"
                 outside = {f"elsewhere/seeded{seeds.suffix}": text}
                 files = {**own, **seeds.files, **outside, f"src/seeded{seeds.suffix}": text}
-                write_project(project, files)
-                checkout = Checkout(
-                    source=FolderSource(path=str(project), repository_id="local:autofix"),
-                    tier=TrustTier.LOCAL,
-                    hints=JobHints(command=seeds.command),
-                )
-                async with sandboxes.open_workspace(checkout) as workspace:
+                async with open_project(sandboxes, project, files, seeds.command) as workspace:
                     row = await _check(workspace, seeds)
                 rows.append({"tool": seeds.tool, "number": number, **row})
                 if is_loud and not row["green"]:
@@ -171,8 +166,10 @@ def lock_packages(folder: Path, packages: Sequence[str]) -> dict[str, str]:
     return {name: (folder / name).read_text() for name in ("package.json", "package-lock.json")}
 
 
-def write_project(project: Path, files: dict[str, str]) -> None:
-    """Write the files of a checkout, readable for the sandbox's user."""
+def open_project(
+    sandboxes: Sandboxes, project: Path, files: dict[str, str], command: str
+) -> AbstractAsyncContextManager[SandboxWorkspace]:
+    """Write a project, readable for the sandbox's user, and open a sandbox that runs a command."""
     for name, text in files.items():
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,6 +177,9 @@ def write_project(project: Path, files: dict[str, str]) -> None:
         path.chmod(0o755 if text.startswith("#!") else 0o644)
     for folder in (project, *(path for path in project.rglob("*") if path.is_dir())):
         folder.chmod(0o755)
+    source = FolderSource(path=str(project), repository_id="local:seeded")
+    hints = JobHints(command=command)
+    return sandboxes.open_workspace(Checkout(source=source, tier=TrustTier.LOCAL, hints=hints))
 
 
 if __name__ == "__main__":

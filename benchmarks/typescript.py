@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.autofix import lock_packages, write_project
+from benchmarks.autofix import lock_packages, open_project
 from benchmarks.measure import as_users_have_it, report, summary
 from benchmarks.sets.typescript import SeededError, seeded_errors
 from bot.domain.diagnosis import FailureKind
@@ -26,7 +26,6 @@ from bot.fixers.rung1_search.engine import SearchFixer
 from bot.mission.triage.rates import interval
 from bot.settings import load
 from sandbox.backends import open_backend
-from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 from tests.builders import a_diagnosis, a_running_mission
 from tests.fakes.memory_lessons import MemoryLessons
@@ -71,13 +70,8 @@ async def _measure(
     try:
         for number, error in enumerate(chosen):
             project = folder / f"{error.project}-{number}"
-            write_project(project, {**locked, **error.files})
-            checkout = Checkout(
-                source=FolderSource(path=str(project), repository_id="local:typescript"),
-                tier=TrustTier.LOCAL,
-                hints=JobHints(command=COMMAND),
-            )
-            async with sandboxes.open_workspace(checkout) as workspace:
+            files = {**locked, **error.files}
+            async with open_project(sandboxes, project, files, COMMAND) as workspace:
                 row = await _repair(workspace, error)
             rows.append({"file": f"{error.project}/{error.path}", "part": error.part, **row})
             if is_loud and not row["same"]:
