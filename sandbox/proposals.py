@@ -76,13 +76,11 @@ async def propose_edits(
 
 
 def _proposers(guest: Guest, request: ProposalRequest, folder: str) -> list[_Proposer]:
-    """Return what to start: the program for Python, and the one for TypeScript."""
-    typed = [
-        number
-        for number, finding in enumerate(request.findings)
-        if finding.path.endswith(TYPESCRIPT.suffixes)
-    ]
-    others = [number for number in range(len(request.findings)) if number not in typed]
+    """Return the programs to start: one for Python and one for TypeScript."""
+    typed: list[int] = []
+    others: list[int] = []
+    for number, finding in enumerate(request.findings):
+        (typed if finding.path.endswith(TYPESCRIPT.suffixes) else others).append(number)
     started = []
     if others:
         place = RUNNER_TRAITS["diagnostics"].searched_by
