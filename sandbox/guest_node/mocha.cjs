@@ -141,7 +141,7 @@ function exposeGc () {
 /**
  * Do what mocha asks of Node.js before it starts, in this process and after our own code.
  *
- * Mocha would start another Node.js with these options, which would load code of the repository
+ * Mocha would start another Node.js with these options, which would load the repository's code
  * before ours. Options that only change how Node.js works are left out.
  */
 async function applyNodeOptions (home, args) {

@@ -9,7 +9,7 @@ delete process.env.METAAGENT_NOTES
 /**
  * Note each test that fails, outside of the stream of results, which a test can rewrite.
  *
- * Note the file's begin, its end and its errors outside of tests as well: Node.js reports no
+ * Also note when the file begins and ends, and its errors outside of tests: Node.js reports no
  * failure of a file that throws while it is loaded, once a test of it is registered.
  *
  * @param check Throws if the assertions of this process cannot be trusted.
@@ -44,7 +44,7 @@ function takeNotes ({ beforeEach, afterEach }, names, check) {
   process.on('exit', (status) => {
     try {
       check()
-      // A file may leave by itself, but neither before or within a test nor with a failure.
+      // A file may end the process itself, but not before or within a test and not with a failure.
       if (!isEnded && (status !== 0 || !isStarted || running > 0)) {
         throw new Error('the file ended before its last test')
       }

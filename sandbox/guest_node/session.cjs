@@ -118,8 +118,9 @@ class Session {
    *
    * @param found `tests` are objects with `name`, `title`, `status` (pass, fail, skip, error;
    *   undefined if it did not run), `ms`, `error`, `returned` (whether the test's own function
-   *   returned), `isForeign` (true for a check of types or style, which is no function). `broken` are files and suites that failed, with `name` and `error`. `replaced`
-   *   names functions that decide how tests end and were replaced.
+   *   returned), `isForeign` (whether it is a check of types or style, which is not a function).
+   *   `broken` are files and suites that failed, with `name` and `error`. `replaced` names functions
+   *   that decide how tests end and were replaced.
    * @param status The exit status that follows from them.
    */
   finish (found, status) {

@@ -35,7 +35,7 @@ PYTHON = Language(
 )
 LANGUAGES = (PYTHON,)
 TYPESCRIPT = Language(name="typescript", suffixes=(".ts", ".tsx", ".mts", ".cts"))
-"""Its findings are repaired; its tests are not searched, so it is none of LANGUAGES."""
+"""Not one of LANGUAGES: its findings are repaired, but its tests are not searched."""
 CHECKED = (*LANGUAGES, TYPESCRIPT)
 """Languages whose type checkers' and linters' findings are repaired."""
 

@@ -132,7 +132,7 @@ class Place {
     }
     const type = checker.getContextualType(expression)
     if (type) return type
-    // A variable without a type: what its use expects, its value must be.
+    // The value of a variable without a type must be what its use expects.
     const use = this.uses.get(this.up(expression, one => this.uses.has(one)))
     return use && use !== expression ? this.expected(use) : undefined
   }
@@ -147,7 +147,7 @@ class Place {
     return this.checker.getTypeAtLocation(node)
   }
 
-  /** Return whether a type fits another; true if this TypeScript cannot tell. */
+  /** Return whether a type fits another; true if this TypeScript has no such check. */
   fits (type, wanted) {
     if (!wanted || !this.checker.isTypeAssignableTo) return true
     if (type.flags & (this.ts.TypeFlags.Any | this.ts.TypeFlags.Never)) return false

@@ -16,14 +16,15 @@ const SOURCES = [
   require('./templates/ts_guard.cjs'),
   require('./templates/ts_import.cjs')
 ]
+/** Maximum number of candidates tried for one finding. */
 const PER_FINDING = 160
-/** Candidates tried for one finding. */
+/** Number of passing candidates for one finding after which no more are tried. */
 const ENOUGH = 24
-/** Passing candidates for one finding. */
+/** Additional cost for the share of errors that an edit leaves and the best one removes. */
 const PARTIAL = 0.8
-/** Cost of an edit that leaves all of what the best edit removes; a share costs a share. */
+/** Additional cost of all edits if the best one is not clearly better than the next one. */
 const RIVALS = 0.2
-/** Additional cost if an edit is not clearly better than the next one. */
+/** Minimum difference in cost between an edit and a clearly better one. */
 const CLEAR = 0.08
 
 /** Yield proposals for findings, each checked against all files of the program. */

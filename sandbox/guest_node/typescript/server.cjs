@@ -13,8 +13,8 @@ const { Workspace } = require('./projects.cjs')
 const { search } = require('./search.cjs')
 
 const RESULTS = 3
-const SHARE = 0.85
 /** Share of the time for the search; the rest is for starting and writing. */
+const SHARE = 0.85
 
 function main () {
   const started = Date.now()

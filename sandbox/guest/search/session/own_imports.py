@@ -39,8 +39,8 @@ def import_own_modules(
                 return
         report(own_threads() == 1)
 
-    told = collect(work, wait_s)
+    reports = collect(work, wait_s)
     # A child may report anything.
-    if told[1:] == [True] and isinstance(told[0], list):
-        for _ in import_each([name for name in names if name in told[0]]):
+    if reports[1:] == [True] and isinstance(reports[0], list):
+        for _ in import_each([name for name in names if name in reports[0]]):
             pass

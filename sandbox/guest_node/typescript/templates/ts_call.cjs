@@ -7,12 +7,12 @@ const { defaults } = require('./ts_value.cjs')
 const NAME = 'ts_call'
 const MAX_VALUES = 14
 const MAX_ARGUMENTS = 6
-const COUNTED = [2554, 2555, 2556, 2575]
 /** Codes of calls with the wrong number of arguments. */
-const ONLY = 0.2
+const COUNTED = [2554, 2555, 2556, 2575]
 /** Cost of the only variable of a type. */
+const ONLY = 0.2
+/** Distance of names above which a value fits by its type only. */
 const FAR = 0.6
-/** Distance of names from which on a value fits by its type only. */
 
 /** Yield corrections of the call around a diagnostic, and other variables for a wrong value. */
 function * propose (place) {
@@ -111,7 +111,7 @@ function values (place, node, wanted, name) {
     }
   }
   const fitting = found.filter(one => isName(one.text))
-  // The only variable of a type with a name is meant by its type.
+  // The only variable of a named type needs no similar name.
   if (fitting.length === 1 && wanted.symbol) fitting[0].cost = Math.min(fitting[0].cost, ONLY)
   const own = node.getText()
   return found.filter(one => one.text !== own).sort((a, b) => a.cost - b.cost).slice(0, MAX_VALUES)

@@ -6,8 +6,8 @@ const { nearest } = require('../place.cjs')
 const NAME = 'ts_declaration'
 const MAX_DECLARATIONS = 10
 const LITERAL = /['"]/
-const LOSS = 0.5
 /** Additional cost of a type that says less than one with literals. */
+const LOSS = 0.5
 const PRIMITIVES = ['string', 'number', 'boolean']
 
 /** Yield other declarations of what a diagnostic is about. */
@@ -222,7 +222,7 @@ function * addMember (place, node, literal) {
   }
 }
 
-/** Return a union with the member first that is known already. */
+/** Return a union that begins with the member that the code already has. */
 function withFirst (text, union) {
   const parts = union.split(' | ')
   return parts.includes(text) ? [text, ...parts.filter(one => one !== text)].join(' | ') : union

@@ -5,15 +5,16 @@ const { isName, nearest } = require('../place.cjs')
 
 const NAME = 'ts_name'
 const PER_NAME = 10
-const NEAR = 0.1
 /** Cost if the diagnostic is about the name itself. */
+const NEAR = 0.1
+/** Cost if the name is near the place of the diagnostic. */
 const FAR = 0.4
 const MAX_NAMES = 14
+/** Members that collections call differently. */
 const SYNONYMS = [
   ['push', 'add', 'append', 'set'], ['length', 'size', 'count'], ['includes', 'has', 'contains'],
   ['remove', 'delete'], ['get', 'at'], ['substr', 'substring', 'slice'], ['indexOf', 'findIndex']
 ]
-/** Members that collections call differently. */
 
 /** Yield other names for the names that a diagnostic is about. */
 function * propose (place) {
@@ -35,7 +36,7 @@ function * propose (place) {
   if (ts.isCallExpression(place.node.parent)) collect(place.node.parent.expression, FAR)
   for (const [node, cost] of names) {
     for (const { name, apart } of nearest(node.text, options(place, node), PER_NAME)) {
-      // A literal is nearly one of those that are expected: it is misspelt.
+      // The literal is probably a misspelt one of those that are expected.
       const base = ts.isStringLiteralLike(node) && apart < 0.5 ? NEAR : cost
       const isSame = SYNONYMS.some(names => names.includes(name) && names.includes(node.text))
       yield { cost: base + (isSame ? 0.1 : 0.5 * apart), edits: [rename(place, node, name)] }
