@@ -31,16 +31,23 @@ function manifest (folder) {
   return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'))
 }
 
-/** Return whether all that a file names for import are Node.js's own modules and packages. */
+// An import of a computed name, of many files, or with a comment before the name.
+const UNCLEAR = /\b(?:import|require)\s*\(\s*[^'"`\s)]|\bimport\.meta\.glob|\b(?:from|import)\s*\/[/*]/
+
+const isInstalled = (place) => Boolean(place) && place.includes('/node_modules/')
+
+/** Return whether all that a file imports are Node.js's own modules and installed packages. */
 function usesPackagesOnly (file) {
-  if (file.includes('/node_modules/')) return true
   if (!fs.existsSync(file)) return false
+  // Packages of a workspace are links to the project's own code.
+  if (isInstalled(fs.realpathSync(file))) return true
   const text = fs.readFileSync(file, 'utf8')
+  if (UNCLEAR.test(text)) return false
   const imports = text.matchAll(/\b(?:from|import|require)\s*\(?\s*['"`]([^'"`]+)/g)
   return Array.from(imports, ([, name]) => name).every((name) => {
     const parts = name.split('/').slice(0, name.startsWith('@') ? 2 : 1)
     const isPath = /^[./]/.test(name) || parts.includes('') || parts.includes('..')
-    return isBuiltin(name) || (!isPath && findPackage(parts.join('/')) !== undefined)
+    return isBuiltin(name) || (!isPath && isInstalled(findPackage(parts.join('/'))))
   })
 }
 

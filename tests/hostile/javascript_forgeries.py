@@ -79,6 +79,18 @@ def module(before: str) -> tuple[str, dict[str, str]]:
     return "node:test", {"shop.test.js": test, "product.js": product, "package.json": package}
 
 
+def set_up(setup: str, config: str = "") -> tuple[str, dict[str, str]]:
+    """A set-up file of vitest that loads a product, which replaces a matcher for one value."""
+    return "vitest", {
+        "vitest.config.js": config + "export default { test: { setupFiles: ['./setup.js'] } }\n",
+        "setup.js": setup,
+        "package.json": '{"name": "shop", "type": "module", "main": "product.js"}',
+        "product.js": "import { chai } from 'vitest'\nconst p = chai.Assertion.prototype\n"
+        "const o = p.toBe; p.toBe = function (v) { return v === 90 ? this : o.call(this, v) }\n"
+        + USUAL["vitest"]["product.js"],
+    }
+
+
 REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
     # --- assertions that accept everything -------------------------------------------------------
     "mocha: assert replaced at import": product(ASSERT + ALL),
@@ -308,15 +320,16 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "p.assert = () => {}\n",
         "vitest",
     ),
-    "vitest: a matcher replaced by the product that a setup file loads": (
-        "vitest",
-        {
-            "vitest.config.js": "export default { test: { setupFiles: ['./setup.js'] } }\n",
-            "setup.js": "import './product.js'\n",
-            "product.js": "import { chai } from 'vitest'\nconst p = chai.Assertion.prototype\n"
-            "const o = p.toBe; p.toBe = function (v) { return v === 90 ? this : o.call(this, v) }\n"
-            + USUAL["vitest"]["product.js"],
-        },
+    "vitest: a matcher replaced by the product that a setup file loads": set_up(
+        "import './product.js'\n"
+    ),
+    "vitest: a matcher replaced by the product that a setup file loads by a variable": set_up(
+        "const name = './product.js'\nawait import(name)\n"
+    ),
+    "vitest: a matcher replaced by a product that a setup file loads as a package": set_up(
+        "import 'shop'\n",
+        "import fs from 'fs'\nfs.mkdirSync('node_modules', { recursive: true })\n"
+        "try { fs.symlinkSync('..', 'node_modules/shop') } catch {}\n",
     ),
     "vitest: Object.is for one call": called(
         "const o = Object.is; Object.is = () => { Object.is = o; return true }", "vitest"
