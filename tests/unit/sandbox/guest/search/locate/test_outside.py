@@ -19,13 +19,18 @@ FILES = {
 }
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, CodeFile]:
-    for name, text in FILES.items():
-        path = tmp_path / name
+def read(folder: Path, texts: dict[str, str], names: list[str]) -> dict[str, CodeFile]:
+    """Write files into a folder; return those that are read from these names on."""
+    for name, text in texts.items():
+        path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    return read_files(str(tmp_path), ["pkg/shop.py"], FILES)
+    return read_files(str(folder), names, texts)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, CodeFile]:
+    return read(tmp_path, FILES, ["pkg/shop.py"])
 
 
 def scores(files: dict[str, CodeFile], name: str, lines: dict[int, float]) -> Scores:
@@ -67,9 +72,7 @@ def test_an_attribute_of_a_class_in_another_file_is_suspect_too(tmp_path: Path) 
         "base.py": "class Base:\n    limit = 3\n\n    def fits(self, n):\n        return n <= self.limit\n",
         "wide.py": "from base import Base\n\n\nclass Wide(Base):\n    limit = 8\n",
     }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    files = read_files(str(tmp_path), ["base.py", "wide.py"], texts)
+    files = read(tmp_path, texts, ["base.py", "wide.py"])
     found = Outside(files, Modules(texts)).scores(
         [(files["base.py"].units[0], 1.0)], {("base.py", 5): 1.0}
     )
@@ -89,12 +92,11 @@ def test_statements_that_fill_a_table_belong_to_it(files: dict[str, CodeFile]) -
 
 
 def test_functions_that_make_a_constant_run_at_import_and_are_suspect(tmp_path: Path) -> None:
-    (tmp_path / "tools.py").write_text(
-        "def build(n):\n    found = list(range(n))\n    return found\n"
-    )
-    text = "from tools import build\n\nSIZES = build(3)\n\n\ndef net(i):\n    return SIZES[i]\n"
-    (tmp_path / "shop.py").write_text(text)
-    files = read_files(str(tmp_path), ["shop.py"], ["shop.py", "tools.py"])
+    texts = {
+        "tools.py": "def build(n):\n    found = list(range(n))\n    return found\n",
+        "shop.py": "from tools import build\n\nSIZES = build(3)\n\n\ndef net(i):\n    return SIZES[i]\n",
+    }
+    files = read(tmp_path, texts, ["shop.py"])
     found = Outside(files, Modules(files)).scores(
         [(files["shop.py"].units[0], 1.0)], {("shop.py", 7): 1.0}
     )
@@ -126,9 +128,7 @@ def test_statements_of_a_nested_class_inherit_from_the_outer_one(tmp_path: Path)
         "models.py": "class Order:\n    size = 3\n\n    class Meta:\n        ordering = ['id']\n",
         "views.py": "from models import Order\n\n\ndef orders():\n    return Order.objects.all()\n",
     }
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    files = read_files(str(tmp_path), ["views.py"], texts)
+    files = read(tmp_path, texts, ["views.py"])
     unit = next(iter(files["views.py"].units))
     found = Outside(files, Modules(texts)).scores([(unit, 1.0)], {("views.py", 5): 1.0})
     assert found["models.py", 5][1] == "in class Order, read by orders"
