@@ -41,7 +41,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--part", choices=("seen", "unseen"), help="only the errors of this part")
-    parser.add_argument("--most", type=int, default=1000, help="so many errors, spread evenly")
+    parser.add_argument("--most", type=int, default=1000, help="maximum number, spread evenly")
     parser.add_argument("--missed", action="store_true", help="also print each other result")
     arguments = parser.parse_args()
     was_off = as_users_have_it()
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _spread(errors: Sequence[SeededError], most: int) -> list[SeededError]:
-    """Return at most so many of the errors, of all files."""
+    """Return errors of all files, at most this number."""
     count = min(most, len(errors))
     return [errors[number * len(errors) // count] for number in range(count)]
 
@@ -82,7 +82,7 @@ async def _measure(
 
 
 async def _repair(workspace: SandboxWorkspace, error: SeededError) -> dict[str, Any]:
-    """Return what became of one error."""
+    """Try to repair one error; return the result."""
     red = await workspace.run_tests()
     await workspace.revert()
     if red.success or not red.failures:
