@@ -164,18 +164,14 @@ class KeptFixtures:
 
     def _choose_witness(self, test: int, passing: Sequence[int]) -> None:
         """Choose a passing test that uses the kept fixtures and sets up no others."""
-        kept = self._runner.list_outliving(test)
-        found = (
-            i for i in passing if i not in self._movers and self._runner.list_outliving(i) == kept
-        )
-        witness = next(found, None)
-        if self._test is None or witness is None:
+        if self._test is None:
             return
-        self._witness = witness
-        if not self._witness_passes():
+        kept = self._runner.list_outliving(test)
+        others = (i for i in passing if i not in self._movers)
+        self._witness = next((i for i in others if self._runner.list_outliving(i) == kept), None)
+        if self._witness is not None and not self._witness_passes():
             # It may have torn down what is kept.
-            self._movers.add(witness)
-            self._unchecked = []
+            self._movers.add(self._witness)
             self.tear_down()
             self._set_up(test)
 
