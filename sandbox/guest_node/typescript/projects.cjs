@@ -142,15 +142,16 @@ class Workspace {
       .map(file => file.fileName).filter(name => this.isOwn(name))
   }
 
-  /** Return the diagnostics of some files, or of all, each with its service. */
+  /** Return the diagnostics of some files, or of all, each with its service and key. */
   check (only) {
     const found = new Map()
     for (const service of this.services) {
       for (const file of this.files(service)) {
         if (only && !only.has(file)) continue
         for (const diagnostic of diagnose(this.ts, service, file)) {
-          const key = `${file}:${diagnostic.start}:${keyOf(this.ts, diagnostic)}`
-          if (!found.has(key)) found.set(key, { diagnostic, service })
+          const key = keyOf(this.ts, diagnostic)
+          const place = `${diagnostic.start}:${key}`
+          if (!found.has(place)) found.set(place, { diagnostic, service, key })
         }
       }
     }
@@ -164,4 +165,4 @@ function keyOf (ts, diagnostic) {
   return `${diagnostic.file.fileName}:${diagnostic.code}:${text}`
 }
 
-module.exports = { Workspace, keyOf }
+module.exports = { Workspace }

@@ -3,7 +3,6 @@
 
 const path = require('path')
 const { applyAll } = require('./edits.cjs')
-const { keyOf } = require('./projects.cjs')
 const { Place } = require('./place.cjs')
 
 const SOURCES = [
@@ -30,7 +29,7 @@ const CLEAR = 0.08
 /** Yield proposals for findings, each checked against all files of the program. */
 function * search (workspace, request, mayGoOn) {
   const before = workspace.check()
-  const state = { workspace, before, counts: countKeys(workspace.ts, before), refused: new Set() }
+  const state = { workspace, before, counts: countKeys(before), refused: new Set() }
   const leads = matchFindings(workspace, before, request.findings)
   const covered = new Set()
   for (const lead of leads) {
@@ -55,10 +54,9 @@ function total (candidate) {
   return [...candidate.removed.values()].reduce((sum, count) => sum + count, 0)
 }
 
-function countKeys (ts, found) {
+function countKeys (found) {
   const counts = new Map()
-  for (const { diagnostic } of found) {
-    const key = keyOf(ts, diagnostic)
+  for (const { key } of found) {
     counts.set(key, (counts.get(key) || 0) + 1)
   }
   return counts
@@ -74,7 +72,7 @@ function matchFindings (workspace, before, findings) {
         place.line + 1 === finding.line && `TS${diagnostic.code}` === finding.code &&
         (!finding.column || place.character + 1 === finding.column)
     })
-    if (found) leads.push({ ...found, finding: number, key: keyOf(workspace.ts, found.diagnostic) })
+    if (found) leads.push({ ...found, finding: number })
   })
   return leads
 }
@@ -134,14 +132,12 @@ function evaluate (state, candidate, lead) {
 }
 
 function compare (state, only) {
-  const { ts } = state.workspace
-  const after = countKeys(ts, state.workspace.check(only))
+  const after = countKeys(state.workspace.check(only))
   const removed = new Map()
   for (const [key, count] of after) {
     if (count > (state.counts.get(key) || 0)) return undefined
   }
-  for (const { diagnostic } of state.before) {
-    const key = keyOf(ts, diagnostic)
+  for (const { diagnostic, key } of state.before) {
     const isSeen = !only || only.has(diagnostic.file.fileName)
     const gone = state.counts.get(key) - (after.get(key) || 0)
     if (isSeen && gone > 0) removed.set(key, gone)
