@@ -176,3 +176,13 @@ class AuditEntry(Frozen):
 
 Detail = dict[str, Any]
 """Everything that the page of one mission shows, sanitized; its keys are those of the evidence."""
+
+
+class MissionView(MissionRecord):
+    """One mission with everything that is stored about it."""
+
+    stages: tuple[StageMark, ...] = ()
+    detail: Detail | None = None
+    """None once it has expired."""
+    audit: tuple[AuditEntry, ...] = ()
+    """Writes to GitHub and actions of people, newest first."""

@@ -2,11 +2,9 @@
 
 import asyncio
 import getpass
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from bot.clock import SystemClock
@@ -14,16 +12,17 @@ from bot.domain.mission import Outcome
 from bot.domain.mission_record import (
     MOST_PAGE,
     AuditEntry,
-    Detail,
     MissionQuery,
     MissionRecord,
+    MissionView,
     RecordState,
-    StageMark,
 )
+from bot.domain.since import read_since
 from bot.errors import StoreError, UsageError
 from bot.publish.markdown import SafeWriter
 from bot.registry.audit import StoredAudit
 from bot.registry.missions import StoredMissions
+from bot.registry.view import view_mission
 from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.opening import open_database
@@ -31,8 +30,8 @@ from bot.store.reading import CHECK, files_of
 
 Answer = TypeVar("Answer")
 
-_AGE = re.compile(r"(\d{1,4})([mhdw])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_SHOWN = tuple(one for one in MissionRecord.model_fields if one not in {"mission_id", "title"})
+"""Fields that a mission's text lists."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ def run_missions(order: MissionsOrder, settings: Settings) -> MissionsResult:
     lines = [_line(one) for one in page.missions]
     if page.next is not None:
         lines.append(f"older ones: --before {page.next}")
-    found = {"missions": [one.model_dump(mode="json") for one in page.missions], "next": page.next}
-    return MissionsResult("\n".join(lines) or "no missions", found, found=bool(page.missions))
+    text = "\n".join(lines) or "no missions"
+    return MissionsResult(text, page.model_dump(mode="json"), found=bool(page.missions))
 
 
 def run_show(mission_id: str, settings: Settings) -> MissionsResult:
@@ -80,22 +79,13 @@ def run_show(mission_id: str, settings: Settings) -> MissionsResult:
         StoreError: there is no database here, or it cannot be used.
     """
 
-    async def read(database: Database) -> tuple[Any, ...]:
+    async def read(database: Database) -> MissionView:
         missions = StoredMissions(database)
         record = await _existing(mission_id, missions)
-        audit = await StoredAudit(database).entries(mission=mission_id)
-        detail = await missions.detail(mission_id)
-        if detail is not None:
-            detail.pop("request", None)  # unsanitized, for a retry only
-        return record, await missions.stages(mission_id), detail, audit
+        return await view_mission(record, missions, StoredAudit(database))
 
-    record, stages, detail, audit = with_database(settings, read)
-    data = record.model_dump(mode="json") | {
-        "stages": [one.model_dump() for one in stages],
-        "detail": detail,
-        "audit": [one.model_dump() for one in audit],
-    }
-    return MissionsResult("\n".join(_describe(record, stages, detail, audit)), data)
+    found = with_database(settings, read)
+    return MissionsResult("\n".join(_describe(found)), found.model_dump(mode="json"))
 
 
 def run_cancel(mission_id: str, settings: Settings) -> MissionsResult:
@@ -146,25 +136,6 @@ def with_database(settings: Settings, ask: Callable[[Database], Awaitable[Answer
     return asyncio.run(run())
 
 
-def read_since(text: str, now: datetime) -> str:
-    """Return a moment as ISO 8601: an age such as `12h` or `1d`, or a date.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    if not text:
-        return ""
-    if found := _AGE.fullmatch(text):
-        return (now - timedelta(**{_UNITS[found[2]]: int(found[1])})).isoformat()
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(
-            f"{text!a} is no time", "write an age (30m, 12h, 1d, 2w) or a date (2026-11-24)"
-        ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)).isoformat()
-
-
 async def _existing(mission_id: str, missions: StoredMissions) -> MissionRecord:
     record = await missions.find(mission_id)
     if record is None:
@@ -200,23 +171,23 @@ def _line(record: MissionRecord) -> str:
     return f"{at}  {record.verdict}{fate}  {record.place}\n    {told}\n    {record.mission_id}"
 
 
-def _describe(
-    record: MissionRecord,
-    stages: tuple[StageMark, ...],
-    detail: Detail | None,
-    audit: tuple[AuditEntry, ...],
-) -> Iterator[str]:
-    yield _line(record)
-    for name, value in record.model_dump(exclude={"mission_id", "title"}).items():
+def _describe(found: MissionView) -> Iterator[str]:
+    yield _line(found)
+    detail = found.detail or {}
+    for name in _SHOWN:
+        value = getattr(found, name)
         if value not in {None, "", 0.0}:
             yield f"  {name.replace('_', ' '):<16} {value}"
-    if stages:
+    if found.stages:
         yield "\nStages"
-        yield from (f"  {one.at[11:19]}  {one.name:<12} {one.detail}".rstrip() for one in stages)
-    if audit:
+        for one in found.stages:
+            yield f"  {one.at[11:19]}  {one.name:<12} {one.detail}".rstrip()
+    if found.audit:
         yield "\nActions, newest first"
-        yield from (f"  {one.at[:19]}  {one.actor}  {one.action}  {one.result}" for one in audit)
-    if detail and detail.get("cause"):
+        yield from (
+            f"  {one.at[:19]}  {one.actor}  {one.action}  {one.result}" for one in found.audit
+        )
+    if detail.get("cause"):
         yield f"\nCause\n  {detail['cause']}"
-    if detail and detail.get("diff"):
+    if detail.get("diff"):
         yield f"\nChange\n{detail['diff']}"

@@ -15,12 +15,13 @@ from bot.domain.mission_record import (
     Scoreboard,
 )
 from bot.domain.pause import Pause
+from bot.domain.since import read_since
 from bot.ledger.pauses import Pauses
 from bot.registry.audit import MOST, StoredAudit
 from bot.registry.missions import StoredMissions
 from bot.settings import Settings
 from bot.store.database import Database
-from bot.terminal.missions import MissionsResult, read_since, with_database
+from bot.terminal.missions import MissionsResult, with_database
 
 MOST_MISSIONS = 2_000
 """Most missions that a report names; the figures cover all of them."""

@@ -18,7 +18,7 @@ from bot.registry.audit import StoredAudit
 from bot.registry.missions import StoredMissions
 from bot.settings import Settings
 from bot.store.opening import open_database
-from bot.terminal.missions import MissionsOrder, read_since, run_cancel, run_missions, run_show
+from bot.terminal.missions import MissionsOrder, run_cancel, run_missions, run_show
 from bot.terminal.report import run_report
 from tests.contract.test_mission_records import a_record, an_end
 
@@ -143,27 +143,6 @@ def test_the_commands_print_json_for_programs(
     assert json.loads(capsys.readouterr().out)["outcomes"]["FIXED"] == 1
     assert main(["show", "unknown", "--json", *place]) == 2
     assert json.loads(capsys.readouterr().out)["fault"] == "user"
-
-
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("", ""),
-        ("30m", "2026-11-24T08:30:00+00:00"),
-        ("1d", "2026-11-23T09:00:00+00:00"),
-        ("2w", "2026-11-10T09:00:00+00:00"),
-        ("2026-11-01", "2026-11-01T00:00:00+00:00"),
-        ("2026-11-01T05:00:00+02:00", "2026-11-01T05:00:00+02:00"),
-    ],
-)
-def test_a_time_is_an_age_or_a_date(text: str, moment: str) -> None:
-    assert read_since(text, NOW) == moment
-
-
-@pytest.mark.parametrize("text", ["yesterday", "1", "1y", "-1d", "1d2h"])
-def test_another_time_is_wrong_use(text: str) -> None:
-    with pytest.raises(UsageError, match="is no time"):
-        read_since(text, NOW)
 
 
 def test_without_a_database_nothing_is_created(settings: Make) -> None:
