@@ -50,7 +50,12 @@ def create_app(
             await service.stop()
 
     app = FastAPI(
-        title="MetaAgent", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None
+        title="MetaAgent",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
     )
     app.include_router(
         webhook_router(
@@ -70,10 +75,14 @@ def create_app(
 def _include_optional_pages(app: FastAPI, settings: Settings, service: Service, role: Role) -> None:
     """Add the pages that settings turn on; the libraries of the others are not loaded."""
     if settings.dashboard.enabled:
+        from bot.dashboard.access import API
+        from bot.dashboard.api import create_api
         from bot.dashboard.build import build_dashboard
         from bot.dashboard.web import dashboard_router
 
-        app.include_router(dashboard_router(build_dashboard(settings, service, role)))
+        dashboard = build_dashboard(settings, service, role)
+        app.include_router(dashboard_router(dashboard))
+        app.mount(API, create_api(dashboard))
     if settings.dashboard.badges:
         from bot.front.badge import badge_router
 

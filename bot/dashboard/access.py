@@ -7,12 +7,17 @@ from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import SecretStr
 
 from bot.dashboard.render import BASE, render
 from bot.dashboard.sessions import Session, Sessions
 from bot.setup.requests import is_loopback
 
 COOKIE = "metaagent_session"
+API = "/api"
+"""Where programs read what the pages show."""
+PATHS = (BASE, API)
+"""Where browsers send the session's cookie; no other path of this host receives it."""
 FORM_BYTES = 16_384
 """Largest form, in bytes."""
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:]{2,45}\](:\d{1,5})?")
@@ -75,6 +80,12 @@ async def session_of(request: Request, sessions: Sessions) -> Session | None:
     return await sessions.find(request.cookies.get(COOKIE))
 
 
+def is_operators(given: str, token: SecretStr | None) -> bool:
+    """Return True if a text is the operator's token; without a token, none is."""
+    known = token.get_secret_value() if token is not None else ""
+    return bool(known) and hmac.compare_digest(given.encode("utf-8", "replace"), known.encode())
+
+
 async def read_form(request: Request, origin: str, session: Session | None) -> dict[str, str]:
     """Return the fields of a form that was sent from one of our pages.
 
@@ -103,15 +114,16 @@ async def read_form(request: Request, origin: str, session: Session | None) -> d
 
 def set_session(response: Response, secret: str, origin: str, hours: int) -> None:
     """Put a session into the person's cookie."""
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=hours * 3600,
-        path=BASE,
-        httponly=True,
-        samesite="lax",
-        secure=origin.startswith("https:"),
-    )
+    for path in PATHS:
+        response.set_cookie(
+            COOKIE,
+            secret,
+            max_age=hours * 3600,
+            path=path,
+            httponly=True,
+            samesite="lax",
+            secure=origin.startswith("https:"),
+        )
 
 
 def sealed(response: Response) -> Response:

@@ -11,6 +11,7 @@ from bot.lessons.stored import StoredLessons
 from bot.service import Role, Service
 from bot.settings import Settings
 from bot.store.database import Database, is_postgres
+from sandbox.gate import prepare_needles
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ def build_dashboard(settings: Settings, service: Service, role: Role) -> Dashboa
         token=token,
         sign_in=sign_in,
         public_url=settings.public_url,
+        secrets=prepare_needles(settings.secrets),
         workers=workers,
     )
 

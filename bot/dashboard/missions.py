@@ -15,8 +15,9 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 from pydantic import ValidationError
 
-from bot.dashboard.access import NOT_FOUND, Refused, page
+from bot.dashboard.access import Refused, page
 from bot.dashboard.parts import DashboardParts
+from bot.dashboard.queries import Queries
 from bot.dashboard.render import BASE, path
 from bot.dashboard.sessions import Session
 from bot.domain.mission import Outcome
@@ -34,8 +35,6 @@ from sandbox.types import Frozen
 
 log = logging.getLogger(__name__)
 
-LONGEST_ID = 300
-"""Longest mission id in an address, in characters."""
 DIGITS = 15
 """Most digits of a number in a query."""
 LOOK_S = 2.0
@@ -65,9 +64,11 @@ class MissionPages:
 
     Args:
         parts: The dependencies.
+        queries: What the pages show.
     """
 
     parts: DashboardParts
+    queries: Queries
     _streams: set[object] = field(default_factory=set)
     """The open event streams."""
 
@@ -75,7 +76,8 @@ class MissionPages:
         """Show a page of missions, newest first."""
         query = request.query_params
         outcome, state = query.get("outcome", ""), query.get("state", "")
-        place = query.get("repository", "").strip()[:200]
+        # PostgreSQL refuses a text with NUL.
+        place = "".join(filter(str.isprintable, query.get("repository", ""))).strip()[:200]
         wanted = MissionQuery(
             outcome=Outcome(outcome) if outcome in set(Outcome) else None,
             state=RecordState(state) if state in _STATES else None,
@@ -216,13 +218,7 @@ class MissionPages:
         Raises:
             Refused: it is unknown, or not readable.
         """
-        mission_id = request.path_params["mission_id"]
-        record = None
-        if len(mission_id) <= LONGEST_ID and mission_id.isprintable():
-            record = await self.parts.records.find(mission_id, session.viewer.sees)
-        if record is None:
-            raise Refused(*NOT_FOUND)
-        return record
+        return await self.queries.mission(request.path_params["mission_id"], session.viewer)
 
     async def _changeable(self, request: Request, session: Session) -> MissionRecord:
         record = await self._readable(request, session)

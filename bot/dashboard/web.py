@@ -4,7 +4,7 @@ import hmac
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -12,8 +12,10 @@ from fastapi.responses import RedirectResponse, Response
 from bot.dashboard.access import (
     COOKIE,
     NOT_FOUND,
+    PATHS,
     Refused,
     check_origin,
+    is_operators,
     page,
     read_form,
     sealed,
@@ -23,10 +25,10 @@ from bot.dashboard.access import (
 from bot.dashboard.missions import MissionPages
 from bot.dashboard.overview import OverviewPages
 from bot.dashboard.parts import DashboardParts
+from bot.dashboard.queries import Queries
 from bot.dashboard.render import BASE, STATIC, static_file
 from bot.dashboard.sessions import Session
-from bot.dashboard.wrong_tokens import WrongTokens
-from bot.domain.dashboard import Viewer
+from bot.domain.dashboard import OPERATOR, Viewer
 from bot.domain.mission_record import AuditEntry
 from bot.errors import GitHubError, MetaAgentError
 
@@ -34,7 +36,6 @@ STATE_COOKIE = "metaagent_state"
 """Binds a sign-in at GitHub to the browser that began it."""
 STATE_S = 600
 """Time limit of a sign-in at GitHub, in seconds."""
-OPERATOR = "operator"
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,8 @@ Answer = Callable[[Request, Session], Awaitable[Response]]
 def dashboard_router(parts: DashboardParts) -> APIRouter:
     """Return the routes of the dashboard."""
     router = APIRouter(include_in_schema=False)
-    door, missions, overview = _Door(parts), MissionPages(parts), OverviewPages(parts)
+    queries = Queries(parts)
+    door, missions, overview = _Door(parts), MissionPages(parts, queries), OverviewPages(queries)
 
     def add(method: str, path: str, call: Callable[[Request], Awaitable[Response]]) -> None:
         async def endpoint(request: Request) -> Response:
@@ -123,7 +125,6 @@ class _Door:
     """Signing in and out."""
 
     parts: DashboardParts
-    wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
 
     async def show(self, request: Request) -> Response:
         """Show the ways to sign in."""
@@ -136,12 +137,11 @@ class _Door:
         """Admit the operator."""
         origin = check_origin(request, self.parts.public_url)
         given = (await read_form(request, origin, None)).get("token", "").strip()
-        known = self.parts.token.get_secret_value() if self.parts.token else ""
-        if not known or not hmac.compare_digest(given.encode("utf-8", "replace"), known.encode()):
+        if not is_operators(given, self.parts.token):
             # Not in the audit log, which strangers could fill.
-            self.wrong_tokens.note()
+            self.parts.wrong_tokens.note()
             return self._page("This token is wrong.", 403)
-        return await self._admit(Viewer(login=OPERATOR, is_operator=True), origin)
+        return await self._admit(OPERATOR, origin)
 
     async def to_github(self, request: Request) -> Response:
         """Send a person to GitHub."""
@@ -186,7 +186,8 @@ class _Door:
         await self.parts.sessions.end(request.cookies.get(COOKIE))
         await self._note(session.viewer.login, "signed out")
         response = RedirectResponse(f"{BASE}/sign-in", 303)
-        response.delete_cookie(COOKIE, path=BASE)
+        for path in PATHS:
+            response.delete_cookie(COOKIE, path=path)
         return response
 
     async def _admit(self, viewer: Viewer, origin: str) -> Response:

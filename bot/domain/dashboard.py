@@ -58,3 +58,7 @@ class Viewer(Frozen):
     def may_act_on(self, repository: int | None) -> bool:
         """Return True if this person may retry and cancel missions of a repository."""
         return self.is_operator or (repository is not None and repository in self.writable)
+
+
+OPERATOR = Viewer(login="operator", is_operator=True)
+"""The holder of the operator's token."""

@@ -81,8 +81,9 @@ def test_the_operator_signs_in_cancels_a_mission_and_signs_out(browser: Any, sit
     page.fill("#token", TOKEN)
     page.click("button")
     page.wait_for_selector("h1:has-text('Missions')")
-    (cookie,) = page.context.cookies()
-    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Lax", "/dashboard")
+    cookies = {one["path"]: one for one in page.context.cookies()}
+    assert set(cookies) == {"/dashboard", "/api"}
+    assert {(one["httpOnly"], one["sameSite"]) for one in cookies.values()} == {(True, "Lax")}
     page.goto(mission_page(site, RUNS))
     page.click("button:has-text('Cancel')")
     page.wait_for_selector("[role=status]")

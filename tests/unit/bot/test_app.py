@@ -64,6 +64,7 @@ async def test_readyz_says_what_is_missing(complete: Settings) -> None:
         ("GET", "/", 404),
         ("GET", "/docs", 404),
         ("GET", "/redoc", 404),
+        ("GET", "/openapi.json", 404),
         ("GET", "/webhook", 405),
         ("POST", "/x", 404),
     ],
@@ -73,6 +74,21 @@ async def test_nothing_else_is_offered(
 ) -> None:
     async with client(create_app(complete)) as http:
         assert (await http.request(method, path)).status_code == status
+
+
+async def test_programs_are_served_if_pages_are(complete: Settings) -> None:
+    app = create_app(complete)
+    async with app.router.lifespan_context(app), client(app) as http:
+        described = await http.get("/api/openapi.json")
+        assert "/missions/{mission_id}" in described.json()["paths"]
+        assert (await http.get("http://localhost/api/missions")).status_code == 401
+        token = (complete.data_dir / "dashboard.token").read_text().strip()
+        headers = {"authorization": f"Bearer {token}"}
+        found = await http.get("http://localhost/api/missions", headers=headers)
+        assert (found.status_code, found.json()) == (200, {"missions": [], "next": None})
+    without = complete.model_copy(update={"dashboard": DashboardOptions(enabled=False)})
+    async with client(create_app(without)) as http:
+        assert (await http.get("/api/openapi.json")).status_code == 404
 
 
 async def test_badges_are_served_if_the_operator_lists_repositories(complete: Settings) -> None:

@@ -1,6 +1,6 @@
 """The dashboard over a real database: two tenants, the operator, and browsers for each of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ from pydantic import SecretStr
 
 from bot.blobs.folder import FolderShelf
 from bot.blobs.store import HashedStore
-from bot.dashboard.access import COOKIE
+from bot.dashboard.access import API, COOKIE
+from bot.dashboard.api import create_api
 from bot.dashboard.parts import DashboardParts
 from bot.dashboard.sessions import Sessions
 from bot.dashboard.web import dashboard_router
@@ -29,6 +30,7 @@ from bot.publish.story import build_story
 from bot.registry.audit import StoredAudit
 from bot.registry.missions import StoredMissions
 from bot.registry.stored import StoredRegistry
+from bot.store.database import Database
 from tests.builders import a_lesson, a_repository, a_request
 from tests.contract.test_mission_records import an_end
 from tests.databases import a_database
@@ -61,9 +63,11 @@ class House:
     queue: MemoryQueue = field(default_factory=MemoryQueue)
     clock: FixedClock = field(default_factory=FixedClock)
     sign_in: Any = None
+    given: Database | None = None
+    """Where everything is stored; None for a file in the folder."""
 
     def __post_init__(self) -> None:
-        self.database = a_database(self.folder / "data")
+        self.database = self.given or a_database(self.folder / "data")
         self.missions = StoredMissions(self.database)
         self.audit = StoredAudit(self.database)
         self.lessons = StoredLessons(self.database)
@@ -84,8 +88,18 @@ class House:
             sign_in=self.sign_in,
             stream_s=0.0,
         )
+        self._open()
+
+    def with_parts(self, **changes: Any) -> DashboardParts:
+        """Replace dependencies of the pages and of the API."""
+        self.parts = replace(self.parts, **changes)
+        self._open()
+        return self.parts
+
+    def _open(self) -> None:
         self.app = FastAPI()
         self.app.include_router(dashboard_router(self.parts))
+        self.app.mount(API, create_api(self.parts))
 
     def browser(self, home: str = HOME) -> httpx.AsyncClient:
         """A browser that nobody has signed in with."""
