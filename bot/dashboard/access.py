@@ -15,9 +15,9 @@ from bot.setup.requests import is_loopback
 
 COOKIE = "metaagent_session"
 API = "/api"
-"""Where programs read what the pages show."""
+"""Path of the JSON API."""
 PATHS = (BASE, API)
-"""Where browsers send the session's cookie; no other path of this host receives it."""
+"""Paths to which browsers send the session's cookie; other paths of this host do not get it."""
 FORM_BYTES = 16_384
 """Largest form, in bytes."""
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9A-Fa-f:]{2,45}\](:\d{1,5})?")

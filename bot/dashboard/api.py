@@ -1,4 +1,4 @@
-"""The JSON API: what the pages show, for programs. Read-only."""
+"""The JSON API: the content of the pages for programs, read-only."""
 
 import logging
 import math
@@ -44,6 +44,8 @@ NAME_CHARS = 100
 """Longest name that an error repeats, in characters."""
 UNKNOWN = 401
 """Status for a person whom we do not know."""
+PLAIN = r"^[^\x00-\x1f]*$"
+"""A text without control characters: PostgreSQL refuses NUL."""
 MOST_DAYS = 365
 """Longest time that the scoreboard covers, in days."""
 
@@ -66,15 +68,15 @@ class Problem(Frozen):
     """The body of every answer that is no success."""
 
     detail: str
-    """What is wrong."""
+    """The reason."""
 
 
 class MissionFilter(Frozen):
-    """Which missions are listed."""
+    """A selection of missions."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    repository: str = Field(default="", max_length=200)
+    repository: str = Field(default="", max_length=200, pattern=PLAIN)
     """Only of this repository, `owner/name`, or of this folder."""
     outcome: Outcome | None = None
     """Only with this outcome."""
@@ -148,6 +150,8 @@ def create_api(parts: DashboardParts) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         dependencies=[Depends(api.sign_in)],
+        # Names of functions in generated clients.
+        generate_unique_id_function=lambda route: route.name,
         responses=_PROBLEMS,
     )
 
@@ -201,8 +205,7 @@ class _Api:
     ) -> Response:
         """List missions, newest first."""
         query = MissionQuery(
-            # PostgreSQL refuses a text with NUL.
-            place="".join(filter(str.isprintable, wanted.repository)),
+            place=wanted.repository,
             since=read_since(wanted.since, self.parts.clock.now()),
             **wanted.model_dump(include={"outcome", "state", "before", "limit"}),
         )
@@ -217,7 +220,7 @@ class _Api:
         )
 
     async def repositories(self, request: Request) -> Response:
-        """List the readable repositories with their figures, and what is off there."""
+        """List the 500 readable repositories with the latest missions, and what is off there."""
         found = await self.queries.repositories(_viewer(request))
         return self._answer(RepositoriesView(repositories=found))
 
@@ -226,9 +229,11 @@ class _Api:
         return self._answer(await self.queries.repository(f"{owner}/{name}", _viewer(request)))
 
     async def lessons(
-        self, request: Request, repository: Annotated[str, Query(max_length=200)] = ""
+        self,
+        request: Request,
+        repository: Annotated[str, Query(max_length=200, description="Only of this one.")] = "",
     ) -> Response:
-        """List the newest lessons of a repository, `owner/name` or its id.
+        """List the newest 100 lessons of a repository, `owner/name` or its id.
 
         Without it, the operator gets the lessons of all repositories and of folders, and others
         those of their repository with the latest mission.
@@ -238,7 +243,9 @@ class _Api:
         return JSONResponse(found.with_(lessons=lessons).model_dump(mode="json"))
 
     async def scoreboard(
-        self, request: Request, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30
+        self,
+        request: Request,
+        days: Annotated[int, Query(ge=1, le=MOST_DAYS, description="Length of the time.")] = 30,
     ) -> Response:
         """Show the figures of the missions that ended in the last days."""
         board = await self.queries.scoreboard(days, _viewer(request))
@@ -253,7 +260,10 @@ class _Api:
         return self._answer(found)
 
     async def queue(self, request: Request) -> Response:
-        """Show what waits and runs; workers, pauses and actions of all are the operator's."""
+        """Show the newest 50 running and 50 waiting missions, pauses and the latest actions.
+
+        Workers, and pauses of single places, are shown to the operator only.
+        """
         return self._answer(await self.queries.queue(_viewer(request)))
 
     def _answer(self, found: BaseModel) -> JSONResponse:
@@ -298,7 +308,9 @@ async def _refuse(_: Request, error: Exception) -> Response:
             status, detail = 422, f"{name}: {first['msg']}"
         case UsageError():
             status, detail = 422, f"{error.message}: {error.advice}"
+        case MetaAgentError(message=message):
+            log.warning("API request failed: %s", message)
+            status, detail = 503, "The database does not answer. Try again later."
         case _:
-            log.warning("API request failed: %s", error)
-            status, detail = 503, "The database or the queue does not answer. Try again later."
+            raise error
     return JSONResponse({"detail": detail}, status, headers)

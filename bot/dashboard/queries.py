@@ -1,4 +1,4 @@
-"""What pages and API show: each query is limited to the repositories that a person can read."""
+"""The queries of pages and API, each limited to the repositories that a person can read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class RepositoryStatus(RepositoryTally):
     """Figures of one repository, and whether missions run there."""
 
     off: str = ""
-    """Why no mission runs there; empty if missions run."""
+    """The reason why no mission runs there; empty if missions run."""
 
 
 class RepositoryView(RepositoryStatus):
@@ -58,7 +58,7 @@ class LessonsView(Frozen):
 
 
 class QueueView(Frozen):
-    """What waits and runs."""
+    """Waiting and running missions, and the processes that run them."""
 
     missions: tuple[MissionRecord, ...] = ()
     """Running and waiting missions."""

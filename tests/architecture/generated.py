@@ -20,6 +20,7 @@ from bot.cli import COMMANDS, main
 from bot.domain.mission import Outcome
 from bot.settings import leaves
 from tests.architecture.action_pages import action_page
+from tests.architecture.api_pages import api_page
 from tests.architecture.chat_pages import chat_page
 from tests.architecture.gallery_pages import gallery_page
 from tests.architecture.ladder_table import autofix_page, ladder_table
@@ -247,6 +248,7 @@ PAGES = {
     "policy.md": policy_page,
     "commands.md": chat_page,
     "action.md": action_page,
+    "api.md": api_page,
     SCHEMA: schema_text,
 }
 """Seen from the reference."""

@@ -173,6 +173,7 @@ async def test_missions_are_filtered_and_paged(house: House) -> None:
 async def test_an_invalid_parameter_is_named(house: House) -> None:
     for path, query, name in (
         ("missions", {"limit": 201}, "limit"),
+        ("missions", {"repository": "acme/\0shop"}, "repository"),
         ("missions", {"before": 10**30}, "before"),
         ("missions", {"before": "first"}, "before"),
         ("missions", {"outcome": "fixed"}, "outcome"),
