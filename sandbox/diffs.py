@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 
 from pydantic import ValidationError
 
-from sandbox.languages import is_source
+from sandbox.languages import is_read_source, is_source
 from sandbox.types import FileEdit, Frozen, RedHunk
 
 _CONTEXT = 3
@@ -221,8 +221,10 @@ def parse_hunks(raw: bytes) -> tuple[RedHunk, ...]:
     """
     found: list[RedHunk] = []
     size = 0
-    for path, (line, count), old in _split_hunks(raw):
-        if not is_source(path):
+    # The search's languages first: only their hunks can be undone by it.
+    hunks = sorted(_split_hunks(raw), key=lambda hunk: not is_source(hunk[0]))
+    for path, (line, count), old in hunks:
+        if not is_read_source(path):
             continue
         size += len(old)
         if len(found) >= _MOST_HUNKS or size > _MOST_OLD_BYTES:

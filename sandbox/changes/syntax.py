@@ -4,9 +4,8 @@ import ast
 import warnings
 
 from sandbox.guest.nesting import measure_nesting
-from sandbox.languages import PYTHON
+from sandbox.languages import MAX_PARSED_CHARACTERS, PYTHON
 
-MAX_PARSED_CHARACTERS = 400_000
 MAX_NESTING = 90
 
 

@@ -34,19 +34,31 @@ PYTHON = Language(
     ),
 )
 LANGUAGES = (PYTHON,)
+"""Languages whose tests are searched."""
+JAVASCRIPT = Language(name="javascript", suffixes=(".js", ".jsx", ".mjs", ".cjs"))
 TYPESCRIPT = Language(name="typescript", suffixes=(".ts", ".tsx", ".mts", ".cts"))
-"""Not one of LANGUAGES: its findings are repaired, but its tests are not searched."""
+GO = Language(name="go", suffixes=(".go",))
+RUST = Language(name="rust", suffixes=(".rs",))
 CHECKED = (*LANGUAGES, TYPESCRIPT)
 """Languages whose type checkers' and linters' findings are repaired."""
+READ = (*LANGUAGES, JAVASCRIPT, TYPESCRIPT, GO, RUST)
+"""Languages whose source is read for models: functions, imports, tests and syntax errors."""
+MAX_PARSED_CHARACTERS = 400_000
+"""Larger files are not parsed."""
 
 
 def find_language(path: str) -> Language | None:
     """Return the language of a source file, or None if it is none of ours."""
-    return next((one for one in LANGUAGES if path.endswith(one.suffixes)), None)
+    return next((one for one in READ if path.endswith(one.suffixes)), None)
 
 
 def is_source(path: str) -> bool:
-    """Return True if a path names a source file of a known language."""
+    """Return True if a path names a source file of a language whose tests are searched."""
+    return find_language(path) in LANGUAGES
+
+
+def is_read_source(path: str) -> bool:
+    """Return True if a path names a source file that is read for models."""
     return find_language(path) is not None
 
 
@@ -56,6 +68,6 @@ def is_typed_source(path: str) -> bool:
 
 
 def is_test_file(path: str) -> bool:
-    """Return True if a path is named like a test file of a known language."""
+    """Return True if a path is named like a test file of a searched language."""
     name = path.lower().rsplit("/", 1)[-1]
     return any(fnmatchcase(name, pattern) for one in LANGUAGES for pattern in one.test_files)

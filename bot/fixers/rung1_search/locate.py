@@ -66,7 +66,7 @@ def red_hunks(red_diff: SourceDiff) -> tuple[RedHunk, ...]:
     Args:
         red_diff: Changes since the check was green.
     """
-    safe = [hunk for hunk in red_diff.hunks if is_safe_path(hunk.path)]
+    safe = [hunk for hunk in red_diff.hunks if is_safe_path(hunk.path) and is_source(hunk.path)]
     return tuple(hunk if _is_source(hunk.path) else hunk.with_(before="") for hunk in safe)[
         :MAX_HUNKS
     ]

@@ -13,12 +13,13 @@ from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.feedback import diff_changes
 from bot.fixers.rung2_model.repository_map import nearest_first
-from bot.fixers.rung2_model.sources import Excerpt, Source, Span
+from bot.fixers.rung2_model.sources import Excerpt, Source
 from bot.fixers.rung2_model.text_search import SAID, search_text
 from bot.fixers.rung2_model.tried_changes import merge_changes
 from sandbox.changes import is_protected
 from sandbox.errors import ChangeRejected
-from sandbox.languages import is_source
+from sandbox.languages import is_read_source
+from sandbox.languages.outline import Span
 from sandbox.types import FileChange, TestReport
 
 TEST_S = 60.0
@@ -200,7 +201,7 @@ class AgentTools:
         return Passage(label=label, text=text or "no such lines", origin=path)
 
     async def _search(self, text: str) -> str:
-        sources = nearest_first(filter(is_source, await self._paths()), self._known_paths)
+        sources = nearest_first(filter(is_read_source, await self._paths()), self._known_paths)
         return await search_text(text, sources, self._lines, limit=_FILES)
 
     @property

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from bot.fixers.rung2_model.failing import test_function
 from bot.fixers.rung2_model.related_context import imported_sources
-from bot.fixers.rung2_model.sources import Definition, Files, Source
+from bot.fixers.rung2_model.sources import Files, Source
 from sandbox.changes import is_protected
+from sandbox.languages.outline import Definition
 from sandbox.types import TestResult
 
 MOST = 8
@@ -31,24 +32,21 @@ async def called_code(
             continue
         names = test.names.union(*(one.names for one in _helpers(source, test)))
         near = await imported_sources([source], files)
-        # A package often only re-exports the names of its modules.
-        for one in [*near, *await imported_sources(near, files)]:
+        # A package often only re-exports the names of its modules; in Rust, tests are often in the
+        # file that they test.
+        for one in [source, *near, *await imported_sources(near, files)]:
             if is_protected(one.path):
                 continue
             for definition in one.definitions:
-                last = definition.name.rpartition(".")[2]
-                if last in names and _is_short(definition):
+                if definition.last_name in names and _is_short(definition):
                     found.setdefault((one.path, definition.name), (one, definition))
     return tuple(found.values())[:MOST]
 
 
 def _helpers(source: Source, test: Definition) -> list[Definition]:
-    """Return functions of the test's own file that it calls, such as `setUp` helpers."""
-    return [
-        one
-        for one in source.functions
-        if one is not test and one.name.rpartition(".")[2] in test.names
-    ]
+    """Return code of the test's own file that it calls, or that runs around it."""
+    called = [one for one in source.functions if one is not test and one.last_name in test.names]
+    return [*source.setup(test), *called]
 
 
 def _is_short(definition: Definition) -> bool:

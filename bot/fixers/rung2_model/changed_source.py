@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import PromptSpace, characters, shortened
 from bot.fixers.rung2_model.excerpts import may_be_shown
-from bot.fixers.rung2_model.sources import Definition, Files, Source
+from bot.fixers.rung2_model.sources import Files, Source
 from bot.ports import Workspace
 from sandbox.changes import is_protected
 from sandbox.diffs import line_changes
-from sandbox.languages import is_source
+from sandbox.languages import is_read_source
+from sandbox.languages.outline import Definition
 from sandbox.types import FileEdit
 
 TOKENS = 3_500
@@ -29,7 +30,7 @@ async def changed_source(edits: Sequence[FileEdit], workspace: Workspace) -> tup
     files, room = Files(workspace), PromptSpace(characters(TOKENS))
     changed = [pair for edit in edits for pair in await _changed(edit, files)]
     shown = [_passage("changed function, before the change", *pair) for pair in changed]
-    names = frozenset(one.name.rpartition(".")[2] for _, one in changed)
+    names = frozenset(one.last_name for _, one in changed) - {""}
     shown += [_passage("caller", *pair) for pair in await _callers(names, changed, files)]
     return tuple(one for one in shown if room.take(len(one.text)))
 
@@ -68,7 +69,9 @@ async def _callers(
 
 def _nearest(paths: Iterable[str], changed: set[str]) -> list[str]:
     sources = [
-        path for path in paths if is_source(path) and not is_protected(path) and may_be_shown(path)
+        path
+        for path in paths
+        if is_read_source(path) and not is_protected(path) and may_be_shown(path)
     ]
     folders = {path.rpartition("/")[0] for path in changed}
     sources.sort(key=lambda p: (p not in changed, p.rpartition("/")[0] not in folders, p))

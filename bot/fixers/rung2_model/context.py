@@ -1,6 +1,6 @@
 """Assemble the prompt context of a failure: parts of limited size, omissions listed by name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from bot.domain.diagnosis import Diagnosis
@@ -22,7 +22,7 @@ from bot.fixers.rung2_model.repository_map import repository_map
 from bot.fixers.rung2_model.sources import Files
 from bot.fixers.trials import Failure
 from sandbox.changes import is_protected, is_safe_path
-from sandbox.types import TestReport
+from sandbox.types import TestReport, TestResult
 
 _PLACES = 60
 _FIRST = 6
@@ -189,8 +189,8 @@ async def _function_names(places: Iterable[SuspectPlace], files: Files) -> froze
         source = await files.source(place.file)
         function = source.at(place.line) if source is not None else None
         if function is not None:
-            names.append(function.name.rpartition(".")[2])
-    return frozenset(names)
+            names.append(function.last_name)
+    return frozenset(names) - {""}
 
 
 def suspect_places(
@@ -211,11 +211,7 @@ def suspect_places(
     """
     deepest = [
         next(
-            (
-                SuspectPlace(file, line)
-                for file, line, _ in reversed(failure.frames)
-                if _editable(file)
-            ),
+            (SuspectPlace(file, line) for file, line in _places(failure) if _editable(file)),
             None,
         )
         for failure in report.failures
@@ -227,6 +223,13 @@ def suspect_places(
         place for place in (*deepest, *near, *ranked) if place and _editable(place.file)
     )
     return tuple(found)[:_PLACES]
+
+
+def _places(failure: TestResult) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a failure, the deepest first; some reports have one line and no frames."""
+    yield from ((file, line) for file, line, _ in reversed(failure.frames))
+    if failure.file and failure.line:
+        yield failure.file, failure.line
 
 
 def _editable(path: str) -> bool:

@@ -5,8 +5,9 @@ from itertools import accumulate
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import FILE_TOKENS, FUNCTION_TOKENS, PromptSpace, characters
 from bot.fixers.rung2_model.edits import SentFile
-from bot.fixers.rung2_model.sources import Excerpt, Files, Source, Span
+from bot.fixers.rung2_model.sources import Excerpt, Files, Source
 from sandbox.changes import PathClass, is_protected, is_safe_path, protected_class
+from sandbox.languages.outline import Definition, Span
 
 FILE = characters(FILE_TOKENS)
 FUNCTION = characters(FUNCTION_TOKENS)
@@ -99,8 +100,13 @@ class Excerpts:
         found = source.named(name) if source is not None else None
         if source is None or found is None:
             return False
-        self._add(source, (found.first, found.last), found.name)
+        self.add_definition(source, found)
         return True
+
+    def add_definition(self, source: Source, definition: Definition) -> None:
+        """Add a definition of a file that may be shown."""
+        if may_be_shown(source.path):
+            self._add(source, (definition.first, definition.last), definition.name)
 
     async def add_lines(self, path: str, first: int, last: int) -> bool:
         """Add some lines of a file.

@@ -8,13 +8,17 @@ from pathlib import PurePosixPath
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import PromptSpace
-from bot.fixers.rung2_model.excerpts import Excerpts
-from bot.fixers.rung2_model.sources import Definition, Files, Source
+from bot.fixers.rung2_model.excerpts import Excerpts, may_be_shown
+from bot.fixers.rung2_model.sources import Files, Source
+from sandbox.changes.syntax import is_python
+from sandbox.languages import GO, JAVASCRIPT, RUST, TYPESCRIPT, find_language
+from sandbox.languages.outline import TITLES, Definition
 from sandbox.types import TestReport, TestResult
 
 TESTS_SHOWN = 3
 PASSING_SHOWN = 2
 _MESSAGE = 600
+_FILES_SEARCHED = 60
 
 
 def first_failures(
@@ -144,7 +148,7 @@ async def passing_tests(
             )
             for one in (source.functions if source is not None else ())
             if source is not None
-            and f"{path}::{one.name.replace('.', '::')}" in passing - report.failing
+            and f"{path}::{_written(one)}" in passing - report.failing
             and one.names & functions
         ]
     # Short tests say most in the least space.
@@ -164,11 +168,14 @@ async def add_test_sources(failures: tuple[TestResult, ...], files: Files, shown
         source, function = await test_function(failure, files)
         if source is None or function is None:
             continue
-        await shown.add_name(source.path, function.name)
+        shown.add_definition(source, function)
+        for around in source.setup(function):
+            shown.add_definition(source, around)
         for helper in source.functions:
-            if helper.name in function.names and helper is not function:
-                await shown.add_name(source.path, helper.name)
-        for fixture in function.arguments:
+            name = helper.name.rpartition(TITLES)[2]
+            if name in function.names and helper is not function and not helper.is_titled:
+                shown.add_definition(source, helper)
+        for fixture in function.arguments if is_python(source.path) else ():
             await _add_fixture(fixture, source, files, shown)
 
 
@@ -186,12 +193,65 @@ async def test_function(
         *(frame[0] for frame in failure.frames[:1]),
         failure.file or "",
     ]
-    name = (failure.test or failure.name.rpartition("::")[2]).partition("[")[0]
-    for path in dict.fromkeys(places):
+    source, found = await _find_in(places, failure, files)
+    if found is None:
+        source, found = await _find_in(await _by_text(failure, files), failure, files)
+    return source, found
+
+
+async def _find_in(
+    paths: Iterable[str], failure: TestResult, files: Files
+) -> tuple[Source | None, Definition | None]:
+    """Return the first file that has a failing test, and the test."""
+    for path in dict.fromkeys(paths):
         source = await files.source(path) if path in await files.paths() else None
-        if source is not None and (found := source.named(name)):
+        if source is not None and (found := _find_test(failure, source)):
             return source, found
     return None, None
+
+
+def _find_test(failure: TestResult, source: Source) -> Definition | None:
+    """Return a failing test in a file, by its name, else by its line."""
+    name = _function_name(failure)
+    if is_python(source.path):
+        return source.named(name)
+    if not source.path.endswith((*JAVASCRIPT.suffixes, *TYPESCRIPT.suffixes)):
+        return source.named(name)
+    titles = failure.name.partition("::")[2] or failure.name
+    lines = [line for file, line, _ in failure.frames if file == source.path]
+    lines += [failure.line] if failure.file == source.path and failure.line else []
+    return source.test(titles.replace(" \u203a ", TITLES)) or next(
+        (found for line in lines if (found := source.at(line))), None
+    )
+
+
+def _function_name(failure: TestResult) -> str:
+    """Return the name of a test function without parameters, and in Go without subtests."""
+    name = failure.test or failure.name.rpartition("::")[2]
+    return name.partition("[")[0].partition("/")[0]
+
+
+async def _by_text(failure: TestResult, files: Files) -> list[str]:
+    """Return the files that define a failing test of Go or Rust; their reports name no file."""
+    name = _function_name(failure)
+    if not name.isidentifier():
+        return []
+    texts = {GO: f"func {name}(", RUST: f"fn {name}("}
+    found, read = list[str](), 0
+    for path in sorted(await files.paths(), key=lambda path: (path.count("/"), path)):
+        text = texts.get(language) if (language := find_language(path)) is not None else None
+        if text is None or not may_be_shown(path) or read >= _FILES_SEARCHED:
+            continue
+        read += 1
+        source = await files.source(path)
+        if source is not None and text in source.text:
+            found.append(path)
+    return found
+
+
+def _written(test: Definition) -> str:
+    """Return a test's name as its runner writes it after the file's."""
+    return test.name if test.is_titled else test.name.replace(".", "::")
 
 
 async def _add_fixture(name: str, source: Source, files: Files, shown: Excerpts) -> None:

@@ -20,6 +20,7 @@ from bot.fixers.rung2_model.rounds import (
 )
 from bot.fixers.rung2_model.sources import Source
 from bot.fixers.rung2_model.tried_changes import TriedChange
+from sandbox.changes.syntax import is_python
 from sandbox.types import FileChange, TestReport, TestResult
 
 PROMPT = "fix_function"
@@ -156,7 +157,8 @@ class FunctionRounds:
         for place in self._brief.places:
             source = await self._brief.files.source(place.file)
             function = source.at(place.line) if source is not None else None
-            if function is not None:
+            # Whole functions are read from answers in Python only.
+            if function is not None and is_python(place.file):
                 found.setdefault(Target(place.file, function.name))
         used = [await self._names_in(failure) for failure in self._left]
         named = [target for target in found if any(target.last_name in names for names in used)]

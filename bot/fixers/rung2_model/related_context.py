@@ -1,20 +1,20 @@
 """Context around the suspects: signatures, the red diff, lessons and earlier attempts."""
 
-import ast
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import PurePosixPath
 
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
 from bot.domain.patch import NearMiss
 from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import may_be_shown
-from bot.fixers.rung2_model.sources import Definition, Excerpt, Files, Source
+from bot.fixers.rung2_model.sources import Excerpt, Files, Source
+from sandbox.changes.syntax import is_python
 from sandbox.languages import is_source
+from sandbox.languages.modules import imported_files
+from sandbox.languages.outline import Definition
 from sandbox.types import RedHunk, WorkspaceFacts
 
 _FILES_READ = 12
-_NAMES = 20
 _LOOKED_AT = 300
 _LESSONS = 3
 _ATTEMPTS = 2
@@ -35,15 +35,12 @@ async def skeleton(
     used = frozenset[str]().union(*(one.names for one in _shown_functions(shown)))
     known = {(excerpt.source.path, line) for excerpt in shown for line in excerpt.chosen}
     imported = await imported_sources(sources, files)
-    names = frozenset(one.name.rpartition(".")[2] for one in _shown_functions(shown))
+    names = frozenset(one.last_name for one in _shown_functions(shown)) - {""}
     lines = dict[str, None]()
     for source, one in _wanted(sources, imported, used, names):
-        line = one.node.lineno
-        if (source.path, line) not in known:
-            owner = one.name.rpartition(".")[0]
-            lines.setdefault(
-                f"{source.path}:{line}: {f'({owner}) ' if owner else ''}{source.header(one)}"
-            )
+        if (source.path, one.line) not in known and not one.is_titled:
+            owner = f"({one.owner}) " if one.owner else ""
+            lines.setdefault(f"{source.path}:{one.line}: {owner}{source.header(one)}")
     kept = [line for line in lines if room.take(len(line) + 1)]
     return (
         (Passage(label="signatures elsewhere", text="\n".join(kept), origin="the repository"),)
@@ -174,9 +171,7 @@ def _wanted(
     """Yield callees, then callers, then the other definitions of the shown files."""
     everywhere = [*sources, *imported]
     for source in everywhere:
-        yield from (
-            (source, one) for one in source.definitions if one.name.rpartition(".")[2] in used
-        )
+        yield from ((source, one) for one in source.definitions if one.last_name in used)
     for source in everywhere:
         yield from ((source, one) for one in source.functions[:_LOOKED_AT] if one.names & names)
     for source in sources:
@@ -191,26 +186,18 @@ async def imported_sources(sources: Sequence[Source], files: Files) -> list[Sour
         files: Files of the checkout.
     """
     known = {source.path for source in sources}
-    modules = dict.fromkeys(module for source in sources for module in _imported_modules(source))
     homes = _homes(await files.paths())
-    paths = dict.fromkeys(
-        path for module in modules if (path := _home(module, homes)) and path not in known
-    )
-    found = [await files.source(path) for path in list(paths)[:_FILES_READ]]
+    paths = dict[str, None]()
+    for source in sources:
+        if is_python(source.path):
+            modules = (name for one in source.imports for name in one.modules)
+            paths |= dict.fromkeys(path for name in modules if (path := _home(name, homes)))
+        else:
+            checkout = await files.checkout(source.path)
+            paths |= dict.fromkeys(imported_files(source.path, source.imports, checkout))
+    wanted = [path for path in paths if path not in known and may_be_shown(path)]
+    found = [await files.source(path) for path in wanted[:_FILES_READ]]
     return [source for source in found if source is not None]
-
-
-def _imported_modules(source: Source) -> Iterator[str]:
-    """Yield imported module names, including names that may be modules."""
-    for node in source.imports:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names[:_NAMES])
-            continue
-        # A relative import drops one path part for each dot.
-        folders = PurePosixPath(source.path).parts[: -node.level] if node.level else ()
-        base = ".".join((*folders, *((node.module,) if node.module else ())))
-        yield base
-        yield from (f"{base}.{alias.name}" for alias in node.names[:_NAMES])
 
 
 def _homes(paths: Iterable[str]) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.sources import Files, Source
 from sandbox.changes import is_protected
-from sandbox.languages import is_source
+from sandbox.languages import is_read_source
 
 _NAMED = 8
 """Number of the nearest files whose public names are listed."""
@@ -27,11 +27,7 @@ async def repository_map(
         shown: Paths of which something is shown.
         room: Space for the map.
     """
-    there = [
-        path
-        for path in await files.paths()
-        if path not in shown and is_source(path) and not is_protected(path) and may_be_shown(path)
-    ]
+    there = [path for path in await files.paths() if path not in shown and _is_listed(path)]
     ranked = nearest_first(there, shown)
     lines = []
     for number, path in enumerate(ranked[:_PATHS]):
@@ -64,6 +60,10 @@ def nearest_first(paths: Iterable[str], shown: Collection[str]) -> list[str]:
     return sorted(paths, key=rank)
 
 
+def _is_listed(path: str) -> bool:
+    return is_read_source(path) and not is_protected(path) and may_be_shown(path)
+
+
 def _folders(path: str) -> tuple[str, ...]:
     """Return every folder that contains a path, except the checkout."""
     parts = path.split("/")[:-1]
@@ -72,7 +72,7 @@ def _folders(path: str) -> tuple[str, ...]:
 
 def _public_names(source: Source) -> str:
     return ", ".join(
-        one.name
+        one.signature
         for one in source.definitions
-        if "." not in one.name and not one.name.startswith("_")
+        if "." not in one.name and not one.name.startswith("_") and not one.is_titled
     )

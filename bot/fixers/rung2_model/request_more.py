@@ -10,7 +10,7 @@ from bot.fixers.rung2_model.repository_map import nearest_first
 from bot.fixers.rung2_model.text_search import SAID, describe_searched, search_text
 from bot.llm.protocol.extract import extract
 from bot.llm.protocol.messages import NextStep, ProposeFix, Wanted
-from sandbox.languages import is_source
+from sandbox.languages import is_read_source
 
 GRANTED = 4
 """Maximum number of answered requests in one climb; they do not count as attempts."""
@@ -111,7 +111,7 @@ async def _add_symbol(entry: str, brief: Brief, there: Collection[str], shown: E
 def _nearest(there: Iterable[str], brief: Brief) -> list[str]:
     """Return the source files, the nearest to the shown and suspected ones first."""
     known = {file.path for file in brief.sent} | {place.file for place in brief.places}
-    return nearest_first(filter(is_source, there), known)
+    return nearest_first(filter(is_read_source, there), known)
 
 
 def _is_placeholder(title: str) -> bool:

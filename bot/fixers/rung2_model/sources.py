@@ -1,15 +1,20 @@
 """Source files as shown in a prompt: the relevant lines, found by the syntax tree if possible."""
 
-import ast
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
+from bot.fixers.rung2_model.budget import PromptSpace
+from bot.fixers.rung2_model.python_outline import read_python
 from bot.ports import Workspace
-from sandbox.changes.syntax import is_python, parse
+from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
+from sandbox.languages import is_read_source
+from sandbox.languages.modules import Checkout, settings_for
+from sandbox.languages.outline import TITLES, Definition, Import, Kind, Outline, Span
+from sandbox.languages.reading import read_outline
 
 AROUND = 25
 """Lines shown on either side of a suspect line if its function is too large or missing."""
@@ -18,57 +23,14 @@ _BRIDGED = 2
 """Gaps up to this many lines are shown instead of marked."""
 _CONSTANT_LINES = 40
 """Longest module constant that is shown with a function that reads it, in lines."""
+_GAPS = re.compile(r"%(?:\.\d{1,3})?[sdifjoOpc#$]|\$\{[^}]{0,200}\}|\$[\w.]{1,100}")
+"""Gaps for parameters in the title of a test."""
 _HEADER_LINES = 12
-_HEADER = 200
 _IMPORTS = 60
-_STATEMENTS = 3_000
+_HEADER = 200
 _PARSED = 400_000
 """Total size of files parsed for one prompt, in characters. It bounds the time on a hostile
 checkout."""
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Span = tuple[int, int]
-"""First and last line, from 1."""
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A function, method or class."""
-
-    name: str
-    """Qualified name, such as `Cart.total`."""
-    node: Function | ast.ClassDef
-    first: int
-    """Includes decorators."""
-    last: int
-    body: int
-    """First line of its body."""
-
-    @property
-    def is_class(self) -> bool:
-        """Return True for a class."""
-        return isinstance(self.node, ast.ClassDef)
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """Return the names of its parameters; empty for a class."""
-        if isinstance(self.node, ast.ClassDef):
-            return ()
-        given = self.node.args
-        return tuple(
-            argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)
-        )
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Return every name read in it, attributes included."""
-        found = set()
-        for node in ast.walk(self.node):
-            if isinstance(node, ast.Name):
-                found.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                found.add(node.attr)
-        return frozenset(found)
 
 
 class Source:
@@ -77,44 +39,43 @@ class Source:
     Args:
         path: Path in the checkout.
         text: Its content.
-        parsed: True if it may be parsed when it is Python.
+        parsed: True if it may be parsed.
+        room: Size of the files that may still be parsed; None for no limit.
     """
 
-    def __init__(self, path: str, text: str, *, parsed: bool = True) -> None:
+    def __init__(
+        self, path: str, text: str, *, parsed: bool = True, room: PromptSpace | None = None
+    ) -> None:
         self.path = path
         self.text = text
         self.lines = _lines(text)
-        self._parsed = parsed and is_python(path)
+        self._parsed = parsed
+        self._room = room
 
     @cached_property
-    def tree(self) -> ast.Module | None:
-        """Return the syntax tree; None if there is none or parsing is not permitted."""
-        return parse(self.text) if self._parsed else None
+    def _outline(self) -> Outline:
+        """Return what it defines; nothing if it is not or cannot be parsed."""
+        known = is_python(self.path) or is_read_source(self.path)
+        if not (self._parsed and known) or (self._room and not self._room.take(len(self.text))):
+            return Outline()
+        read = read_python if is_python(self.path) else read_outline
+        return read(self.path, self.text) or Outline()
 
-    @cached_property
-    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    @property
+    def imports(self) -> tuple[Import, ...]:
         """Return the first imports of the module."""
-        body = self.tree.body if self.tree else []
-        return tuple(
-            islice(
-                (node for node in body if isinstance(node, ast.Import | ast.ImportFrom)), _IMPORTS
-            )
-        )
+        return self._outline.imports[:_IMPORTS]
 
     @cached_property
     def constants(self) -> dict[str, Span]:
         """Return the lines of short module constants, by name."""
-        found: dict[str, Span] = {}
-        for node in self.tree.body[:_STATEMENTS] if self.tree else []:
-            last = node.end_lineno or node.lineno
-            if last - node.lineno < _CONSTANT_LINES:
-                found.update(dict.fromkeys(_assigned(node), (node.lineno, last)))
-        return found
+        found = self._outline.constants
+        return {name: span for name, span in found if span[1] - span[0] < _CONSTANT_LINES}
 
-    @cached_property
+    @property
     def definitions(self) -> tuple[Definition, ...]:
         """Return functions, classes and methods in order, except those inside functions."""
-        return tuple(_definitions(self.tree.body, "")) if self.tree else ()
+        return self._outline.definitions
 
     @property
     def functions(self) -> tuple[Definition, ...]:
@@ -122,14 +83,34 @@ class Source:
         return tuple(one for one in self.definitions if not one.is_class)
 
     def at(self, line: int) -> Definition | None:
-        """Return the function or method that contains a line."""
-        return next((one for one in self.functions if one.first <= line <= one.last), None)
+        """Return the innermost function, method or test that contains a line."""
+        found = [one for one in self.functions if one.first <= line <= one.last]
+        return found[-1] if found else None
 
     def named(self, name: str) -> Definition | None:
         """Return a definition by its qualified name, or the first with this last name."""
         exact = (one for one in self.definitions if one.name == name)
         return next(exact, None) or next(
-            (o for o in self.definitions if o.name.rpartition(".")[2] == name), None
+            (one for one in self.definitions if name and one.last_name == name), None
+        )
+
+    def test(self, name: str) -> Definition | None:
+        """Return a test by its titles, also if they have gaps for parameters.
+
+        Args:
+            name: Such as `cart > adds 2`, which `cart > adds %i` may be.
+        """
+        tests = [one for one in self.definitions if one.kind is Kind.TEST]
+        exact = (one for one in tests if one.name == name)
+        return next(exact, None) or next((one for one in tests if _fits(name, one.name)), None)
+
+    def setup(self, test: Definition) -> tuple[Definition, ...]:
+        """Return the code that runs before and after a test."""
+        return tuple(
+            one
+            for one in self.definitions
+            if one.kind is Kind.SETUP
+            and (not one.owner or f"{test.owner}{TITLES}".startswith(f"{one.owner}{TITLES}"))
         )
 
     def shown(self, spans: Iterable[Span]) -> str:
@@ -150,7 +131,7 @@ class Source:
 
     def header(self, definition: Definition) -> str:
         """Return a definition's signature in one line: `def add(a, b):`."""
-        start = definition.node.lineno
+        start = definition.line
         text = " ".join(
             line.strip() for line in self.lines[start - 1 : max(start, definition.body - 1)]
         )
@@ -186,11 +167,11 @@ class Source:
         inside = [one for one in self.definitions if one.first <= span[1] and span[0] <= one.last]
         used = frozenset[str]().union(*(one.names for one in inside if not one.is_class))
         for node in self.imports:
-            yield node.lineno, node.end_lineno or node.lineno
+            yield node.first, node.last
         for name in sorted(used & self.constants.keys()):
             yield self.constants[name]
         for one in inside:
-            yield one.first, max(one.node.lineno, min(one.body - 1, one.first + _HEADER_LINES))
+            yield one.first, max(one.line, min(one.body - 1, one.first + _HEADER_LINES))
 
 
 @dataclass
@@ -237,7 +218,7 @@ class Files:
         self._workspace = workspace
         self._read: dict[str, Source | None] = {}
         self._paths: frozenset[str] | None = None
-        self._left = _PARSED
+        self._room = PromptSpace(_PARSED)
 
     async def paths(self) -> frozenset[str]:
         """Return every path of the checkout."""
@@ -252,13 +233,15 @@ class Files:
             with suppress(ChangeRejected):
                 text = await self._workspace.read_file(path)
             readable = text is not None and "\0" not in text and "\ufffd" not in text
-            self._read[path] = self._source(path, text) if text is not None and readable else None
+            usable = text is not None and readable
+            self._read[path] = Source(path, text or "", room=self._room) if usable else None
         return self._read[path]
 
-    def _source(self, path: str, text: str) -> Source:
-        parsed = len(text) <= self._left
-        self._left -= len(text) if parsed else 0
-        return Source(path, text, parsed=parsed)
+    async def checkout(self, path: str) -> Checkout:
+        """Return what is known of the checkout to find the files that a file imports."""
+        paths = await self.paths()
+        read = [await self.source(one) for one in settings_for(path, paths)]
+        return Checkout(paths, {one.path: one.text for one in read if one is not None})
 
 
 def changed_functions(before: Source, after: Source) -> tuple[str, ...]:
@@ -286,26 +269,15 @@ def _within(span: Span, lines: tuple[str, ...]) -> range:
     return range(max(1, span[0]), min(len(lines), span[1]) + 1)
 
 
-def _definitions(body: Iterable[ast.stmt], inside: str) -> Iterator[Definition]:
-    for node in body:
-        if not isinstance(node, Function | ast.ClassDef):
-            continue
-        name = f"{inside}{node.name}"
-        first = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
-        yield Definition(name, node, first, node.end_lineno or node.lineno, node.body[0].lineno)
-        if isinstance(node, ast.ClassDef):
-            yield from _definitions(node.body, f"{name}.")
-
-
-def _assigned(node: ast.stmt) -> set[str]:
-    """Return the names that a module statement binds."""
-    targets = (
-        node.targets
-        if isinstance(node, ast.Assign)
-        else [node.target]
-        if isinstance(node, ast.AnnAssign)
-        else []
-    )
-    return {
-        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
-    }
+def _fits(name: str, title: str) -> bool:
+    """Return True if a test's name can come from a title with gaps such as `%s` and `$value`."""
+    first, *rest = _GAPS.split(title)
+    if not rest or not name.startswith(first) or not name.endswith(rest[-1]):
+        return False
+    at = len(first)
+    for piece in rest[:-1]:
+        at = name.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return at <= len(name) - len(rest[-1])

@@ -1,7 +1,7 @@
 """Suspected places of a failure: traceback frames, changed lines, names that the test calls."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 
@@ -11,7 +11,8 @@ from bot.mission.failures.sentences import calls
 from bot.ports import Workspace
 from sandbox.changes import PatchHunk, is_protected, is_safe_path, parse_patch
 from sandbox.errors import ChangeRejected
-from sandbox.languages import is_source
+from sandbox.languages import READ, is_source
+from sandbox.languages.reading import read_outline
 from sandbox.types import FileContext, SourceDiff, TestResult
 
 # Scores by evidence: a raised error, then a called function, a changed line, an earlier fix.
@@ -30,7 +31,10 @@ _FILES_READ = 40
 """Maximum number of source files to search for definitions."""
 _NAMED = 0.9
 _REFUSED = frozenset({"closed", "reverted"})
-_PLACE = re.compile(r"(?<![\w./-])(?P<file>\w[\w./-]{0,200}\.py)(?::(?P<line>\d{1,6}))?(?!\w)")
+_SUFFIXES = "|".join(re.escape(suffix) for language in READ for suffix in language.suffixes)
+_PLACE = re.compile(
+    rf"(?<![\w./-])(?P<file>\w[\w./-]{{0,200}}(?:{_SUFFIXES}))(?::(?P<line>\d{{1,6}}))?(?!\w)"
+)
 _FUNCTION = re.compile(r"\s*(?:async\s+)?def\s")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*\(")
 _NOT_NAMES = frozenset(
@@ -108,11 +112,18 @@ async def _list_functions(file: str, workspace: Workspace) -> list[int]:
     """Return the first lines of a file's functions; its first line if it has none."""
     text = await read_text(file, workspace)
     starts = [at for at, line in enumerate(text.splitlines(), start=1) if _FUNCTION.match(line)]
+    if not is_source(file) and (outline := read_outline(file, text)) is not None:
+        starts = [one.line for one in outline.definitions if not one.is_class]
     return starts[:_AT_MOST] or [1]
 
 
-def from_red_diff(red_diff: SourceDiff) -> tuple[Suspect, ...]:
-    """Return source lines that the commit added or changed."""
+def from_red_diff(red_diff: SourceDiff, reads: Callable[[str], bool]) -> tuple[Suspect, ...]:
+    """Return source lines that the commit added or changed.
+
+    Args:
+        red_diff: The changes of the commit.
+        reads: Returns True for source in the languages of the failing tests.
+    """
     return tuple(
         Suspect(
             file=file,
@@ -121,7 +132,7 @@ def from_red_diff(red_diff: SourceDiff) -> tuple[Suspect, ...]:
             reason="changed by the commit that turned the check red",
         )
         for file, lines in sorted(red_diff.files.items())
-        if is_source(file) and is_suspectable(file)
+        if reads(file) and is_suspectable(file)
         for line in lines
     )
 

@@ -18,6 +18,7 @@ from bot.mission.failures.suspects import (
 )
 from bot.ports import Workspace
 from sandbox.changes import is_protected
+from sandbox.languages import is_read_source, is_source
 from sandbox.types import SourceDiff, TestReport, TestResult
 
 _LINT_CONFIDENCE = 0.9
@@ -67,7 +68,9 @@ async def analyze_failures(
     else:
         called = await from_calls(report.failures, workspace, wide=passes > 1)
         fixed = await from_lessons(lessons, workspace)
-        frames, changed = from_frames(report.failures), from_red_diff(red_diff)
+        searched = report.knows_tests and bool(report.traits.searched_by)
+        frames = from_frames(report.failures)
+        changed = from_red_diff(red_diff, is_source if searched else is_read_source)
         suspects = merged((*frames, *called, *changed, *fixed))
     contexts = await read_contexts(report.failures, suspects, workspace, around=around)
     confidence, reasoning = _confidence(report, suspects, lessons, kind=kind, red_diff=red_diff)

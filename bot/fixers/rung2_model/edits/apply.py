@@ -20,6 +20,7 @@ from bot.fixers.rung2_model.edits.match import (
 )
 from bot.fixers.rung2_model.edits.parse import Block
 from bot.fixers.rung2_model.edits.parsed_file import ParsedFile
+from bot.fixers.rung2_model.edits.symbols import is_named
 from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection
 from sandbox.changes import is_safe_path
 from sandbox.diffs import Change, line_changes
@@ -231,7 +232,7 @@ def _anchored(anchor: str, file: ParsedFile) -> tuple[list[Span], bool]:
     if not anchor:
         return [], False
     name = _KEYWORDS.sub("", anchor.strip()).split("(")[0].rstrip(": \t")
-    named = [(each.first, each.end) for each in file.symbols if each.is_named(name)]
+    named = [span for each, span in file.definitions if is_named(each, name)]
     if named:
         return named, True
     bodies = file.text.bodies

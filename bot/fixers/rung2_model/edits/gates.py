@@ -29,6 +29,7 @@ from sandbox.changes import (
 from sandbox.changes.suspicions import LineRule
 from sandbox.changes.syntax import find_syntax_error, is_python, parse
 from sandbox.diffs import line_changes
+from sandbox.languages.reading import new_syntax_error
 from sandbox.types import FileEdit, Frozen
 
 _REASONS = {
@@ -227,6 +228,10 @@ def _of_file(path: str, old: str | None, new: str) -> Iterator[Rejection]:
         message = "a tolerance or time limit of a test is changed"
         yield Rejection(reason=Reason.TAMPER, path=path, message=message)
     if not is_python(path):
+        why = new_syntax_error(path, (old or "").removeprefix(BOM), new.removeprefix(BOM))
+        if why is not None:
+            message = f"the edited file cannot be parsed: {why}"
+            yield Rejection(reason=Reason.SYNTAX, path=path, message=message)
         return
     after = parse(new.removeprefix(BOM))
     before = parse(old.removeprefix(BOM)) if old is not None else None

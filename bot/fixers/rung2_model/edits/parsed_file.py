@@ -7,6 +7,8 @@ from bot.fixers.rung2_model.edits.lines import Text
 from bot.fixers.rung2_model.edits.match import Haystack, Span
 from bot.fixers.rung2_model.edits.symbols import Symbol, parse_file, symbols
 from bot.fixers.rung2_model.edits.values import SentFile
+from sandbox.changes.syntax import is_python
+from sandbox.languages.reading import read_outline
 
 
 class ParsedFile:
@@ -41,6 +43,15 @@ class ParsedFile:
     def symbols(self) -> tuple[Symbol, ...]:
         """Return its functions and classes."""
         return () if self.tree is None else tuple(symbols(self.tree))
+
+    @cached_property
+    def definitions(self) -> tuple[tuple[str, Span], ...]:
+        """Return the name and the lines, from 0, of each definition, in any language."""
+        if is_python(self.path):
+            return tuple((one.name, (one.first, one.end)) for one in self.symbols)
+        outline = read_outline(self.path, self.content)
+        found = outline.definitions if outline is not None else ()
+        return tuple((one.name, (one.first - 1, one.last)) for one in found)
 
     @cached_property
     def shown(self) -> tuple[Span, ...]:

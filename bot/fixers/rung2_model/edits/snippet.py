@@ -14,13 +14,13 @@ from sandbox.changes.syntax import is_python, parse
 PYTHON = frozenset({"", "py", "python", "python3", "py3", "pyi"})
 """Language names of a Python fence."""
 _ALIASES = {
-    "js": "javascript",
-    "ts": "typescript",
     "md": "markdown",
     "yml": "yaml",
     "rs": "rust",
     "rb": "ruby",
 }
+_WEB = frozenset({"javascript", "typescript", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"})
+"""Language names and suffixes of JavaScript and TypeScript, which answers often mix."""
 _WRAPPER = "if 1:"
 
 
@@ -73,6 +73,8 @@ class Snippet:
         suffix = path.rpartition(".")[2].lower()
         if is_python(path):
             return self.fence.language in PYTHON
+        if suffix in _WEB:
+            return self.fence.language in _WEB | {""}
         return self.fence.language in {"", suffix, _ALIASES.get(suffix, suffix)}
 
     def check(self, file: ParsedFile) -> None:

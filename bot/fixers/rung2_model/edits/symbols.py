@@ -7,6 +7,7 @@ from pydantic import ConfigDict
 
 from bot.fixers.rung2_model.edits.lines import BOM
 from sandbox.changes.syntax import parse
+from sandbox.languages.outline import TITLES
 from sandbox.types import Frozen
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -35,7 +36,12 @@ class Symbol(Frozen):
 
     def is_named(self, name: str) -> bool:
         """Return True if the name equals it, or its last parts."""
-        return self.name == name or self.name.endswith("." + name)
+        return is_named(self.name, name)
+
+
+def is_named(whole: str, name: str) -> bool:
+    """Return True if a name equals a qualified name, or its last parts."""
+    return whole == name or whole.endswith((f".{name}", f"{TITLES}{name}"))
 
 
 def parse_file(text: str) -> ast.Module | None:

@@ -1,0 +1,226 @@
+"""Find the files of a checkout that a file imports, by names and paths only."""
+
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sandbox.languages import GO, JAVASCRIPT, RUST, TYPESCRIPT, find_language
+from sandbox.languages.outline import Import
+
+_WEB_SUFFIXES = (*TYPESCRIPT.suffixes, *JAVASCRIPT.suffixes)
+_WRITTEN = {
+    ".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",),
+}  # fmt: skip
+"""Suffixes of sources that are imported by the suffix of their compiled file."""
+_SETTINGS = {
+    GO: ("go.mod",),
+    RUST: ("Cargo.toml",),
+    JAVASCRIPT: ("tsconfig.json", "tsconfig.base.json", "jsconfig.json"),
+    TYPESCRIPT: ("tsconfig.json", "tsconfig.base.json", "jsconfig.json"),
+}
+"""Files that name modules, by language."""
+_MOST_SETTINGS = 12
+_MOST_TEXT = 100_000
+"""Larger settings are not read, in characters."""
+_MOST_PATTERNS = 100
+_GO_MODULE = re.compile(r"^module[ \t]{1,20}(\S{1,300})", re.MULTILINE)
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMA = re.compile(r",(\s*[}\]])")
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """What is known of a checkout."""
+
+    paths: frozenset[str]
+    settings: Mapping[str, str]
+    """Text of files that name modules, by path."""
+
+
+def settings_for(path: str, paths: frozenset[str]) -> tuple[str, ...]:
+    """Return the files that name the modules which a source file may import.
+
+    Args:
+        path: The source file.
+        paths: All paths of the checkout.
+    """
+    language = find_language(path)
+    names = _SETTINGS.get(language, ()) if language is not None else ()
+    if language in {GO, RUST}:
+        found = [one for one in paths if posixpath.basename(one) in names]
+    else:
+        found = [
+            one
+            for folder in _folders(path)
+            for name in names
+            if (one := posixpath.join(folder, name)) in paths
+        ]
+    found.sort(key=lambda one: (not _is_inside(path, posixpath.dirname(one)), -one.count("/"), one))
+    return tuple(found[:_MOST_SETTINGS])
+
+
+def imported_files(path: str, imports: tuple[Import, ...], checkout: Checkout) -> Iterator[str]:
+    """Yield the files of the checkout that a file imports, or that share its package.
+
+    Args:
+        path: The importing file.
+        imports: Its imports.
+        checkout: The checkout's paths.
+    """
+    language = find_language(path)
+    modules = [name for one in imports for name in one.modules]
+    if language in {JAVASCRIPT, TYPESCRIPT}:
+        for name in modules:
+            yield from _web_file(name, path, checkout)
+    elif language == GO:
+        yield from _go_files(modules, path, checkout)
+    elif language == RUST:
+        for name in modules:
+            yield from _rust_file(name, path, checkout)
+
+
+def _web_file(name: str, path: str, checkout: Checkout) -> Iterator[str]:
+    """Yield the file of an import in JavaScript or TypeScript."""
+    name = name.partition("?")[0]
+    if name.startswith("."):
+        places = [posixpath.join(posixpath.dirname(path), name)]
+    else:
+        places = list(_aliased(name, path, checkout))
+    for place in places:
+        found = _with_suffix(posixpath.normpath(place), checkout.paths)
+        if found is not None:
+            yield found
+            return
+
+
+def _with_suffix(place: str, paths: frozenset[str]) -> str | None:
+    """Return the file that an import without a suffix, or with that of the compiled file, means."""
+    stem, suffix = posixpath.splitext(place)
+    candidates = [place] if place.endswith(_WEB_SUFFIXES) else []
+    candidates += [f"{stem}{other}" for other in _WRITTEN.get(suffix, ())]
+    candidates += [f"{place}{other}" for other in _WEB_SUFFIXES]
+    candidates += [posixpath.join(place, f"index{other}") for other in _WEB_SUFFIXES]
+    return next((one for one in candidates if one in paths), None)
+
+
+def _aliased(name: str, path: str, checkout: Checkout) -> Iterator[str]:
+    """Yield the places of a name by `paths` and `baseUrl` of the nearest settings."""
+    for settings in settings_for(path, checkout.paths):
+        options = _compiler_options(checkout.settings.get(settings, ""))
+        base, patterns = options.get("baseUrl"), options.get("paths")
+        root = posixpath.join(posixpath.dirname(settings), base if isinstance(base, str) else ".")
+        for pattern, targets in list(patterns.items() if isinstance(patterns, dict) else ())[
+            :_MOST_PATTERNS
+        ]:
+            start, star, end = pattern.partition("*")
+            fits = name.startswith(start) and name.endswith(end) if star else name == pattern
+            if fits and isinstance(targets, list):
+                middle = name[len(start) : len(name) - len(end)] if star else ""
+                for target in targets[:_MOST_PATTERNS]:
+                    yield posixpath.join(root, str(target).replace("*", middle))
+        if isinstance(base, str):
+            yield posixpath.join(root, name)
+
+
+def _compiler_options(text: str) -> dict[str, object]:
+    """Return `compilerOptions` of JSON with comments; empty if it cannot be read."""
+    if len(text) > _MOST_TEXT:
+        return {}
+    plain = _COMMA.sub(r"\1", _COMMENT.sub(lambda found: found[1] or " ", text))
+    try:
+        read = json.loads(plain)
+    except (ValueError, RecursionError):
+        return {}
+    options = read.get("compilerOptions") if isinstance(read, dict) else None
+    return options if isinstance(options, dict) else {}
+
+
+def _go_files(modules: list[str], path: str, checkout: Checkout) -> Iterator[str]:
+    """Yield the other files of a package, then those of the packages that it imports."""
+    homes = {
+        found[1].strip('"'): posixpath.dirname(settings)
+        for settings, text in checkout.settings.items()
+        if (found := _GO_MODULE.search(text[:_MOST_TEXT])) is not None
+    }
+    folders = [posixpath.dirname(path)]
+    for name in modules:
+        for module, home in homes.items():
+            if name == module or name.startswith(f"{module}/"):
+                folders.append(posixpath.join(home, name[len(module) :].strip("/")).rstrip("/"))
+    by_folder: dict[str, list[str]] = {}
+    for one in sorted(checkout.paths):
+        if one.endswith(GO.suffixes) and not one.endswith("_test.go"):
+            by_folder.setdefault(posixpath.dirname(one), []).append(one)
+    for folder in dict.fromkeys(folders):
+        yield from by_folder.get(folder, ())
+
+
+def _rust_file(name: str, path: str, checkout: Checkout) -> Iterator[str]:
+    """Yield the file of `mod x`, or of the path of a `use`."""
+    start, rest = _rust_start(name.split("::"), path, checkout)
+    if start is None:
+        return
+    # The last parts may name a function or type instead of a module.
+    places = [posixpath.join(start, *rest[:count]) for count in range(len(rest), 0, -1)]
+    files = [one for place in places for one in (f"{place}.rs", posixpath.join(place, "mod.rs"))]
+    if not name.startswith("mod "):
+        files += [posixpath.join(start, root) for root in ("lib.rs", "main.rs", "mod.rs")]
+        files.append(f"{start}.rs")
+    yield from [one for one in files if one in checkout.paths and one != path][:1]
+
+
+def _rust_start(parts: list[str], path: str, checkout: Checkout) -> tuple[str | None, list[str]]:
+    """Return the folder where the search for a path begins, and the remaining parts."""
+    folder, file = posixpath.split(path)
+    is_root = file in {"lib.rs", "main.rs", "mod.rs"} or posixpath.basename(folder) == "tests"
+    inner = folder if is_root else posixpath.join(folder, file.removesuffix(".rs"))
+    first, *rest = parts
+    if first.startswith("mod "):
+        return inner, [first.removeprefix("mod ")]
+    if first == "self":
+        return inner, rest
+    if first == "super":
+        return posixpath.dirname(inner), [one for one in rest if one != "super"]
+    if first == "crate":
+        return _crate_root(folder, checkout), rest
+    crate = _named_crate(first, checkout)
+    # Since 2018, a module of the same file needs no `self::`.
+    return (crate, rest) if crate is not None else (inner, parts)
+
+
+def _crate_root(folder: str, checkout: Checkout) -> str | None:
+    """Return the nearest folder above with the root of a crate."""
+    for one in (folder, *_folders(folder)):
+        if any(posixpath.join(one, root) in checkout.paths for root in ("lib.rs", "main.rs")):
+            return one
+    return None
+
+
+def _named_crate(name: str, checkout: Checkout) -> str | None:
+    """Return the folder with the sources of a crate of the checkout."""
+    for settings, text in checkout.settings.items():
+        try:
+            read = tomllib.loads(text) if len(text) <= _MOST_TEXT else {}
+        except (ValueError, RecursionError):
+            continue
+        package, library = read.get("package"), read.get("lib")
+        names = [one.get("name") for one in (package, library) if isinstance(one, dict)]
+        if name in {str(one).replace("-", "_") for one in names}:
+            return posixpath.join(posixpath.dirname(settings), "src")
+    return None
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Yield the folders around a path, the nearest first, at last the checkout itself."""
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
+    yield ""
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")
