@@ -160,13 +160,15 @@ def _go_files(modules: list[str], path: str, checkout: Checkout) -> Iterator[str
 
 def _rust_file(name: str, path: str, checkout: Checkout) -> Iterator[str]:
     """Yield the file of `mod x`, or of the path of a `use`."""
-    start, rest = _rust_start(name.split("::"), path, checkout)
+    parts = name.split("::")
+    start, rest = _rust_start(parts, path, checkout)
     if start is None:
         return
     # The last parts may name a function or type instead of a module.
     places = [posixpath.join(start, *rest[:count]) for count in range(len(rest), 0, -1)]
     files = [one for place in places for one in (f"{place}.rs", posixpath.join(place, "mod.rs"))]
-    if not name.startswith("mod "):
+    # An unknown first part is probably a crate from elsewhere.
+    if rest != parts and not name.startswith("mod "):
         files += [posixpath.join(start, root) for root in ("lib.rs", "main.rs", "mod.rs")]
         files.append(f"{start}.rs")
     yield from [one for one in files if one in checkout.paths and one != path][:1]

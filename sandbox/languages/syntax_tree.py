@@ -24,7 +24,7 @@ _MOST_STEPS = 12_000
 """Limit of a parse, in reports of progress.
 
 A count, because the result must not depend on the speed of the machine. The largest permitted file
-of ordinary code needs 8,500, which take 0.1 s; hostile text takes at most some 2 s.
+of ordinary code needs 8,500, which take 0.1 s. The slowest known hostile text takes 3 s.
 """
 _PIECE = 1 << 16
 """Size of the pieces in which the text is read, in bytes."""

@@ -19,7 +19,7 @@ from bot.fixers.rung2_model.tried_changes import merge_changes
 from sandbox.changes import is_protected
 from sandbox.errors import ChangeRejected
 from sandbox.languages import is_read_source
-from sandbox.languages.outline import Span
+from sandbox.languages.outline import TITLES, Span
 from sandbox.types import FileChange, TestReport
 
 TEST_S = 60.0
@@ -218,7 +218,7 @@ class AgentTools:
         known = sorted(self._report.outcomes if self._report.knows_tests else ())
         known.sort(key=lambda one: one not in failing)
         name = _PARAMETER_SETS.sub("", name)
-        inside = (f"{name}[", f"{name}::")
+        inside = (f"{name}[", f"{name}::", f"{name}{TITLES}")
         return tuple(
             one
             for one in known
