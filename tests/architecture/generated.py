@@ -24,6 +24,7 @@ from tests.architecture.api_pages import api_page
 from tests.architecture.chat_pages import chat_page
 from tests.architecture.gallery_pages import gallery_page
 from tests.architecture.ladder_table import autofix_page, ladder_table
+from tests.architecture.languages_table import languages_table
 from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -254,7 +255,10 @@ PAGES = {
 """Seen from the reference."""
 
 EXPLANATION = REFERENCE.parent / "explanation"
-TABLES = {EXPLANATION / "ladder.md": ladder_table}
+TABLES = {
+    EXPLANATION / "ladder.md": ladder_table,
+    EXPLANATION / "models.md": languages_table,
+}
 """Documents of which only one table is generated: the one below its mark."""
 _TABLE = re.compile(r"(?<=<!-- made by `make docs` -->\n)(?:\|.*\n)+")
 

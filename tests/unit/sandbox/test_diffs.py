@@ -188,15 +188,28 @@ def test_undoing_all_hunks_gives_the_file_as_it_was(
     assert undone(after, parse_hunks(raw)) == before
 
 
-def test_hunks_are_those_of_python_files_that_are_still_there(tmp_path: Path) -> None:
-    before = {"gone.py": b"x\n", "m.py": b"a\nb\nc\n", "notes.txt": b"x\n", "latin.py": b"\xe9\n"}
-    after = {"m.py": b"a\nc\nd\n", "notes.txt": b"y\n", "new.py": b"n\n", "latin.py": b"e\n"}
+def test_hunks_are_those_of_source_files_that_are_still_there(tmp_path: Path) -> None:
+    before = {
+        "gone.py": b"x\n",
+        "m.py": b"a\nb\nc\n",
+        "notes.txt": b"x\n",
+        "latin.py": b"\xe9\n",
+        "a.ts": b"let x\n",
+    }
+    after = {
+        "m.py": b"a\nc\nd\n",
+        "notes.txt": b"y\n",
+        "new.py": b"n\n",
+        "latin.py": b"e\n",
+        "a.ts": b"let y\n",
+    }
     found = parse_hunks(git_diff(tmp_path, before, after))
     assert found == (
         RedHunk(path="m.py", line=2, lines=0, before="b\n"),
         RedHunk(path="m.py", line=3, lines=1, before=""),
         RedHunk(path="new.py", line=1, lines=1, before=""),
-    )
+        RedHunk(path="a.ts", line=1, lines=1, before="let x\n"),
+    ), "those of the search's languages come first"
 
 
 def test_a_huge_diff_gives_its_first_hunks_only(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ pytestmark = pytest.mark.anyio
 FILES = {
     "src/deep/calc.py": "import os\n\n\ndef add(a, b):\n    return a\n\n\nclass A:\n    async def go(self):\n        pass\n",
     "flat.py": "x = 1\n",
+    "web/app.tsx": "export class A {\n  go() {}\n}\n",
+    "shop.go": "package shop\n\nfunc Total() {}\n",
     "tests/test_calc.py": "def test():\n    pass\n",
 }
 
@@ -26,6 +28,9 @@ FILES = {
         ("../flat.py /etc/x.py tests/test_calc.py gone.py", []),
         ("flat.py:0", [("flat.py", 1)]),
         ("flat.pyc flat.py2 xflat.py", []),
+        ("web/app.tsx:1 or shop.go", [("shop.go", 3), ("web/app.tsx", 1)]),
+        ("web/app.tsx", [("web/app.tsx", 2)]),
+        ("web/app.ts shop.gob", []),
     ],
 )
 async def test_only_files_that_are_there_and_may_be_edited_are_suspected(

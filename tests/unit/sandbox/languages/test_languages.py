@@ -8,6 +8,7 @@ from sandbox.languages import (
     PYTHON,
     Language,
     find_language,
+    is_read_source,
     is_source,
     is_test_file,
     is_typed_source,
@@ -18,21 +19,29 @@ from tests.builders import a_report
 
 
 @pytest.mark.parametrize(
-    ("path", "source", "typed", "test"),
+    ("path", "read", "source", "typed", "test"),
     [
-        ("src/a.py", True, True, False),
-        ("src/a.pyi", False, True, False),
-        ("tests/test_a.py", True, True, True),
-        ("tests/Test_A.py", True, True, True),
-        ("tests/data.json", False, False, False),
-        ("src/a.go", False, False, False),
-        ("src/a.ts", False, True, False),
-        ("src/a.tsx", False, True, False),
-        ("src/a.js", False, False, False),
+        ("src/a.py", True, True, True, False),
+        ("src/a.pyi", False, False, True, False),
+        ("tests/test_a.py", True, True, True, True),
+        ("tests/Test_A.py", True, True, True, True),
+        ("tests/data.json", False, False, False, False),
+        ("src/a.go", True, False, False, False),
+        ("src/a.rs", True, False, False, False),
+        ("src/a.ts", True, False, True, False),
+        ("src/a.tsx", True, False, True, False),
+        ("src/a.js", True, False, False, False),
     ],
 )
-def test_a_path_names_its_language(path: str, source: bool, typed: bool, test: bool) -> None:  # noqa: FBT001
-    assert (is_source(path), is_typed_source(path), is_test_file(path)) == (source, typed, test)
+def test_a_path_names_its_language(
+    path: str,
+    read: bool,  # noqa: FBT001
+    source: bool,  # noqa: FBT001
+    typed: bool,  # noqa: FBT001
+    test: bool,  # noqa: FBT001
+) -> None:
+    assert (is_read_source(path), is_source(path)) == (read, source)
+    assert (is_typed_source(path), is_test_file(path)) == (typed, test)
     assert (find_language(path) is PYTHON) is source
 
 

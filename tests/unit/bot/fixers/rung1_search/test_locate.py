@@ -67,5 +67,6 @@ def test_hunks_of_tests_come_without_their_text() -> None:
         RedHunk(path="a.py", line=1, lines=1, before="x = 1\n"),
         RedHunk(path="tests/test_a.py", line=1, lines=2, before="secret\n"),
         RedHunk(path="../a.py", line=1, lines=2, before="x\n"),
+        RedHunk(path="a.ts", line=1, lines=1, before="let x\n"),
     )
     assert red_hunks(SourceDiff(hunks=hunks)) == (hunks[0], hunks[1].with_(before=""))

@@ -97,7 +97,11 @@ def a_vitest_run(name: str = DISCOUNT, **changes: object) -> TestReport:
         "test/cart.test.ts::cart > has a total": TestStatus.PASS,
     }
     return a_report(
-        runner="vitest", target="vitest run", failures=(failure,), failure_count=1, outcomes=outcomes
+        runner="vitest",
+        target="vitest run",
+        failures=(failure,),
+        failure_count=1,
+        outcomes=outcomes,
     )
 
 
@@ -133,7 +137,9 @@ async def test_a_failing_test_comes_once_with_what_runs_around_it() -> None:
 async def test_a_title_with_gaps_is_found_by_the_name_that_ran() -> None:
     table = TEST.replace("it('takes a discount of $1'", "it.each([[1]])('takes %i of $name'")
     name = "test/cart.test.ts::cart > takes 1 of 3"
-    text = shown(await a_brief({**SHOP, "test/cart.test.ts": table}, a_vitest_run(name)), PromptPart.TESTS)
+    text = shown(
+        await a_brief({**SHOP, "test/cart.test.ts": table}, a_vitest_run(name)), PromptPart.TESTS
+    )
     assert "expect(filled().total(1)).toBe(1)" in text
 
 
@@ -175,7 +181,7 @@ async def test_other_files_are_listed_with_signatures() -> None:
 
 async def test_a_model_may_ask_for_definitions_and_search() -> None:
     brief = await a_brief(SHOP, a_vitest_run())
-    wanted = Wanted(symbols=["send", "Cart.add"], files=["grep kind"])
+    wanted = Wanted(symbols=("send", "Cart.add"), files=("grep kind",))
     text = shown(await grant_request(wanted, brief), PromptPart.ASKED)
     assert "export const send" in text
     assert "this.items.push(price)" in text
@@ -185,7 +191,7 @@ async def test_a_model_may_ask_for_definitions_and_search() -> None:
 GO = {
     "go.mod": "module example.com/shop\n",
     "cart/cart.go": (
-        "package cart\n\nimport \"example.com/shop/tax\"\n\n"
+        'package cart\n\nimport "example.com/shop/tax"\n\n'
         "// Total adds up.\nfunc (c *Cart) Total(discount int) int {\n"
         "\treturn tax.Rate(1) + discount\n}\n"
         + "".join(f"\nfunc filler{n}() int {{\n\treturn {n} // {'.' * 60}\n}}\n" for n in range(40))

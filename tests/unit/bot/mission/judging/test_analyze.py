@@ -133,6 +133,26 @@ async def test_the_deepest_frame_outside_the_tests_comes_first() -> None:
 
 
 @pytest.mark.anyio
+async def test_changed_lines_count_in_the_languages_of_the_failing_tests() -> None:
+    changed = {"src/cart.ts": (3,), "other.py": (2,), "notes.txt": (1,)}
+    failure = a_failure(frames=(), file=None, line=None, error_message="no", traceback="")
+    by_runner = {
+        runner: [
+            (one.file, one.line)
+            for one in (
+                await diagnosed(a_report(runner=runner, failures=(failure,)), changed=changed)
+            ).suspects
+            if "changed by the commit" in one.reason
+        ]
+        for runner in ("pytest", "vitest")
+    }
+    assert by_runner == {
+        "pytest": [("other.py", 2)],
+        "vitest": [("other.py", 2), ("src/cart.ts", 3)],
+    }
+
+
+@pytest.mark.anyio
 async def test_a_changed_line_in_a_frame_is_the_best_suspect() -> None:
     frames = (
         ("tests/test_math.py", 5, "test_add"),
