@@ -33,7 +33,7 @@ _COMMA = re.compile(r",(\s*[}\]])")
 
 @dataclass(frozen=True)
 class Checkout:
-    """What is known of a checkout."""
+    """Paths of a checkout, and the settings that name modules."""
 
     paths: frozenset[str]
     settings: Mapping[str, str]
@@ -73,8 +73,9 @@ def imported_files(path: str, imports: tuple[Import, ...], checkout: Checkout) -
     language = find_language(path)
     modules = [name for one in imports for name in one.modules]
     if language in {JAVASCRIPT, TYPESCRIPT}:
+        packages = _packages(checkout.paths)
         for name in modules:
-            yield from _web_file(name, path, checkout)
+            yield from _web_file(name, path, checkout, packages)
     elif language == GO:
         yield from _go_files(modules, path, checkout)
     elif language == RUST:
@@ -82,18 +83,36 @@ def imported_files(path: str, imports: tuple[Import, ...], checkout: Checkout) -
             yield from _rust_file(name, path, checkout)
 
 
-def _web_file(name: str, path: str, checkout: Checkout) -> Iterator[str]:
+def _packages(paths: frozenset[str]) -> dict[str, str]:
+    """Return the folders of the checkout's packages, by the names of the folders."""
+    found = (posixpath.dirname(one) for one in paths if one.endswith("/package.json"))
+    # The packages of a workspace are usually named like their folders.
+    return {posixpath.basename(folder): folder for folder in sorted(found, reverse=True)}
+
+
+def _web_file(
+    name: str, path: str, checkout: Checkout, packages: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the file of an import in JavaScript or TypeScript."""
     name = name.partition("?")[0]
     if name.startswith("."):
         places = [posixpath.join(posixpath.dirname(path), name)]
     else:
-        places = list(_aliased(name, path, checkout))
+        places = [*_aliased(name, path, checkout), *_in_package(name, packages)]
     for place in places:
         found = _with_suffix(posixpath.normpath(place), checkout.paths)
         if found is not None:
             yield found
             return
+
+
+def _in_package(name: str, packages: Mapping[str, str]) -> Iterator[str]:
+    """Yield the places of `@shop/cart/tax` in a package whose folder is named `cart`."""
+    own, _, rest = (name.partition("/")[2] if name.startswith("@") else name).partition("/")
+    folder = packages.get(own)
+    if folder is not None:
+        yield posixpath.join(folder, "src", rest)
+        yield posixpath.join(folder, rest)
 
 
 def _with_suffix(place: str, paths: frozenset[str]) -> str | None:

@@ -89,7 +89,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Outline:
-    """What a file defines and imports."""
+    """Definitions, imports and constants of one file."""
 
     definitions: tuple[Definition, ...] = ()
     """Outer ones first; none inside functions, except tests."""

@@ -11,7 +11,7 @@ from sandbox.languages.outline import Outline
 
 
 class Reader(Protocol):
-    """What a module of a language defines."""
+    """Functions of the module of one language."""
 
     def grammar_for(self, path: str, /) -> Any:
         """Return the grammar of a file."""

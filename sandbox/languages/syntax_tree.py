@@ -76,7 +76,7 @@ class SyntaxTree:
             if node.is_missing:
                 found.append((node.start_point.row + 1, f"`{node.type}` is missing"))
             elif node.is_error:
-                shown = " ".join(self.text(node, 2 * _SHOWN).split())[:_SHOWN]
+                shown = " ".join(self.text(node, 2 * _SHOWN).replace("`", "'").split())[:_SHOWN]
                 found.append((node.start_point.row + 1, f"unexpected `{shown}`"))
         return tuple(found)
 

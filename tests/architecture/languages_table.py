@@ -1,4 +1,4 @@
-"""What rung 2 knows of each language, as tried out on a small program in it."""
+"""The table of what rung 2 knows of each language, tried out on a small program in it."""
 
 import asyncio
 from dataclasses import dataclass
@@ -68,13 +68,21 @@ SAMPLES = {
 """By the name of the language."""
 
 
+_COLUMNS = (
+    "language",
+    "files",
+    "whole functions",
+    "imported files",
+    "the failing test",
+    "a syntax error",
+    "an undefined name",
+    "whole functions as an answer",
+)
+
+
 def languages_table() -> str:
     """A row for each language, a column for each thing that is known."""
-    lines = [
-        "| language | files | whole functions | imported files | the failing test | a syntax error "
-        "| an undefined name | whole functions as an answer |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = [f"| {' | '.join(_COLUMNS)} |", f"|{' --- |' * len(_COLUMNS)}"]
     for language in READ:
         cells = ["yes" if known else "no" for known in asyncio.run(_known(SAMPLES[language.name]))]
         files = ", ".join(f"`{suffix}`" for suffix in language.suffixes)
@@ -104,7 +112,7 @@ async def _known(sample: Sample) -> tuple[bool, ...]:
 
 
 def _is_refused(sample: Sample, text: str, reason: Reason) -> bool:
-    """Whether an edit is refused that puts a text in the place of the call."""
+    """Return True if an edit is refused that puts a text in the place of the call."""
     old = next(line for line in sample.total.splitlines() if "rate(1)" in line)
     new = old.replace("rate(1)", text)
     answer = f"{sample.path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
@@ -113,7 +121,7 @@ def _is_refused(sample: Sample, text: str, reason: Reason) -> bool:
 
 
 def _reads_function(sample: Sample) -> bool:
-    """Whether a function alone is an answer, in a file that is too long to be one."""
+    """Return True if a function alone is an answer, in a file that is too long to be one."""
     long = sample.total + "".join(f"\n# {number}" for number in range(400)) + "\n"
     lines = sample.total.splitlines()
     first = next(n for n, text in enumerate(lines) if "total" in text)

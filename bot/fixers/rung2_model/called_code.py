@@ -38,7 +38,7 @@ async def called_code(
             if is_protected(one.path):
                 continue
             for definition in one.definitions:
-                if definition.last_name in names and _is_short(definition):
+                if _is_called(definition, names) and _is_short(definition):
                     found.setdefault((one.path, definition.name), (one, definition))
     return tuple(found.values())[:MOST]
 
@@ -47,6 +47,11 @@ def _helpers(source: Source, test: Definition) -> list[Definition]:
     """Return code of the test's own file that it calls, or that runs around it."""
     called = [one for one in source.functions if one is not test and one.last_name in test.names]
     return [*source.setup(test), *called]
+
+
+def _is_called(definition: Definition, names: frozenset[str]) -> bool:
+    # The importing file chooses the name of a module's default export.
+    return definition.last_name in names or definition.name == "default"
 
 
 def _is_short(definition: Definition) -> bool:

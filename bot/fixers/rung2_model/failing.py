@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import PromptSpace
-from bot.fixers.rung2_model.excerpts import Excerpts, may_be_shown
+from bot.fixers.rung2_model.excerpts import Excerpts
 from bot.fixers.rung2_model.sources import Files, Source
+from sandbox.changes import PathClass, protected_class
 from sandbox.changes.syntax import is_python
 from sandbox.languages import GO, JAVASCRIPT, RUST, TYPESCRIPT, find_language
 from sandbox.languages.outline import TITLES, Definition
@@ -19,6 +20,8 @@ TESTS_SHOWN = 3
 PASSING_SHOWN = 2
 _MESSAGE = 600
 _FILES_SEARCHED = 60
+_LEAST_TITLE = 4
+"""Shortest title of a test that is searched for, in characters."""
 
 
 def first_failures(
@@ -217,10 +220,9 @@ def _find_test(failure: TestResult, source: Source) -> Definition | None:
         return source.named(name)
     if not source.path.endswith((*JAVASCRIPT.suffixes, *TYPESCRIPT.suffixes)):
         return source.named(name)
-    titles = failure.name.partition("::")[2] or failure.name
     lines = [line for file, line, _ in failure.frames if file == source.path]
     lines += [failure.line] if failure.file == source.path and failure.line else []
-    return source.test(titles.replace(" \u203a ", TITLES)) or next(
+    return source.test(_titles(failure)) or next(
         (found for line in lines if (found := source.at(line))), None
     )
 
@@ -232,21 +234,26 @@ def _function_name(failure: TestResult) -> str:
 
 
 async def _by_text(failure: TestResult, files: Files) -> list[str]:
-    """Return the files that define a failing test of Go or Rust; their reports name no file."""
+    """Return the files that contain a failing test whose report names no file of the checkout."""
     name = _function_name(failure)
-    if not name.isidentifier():
-        return []
-    texts = {GO: f"func {name}(", RUST: f"fn {name}("}
-    found, read = list[str](), 0
-    for path in sorted(await files.paths(), key=lambda path: (path.count("/"), path)):
-        text = texts.get(language) if (language := find_language(path)) is not None else None
-        if text is None or not may_be_shown(path) or read >= _FILES_SEARCHED:
-            continue
-        read += 1
-        source = await files.source(path)
-        if source is not None and text in source.text:
-            found.append(path)
-    return found
+    texts = {GO: f"func {name}(", RUST: f"fn {name}("} if name.isidentifier() else {}
+    title = _titles(failure).rpartition(TITLES)[2]
+    texts |= dict.fromkeys([JAVASCRIPT, TYPESCRIPT], title) if len(title) >= _LEAST_TITLE else {}
+    near = [
+        (path, text)
+        for path in sorted(await files.paths(), key=lambda path: (path.count("/"), path))
+        if (language := find_language(path)) is not None
+        and (text := texts.get(language)) is not None
+        and (language == RUST or protected_class(path) is PathClass.TESTS)
+    ]
+    read = [(await files.source(path), text) for path, text in near[:_FILES_SEARCHED]]
+    return [source.path for source, text in read if source is not None and text in source.text]
+
+
+def _titles(failure: TestResult) -> str:
+    """Return the titles of a test's suites and its own, as our records join them."""
+    written = failure.name.partition("::")[2] or failure.name
+    return written.replace(" \u203a ", TITLES)
 
 
 def _written(test: Definition) -> str:

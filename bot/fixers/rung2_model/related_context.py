@@ -15,6 +15,8 @@ from sandbox.languages.outline import Definition
 from sandbox.types import RedHunk, WorkspaceFacts
 
 _FILES_READ = 12
+_PACKAGE_READ = 40
+"""In Go, a package has many files and no import says which one."""
 _LOOKED_AT = 300
 _LESSONS = 3
 _ATTEMPTS = 2
@@ -196,7 +198,8 @@ async def imported_sources(sources: Sequence[Source], files: Files) -> list[Sour
             checkout = await files.checkout(source.path)
             paths |= dict.fromkeys(imported_files(source.path, source.imports, checkout))
     wanted = [path for path in paths if path not in known and may_be_shown(path)]
-    found = [await files.source(path) for path in wanted[:_FILES_READ]]
+    most = _FILES_READ if all(is_python(source.path) for source in sources) else _PACKAGE_READ
+    found = [await files.source(path) for path in wanted[:most]]
     return [source for source in found if source is not None]
 
 

@@ -59,7 +59,8 @@ _RISKS: tuple[LineRule, ...] = (
     _rule(
         "environment",
         "reads or writes the environment",
-        r"\bos\.(?:environ|getenv|putenv|unsetenv)\b|\benviron\b",
+        r"\bos\.(?:environ|getenv|putenv|unsetenv)\b|\benviron\b"
+        r"|\bprocess\.env\b|\bmeta\.env\b|\bos\.(?:Getenv|LookupEnv|Setenv)\b|\benv::\w*var",
     ),
     _rule("link", "contains a URL", r"\b(?:https?|ftp|wss?|file)://"),
     _rule("blob", "contains encoded data", r"[A-Za-z0-9+/_-]{64,}={0,2}|(?:\\x[0-9a-fA-F]{2}){8,}"),
@@ -71,7 +72,10 @@ _RISKS: tuple[LineRule, ...] = (
     _rule(
         "files",
         "opens, writes or removes files",
-        r"(?<![\w.])open\s{0,8}\(|\bwrite_(?:text|bytes)\b|\bshutil\b",
+        r"(?<![\w.])open\s{0,8}\(|\bwrite_(?:text|bytes)\b|\bshutil\b"
+        r"|['\"](?:node:)?fs(?:/promises)?['\"]|\bfs\.(?:\w{1,20}Sync|promises|\w{1,20}File)\b"
+        r"|\bstd::fs\b|\bFile::\w"
+        r"|\bos\.(?:Create|Open|OpenFile|ReadFile|Remove|RemoveAll|Rename|WriteFile)\b",
     ),
     _rule(
         "attributes",

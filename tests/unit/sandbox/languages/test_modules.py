@@ -16,6 +16,9 @@ WEB = {
     "src/data.json": "",
     "shared/money.ts": "",
     "packages/ui/src/button.ts": "",
+    "packages/core/package.json": "",
+    "packages/core/src/index.ts": "",
+    "packages/core/testing.ts": "",
     "tsconfig.json": """{
         // comments and a comma at the end are usual: "https://example.com"
         "compilerOptions": {"baseUrl": ".", "paths": {"@ui/*": ["packages/ui/src/*"], "~money": ["shared/money"],}},
@@ -66,6 +69,8 @@ def found(files: Mapping[str, str], path: str, *modules: str) -> list[str]:
         ("@ui/button", "packages/ui/src/button.ts"),
         ("~money", "shared/money.ts"),
         ("shared/money", "shared/money.ts"),
+        ("@shop/core", "packages/core/src/index.ts"),
+        ("core/testing", "packages/core/testing.ts"),
         ("./data.json", None),
         ("./missing", None),
         ("../../../etc/passwd", None),

@@ -183,7 +183,7 @@ def test_typescript_with_jsx() -> None:
     assert {"LIMIT", "legacy", "Item", "Id", "Size"} <= dict(found.constants).keys()
 
 
-def test_suites_and_tests() -> None:
+def test_suites_and_tests_of_javascript() -> None:
     found = outline("test/cart.test.js", TEST_JS)
 
     assert [(one.kind, one.name, one.first) for one in found.definitions] == [
@@ -205,7 +205,7 @@ def test_suites_and_tests() -> None:
     assert dict(found.constants) == {"base": (4, 4), "cart": (7, 7)}
 
 
-def test_go() -> None:
+def test_go_with_types_and_receivers() -> None:
     found = outline("cart/cart.go", CART_GO)
 
     assert lines(found) == {
@@ -226,7 +226,7 @@ def test_go() -> None:
     }  # fmt: skip
 
 
-def test_rust() -> None:
+def test_rust_with_traits_and_tests() -> None:
     found = outline("src/cart.rs", CART_RS)
 
     assert [(one.name, one.first, one.last) for one in found.definitions] == [

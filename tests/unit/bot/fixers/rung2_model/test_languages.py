@@ -271,6 +271,41 @@ def test_an_edit_that_cannot_be_parsed_is_refused_in_words(path: str) -> None:
     assert fixed.changes, fixed.rejections
 
 
+RISKY = {
+    "process.env.KEY": ("src/a.ts", "reads or writes the environment"),
+    "require('fs').x": ("src/a.js", "opens, writes or removes files"),
+    "os.Getenv(k)": ("a.go", "reads or writes the environment"),
+    "os.ReadFile(k)": ("a.go", "opens, writes or removes files"),
+    "std::env::var(k)": ("src/a.rs", "reads or writes the environment"),
+    "std::fs::read(k)": ("src/a.rs", "opens, writes or removes files"),
+}
+
+
+@pytest.mark.parametrize("new", RISKY)
+def test_what_a_fix_rarely_does_is_shown_in_any_language(new: str) -> None:
+    path, message = RISKY[new]
+    starts = {".go": "package a\nfunc f() int {", ".rs": "fn f() {"}
+    text = f"{starts.get(path[-3:], 'function f() {')}\n  return k;\n}}\n"
+    read = read_edits(
+        block("  return k;", f"  return {new};", path), [SentFile(path=path, text=text)]
+    )
+    assert message in {flag.message for flag in read.flags}, read.rejections
+
+
+async def test_a_default_export_is_shown_under_the_name_that_its_importer_chose() -> None:
+    files = {
+        "src/sum.js": "// padding\n" * 200
+        + "module.exports = function (a, b) {\n  return a - b\n}\n",
+        "test/sum.js": "const sum = require('../src/sum')\nit('adds', () => { sum(1, 2) })\n",
+    }
+    report = a_printed_run(
+        "mocha", a_failure(name="adds", file=None, line=None, test="adds", frames=())
+    )
+    brief = await a_brief(files, report)
+    assert "it('adds'" in shown(brief, PromptPart.TESTS), "found by its title alone"
+    assert "return a - b" in shown(brief, PromptPart.SOURCES)
+
+
 def test_an_anchor_names_a_method_of_any_language() -> None:
     text = "class A { one() {\n  return x\n} }\nclass B { one() {\n  return x\n} }\n"
     answer = block("  return x", "  return y", "src/a.ts").replace(
