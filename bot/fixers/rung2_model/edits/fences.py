@@ -11,6 +11,7 @@ from bot.fixers.rung2_model.edits.function import (
 )
 from bot.fixers.rung2_model.edits.imports import new_imports
 from bot.fixers.rung2_model.edits.labels import Fence
+from bot.fixers.rung2_model.edits.outlined import place_definitions
 from bot.fixers.rung2_model.edits.parsed_file import ParsedFile
 from bot.fixers.rung2_model.edits.snippet import FenceRejected, Snippet
 from bot.fixers.rung2_model.edits.values import EditFormat, EditRules, Reason, Rejection
@@ -41,8 +42,10 @@ def from_fences(
     """
     pieces: dict[tuple[str, str], DefinitionEdit] = {}
     whole: dict[str, PlacedEdits] = {}
+    named: dict[tuple[str, str], PlacedEdits] = {}
     imports: dict[str, list[ast.stmt]] = {}
     rejections: list[Rejection] = []
+    replaces = False
     for number, fence in enumerate(fences, start=1):
         if truncated and not fence.closed:
             message = "the answer was cut off in the middle of the code"
@@ -60,6 +63,9 @@ def from_fences(
                     (each.file.path, each.symbol.name): each for each in found if each.is_change
                 }
                 imports.setdefault(found[0].file.path, []).extend(snippet.imports)
+            elif (outlined := place_definitions(snippet)) is not None:
+                named |= outlined
+                replaces = True
             elif (file := whole_file(snippet, rules)) is not None:
                 whole[file.path] = file
         except FenceRejected as no:
@@ -67,9 +73,10 @@ def from_fences(
     placed = (
         *map(replace_definition, pieces.values()),
         *_imported(imports, pieces),
+        *named.values(),
         *whole.values(),
     )
-    form = EditFormat.FUNCTION if imports else EditFormat.WHOLE_FILE if whole else None
+    form = EditFormat.FUNCTION if imports or replaces else EditFormat.WHOLE_FILE if whole else None
     return Fenced(format=form, placed=placed, rejections=tuple(rejections))
 
 

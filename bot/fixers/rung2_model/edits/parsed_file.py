@@ -8,6 +8,7 @@ from bot.fixers.rung2_model.edits.match import Haystack, Span
 from bot.fixers.rung2_model.edits.symbols import Symbol, parse_file, symbols
 from bot.fixers.rung2_model.edits.values import SentFile
 from sandbox.changes.syntax import is_python
+from sandbox.languages.outline import Outline
 from sandbox.languages.reading import read_outline
 
 
@@ -49,9 +50,12 @@ class ParsedFile:
         """Return the name and the lines, from 0, of each definition, in any language."""
         if is_python(self.path):
             return tuple((one.name, (one.first, one.end)) for one in self.symbols)
-        outline = read_outline(self.path, self.content)
-        found = outline.definitions if outline is not None else ()
-        return tuple((one.name, (one.first - 1, one.last)) for one in found)
+        return tuple((one.name, (one.first - 1, one.last)) for one in self.outline.definitions)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Return its outline if it is not Python; empty if it cannot be parsed."""
+        return read_outline(self.path, self.content) or Outline()
 
     @cached_property
     def shown(self) -> tuple[Span, ...]:

@@ -1,0 +1,155 @@
+"""Whole functions as answers in JavaScript, TypeScript, Go and Rust."""
+
+import pytest
+
+from bot.fixers.rung2_model.edits import (
+    EditFormat,
+    EditsRead,
+    Reason,
+    SentFile,
+    describe_rejections,
+    read_edits,
+)
+
+TS = """\
+import { rate } from './tax'
+
+/** A basket. */
+@sealed
+export class Cart {
+  // Rounded.
+  total(discount: number): number {
+    return rate(1) + discount
+  }
+
+  add(price: number) {
+    this.items.push(price)
+  }
+}
+
+export const pick = (a: number) => {
+  return a + 1
+}
+
+export default function main() {
+  return `a
+  b`
+}
+"""
+GO = """\
+package cart
+
+import "example.com/tax"
+
+// Total adds up.
+func (c *Cart) Total(discount int) int {
+\treturn tax.Rate(1) + discount
+}
+
+func pick(a int) int { return a + 1 }
+"""
+RUST = """\
+use crate::tax::rate;
+
+#[derive(Debug)]
+pub struct Cart;
+
+impl Cart {
+    /// Adds up.
+    #[inline]
+    pub fn total(&self, discount: u8) -> u8 {
+        rate(1) + discount
+    }
+}
+
+pub(crate) fn pick(a: u8) -> u8 {
+    a + 1
+}
+"""
+LONG = "\n// filler" * 200 + "\n"
+FILES = {"src/cart.ts": TS + LONG, "cart.go": GO + LONG, "src/cart.rs": RUST + LONG}
+
+
+def read(code: str, path: str, *, language: str = "", label: bool = False) -> EditsRead:
+    answer = f"{f'{path}{chr(10)}' if label else ''}```{language}\n{code}```\n"
+    return read_edits(answer, [SentFile(path=path, text=FILES[path])])
+
+
+METHOD = "total(discount: number): number {\n  return rate(1) - discount\n}\n"
+FIXED = [
+    ("src/cart.ts", METHOD, {"+ discount": "- discount"}),
+    ("src/cart.ts", f"class Cart {{\n{METHOD}}}\n", {"+ discount": "- discount"}),
+    ("src/cart.ts", f"class Cart {{\n{METHOD}\nmore() {{}}\n}}\n", Reason.INCOMPLETE),
+    ("src/cart.ts", f"class Cart {{\nsize = 1\n{METHOD}}}\n", Reason.INCOMPLETE),
+    ("src/cart.ts", "@sealed\nexport class Cart {\n  size = 1\n  add() {}\n  total() {}\n}\n",
+     {TS[TS.index("/** A"):TS.index("export const")]:
+      "@sealed\nexport class Cart {\n  size = 1\n  add() {}\n  total() {}\n}\n\n"}),
+    ("src/cart.ts", "const pick = (a: number) => {\n  return a + 2\n}\n", {"a + 1": "a + 2"}),
+    ("src/cart.ts", "export const pick = (a) => {\n  return a + 2\n}\n",
+     {"(a: number) => {\n  return a + 1": "(a) => {\n  return a + 2"}),
+    ("src/cart.ts", "export default function main() {\n  return `a\n  c`\n}\n", {"a\n  b`": "a\n  c`"}),
+    ("src/cart.ts", f"import {{ tax }} from './more'\n\n{METHOD}", Reason.TOO_LONG),
+    ("src/cart.ts", "import { tax } from './more'\n\nconst pick = (a: number) => {\n  return a + 2\n}\n",
+     {"a + 1": "a + 2", "from './tax'\n": "from './tax'\nimport { tax } from './more'\n"}),
+    ("src/cart.ts", f"{METHOD}\nconst pick = (a: number) => {{\n  return a + 2\n}}\n", Reason.TOO_LONG),
+    ("src/cart.ts", "export function other() {}\n", Reason.TOO_LONG),
+    ("src/cart.ts", "const pick = (a: number) => {\n", Reason.TOO_LONG),
+    ("src/cart.ts", "const pick = (a: number) => {\n  return a + 1\n}\n", Reason.NO_CHANGE),
+    ("src/cart.ts", "const pick = (a: number) => {\n  // ... rest of the function\n}\n", Reason.ELIDED),
+    ("cart.go", "func (c *Cart) Total(discount int) int {\n\treturn tax.Rate(1) - discount\n}\n",
+     {"+ discount": "- discount"}),
+    ("cart.go", "package cart\n\nfunc pick(a int) int { return a + 2 }\n", {"a + 1": "a + 2"}),
+    ("src/cart.rs", "fn total(&self, discount: u8) -> u8 {\n    rate(1) - discount\n}\n",
+     {"+ discount": "- discount"}),
+    ("src/cart.rs", "impl Cart {\n    pub fn total(&self, discount: u8) -> u8 {\n        rate(2)\n    }\n}\n",
+     {"rate(1) + discount": "rate(2)"}),
+    ("src/cart.rs", "/// More.\n#[inline]\npub(crate) fn pick(a: u8) -> u8 {\n    a + 2\n}\n",
+     {"pub(crate)": "/// More.\n#[inline]\npub(crate)", "a + 1": "a + 2"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code", "becomes"), FIXED)
+def test_a_definition_replaces_the_one_of_its_name(
+    path: str, code: str, becomes: dict[str, str] | Reason
+) -> None:
+    found = read(code, path, label=isinstance(becomes, Reason))
+    if isinstance(becomes, Reason):
+        assert becomes in {one.reason for one in found.rejections}
+        return
+    text = FILES[path]
+    for old, new in becomes.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert not found.rejections, describe_rejections(found.rejections)
+    assert [change.content for change in found.changes] == [text]
+    assert found.format is EditFormat.FUNCTION
+
+
+def test_the_last_version_of_a_function_counts_and_the_old_one_does_not() -> None:
+    old = "const pick = (a: number) => {\n  return a + 1\n}\n"
+    answer = "".join(
+        f"```ts\n{one}```\n" for one in (old.replace("1", "3"), old.replace("1", "2"), old)
+    )
+    (change,) = read_edits(answer, [SentFile(path="src/cart.ts", text=TS)]).changes
+    assert change.content == TS.replace("a + 1", "a + 2")
+
+
+def test_a_name_in_two_files_is_asked_back() -> None:
+    sent = [SentFile(path=f"src/{name}.ts", text=TS) for name in "ab"]
+    found = read_edits("```ts\nconst pick = (a: number) => {\n  return a + 2\n}\n```\n", sent)
+    assert [one.reason for one in found.rejections] == [Reason.AMBIGUOUS]
+
+
+def test_code_that_shares_its_lines_is_not_replaced_by_lines() -> None:
+    text = "class A { one() { return 1 } two() { return 2 } }\n"
+    found = read_edits(
+        "src/a.js\n```js\none() { return 3 }\n```\n", [SentFile(path="src/a.js", text=text + LONG)]
+    )
+    assert found.rejections
+
+
+def test_windows_line_ends_stay() -> None:
+    text = TS.replace("\n", "\r\n")
+    answer = "```ts\nconst pick = (a: number) => {\n  return a + 2\n}\n```\n"
+    (change,) = read_edits(answer, [SentFile(path="src/cart.ts", text=text)]).changes
+    assert change.content == text.replace("a + 1", "a + 2")
