@@ -20,10 +20,12 @@ from bot.fixers.rung2_model.rounds import (
 )
 from bot.fixers.rung2_model.sources import Source
 from bot.fixers.rung2_model.tried_changes import TriedChange
-from sandbox.changes.syntax import is_python
+from sandbox.languages import PYTHON, find_language
 from sandbox.types import FileChange, TestReport, TestResult
 
 PROMPT = "fix_function"
+OTHER_PROMPT = "fix_definition"
+"""The prompt for other languages than Python."""
 _TARGETS = 6
 _FAILURES = 2
 _BLOCK = re.compile(r"```[\w+-]*\n(.*?)(?:^```|\Z)", re.MULTILINE | re.DOTALL)
@@ -42,6 +44,12 @@ class Target:
     def last_name(self) -> str:
         """Return the last part of the name: `total` for `Cart.total`."""
         return self.name.rpartition(".")[2]
+
+    @property
+    def language(self) -> str:
+        """Return the language of its file."""
+        language = find_language(self.path)
+        return language.name if language is not None else ""
 
 
 class FunctionRounds:
@@ -103,9 +111,14 @@ class FunctionRounds:
             PromptPart.FEEDBACK.value: earlier or "",
         }
 
+        prompt = PROMPT
+        if targets[0].language != PYTHON.name:
+            prompt = OTHER_PROMPT
+            gaps["language"] = targets[0].language
+
         async def ask(sample: int) -> TriedChange | None:
             limit = self._bench.limits.answer_tokens
-            written = await self._bench.ask(build_question(PROMPT, gaps, sample, limit))
+            written = await self._bench.ask(build_question(prompt, gaps, sample, limit))
             return await self._read_answer(written, sent, targets) if written is not None else None
 
         for sample in range(samples_in(number, self._bench.limits.samples)):
@@ -157,13 +170,14 @@ class FunctionRounds:
         for place in self._brief.places:
             source = await self._brief.files.source(place.file)
             function = source.at(place.line) if source is not None else None
-            # Whole functions are read from answers in Python only.
-            if function is not None and is_python(place.file):
+            if function is not None and find_language(place.file) is not None:
                 found.setdefault(Target(place.file, function.name))
         used = [await self._names_in(failure) for failure in self._left]
         named = [target for target in found if any(target.last_name in names for names in used)]
         others = [] if named and self._base else [target for target in found if target not in named]
-        return tuple([*named, *others][:_TARGETS])
+        chosen = [*named, *others]
+        # One prompt is about one language: that of the likeliest function.
+        return tuple(one for one in chosen if one.language == chosen[0].language)[:_TARGETS]
 
     async def _names_in(self, failure: TestResult) -> frozenset[str]:
         """Return the names that a failing test uses."""
@@ -194,9 +208,8 @@ class FunctionRounds:
                 )
             if spans:
                 sent.append(SentFile(path=path, text=source.text, regions=tuple(spans)))
-                passages.append(
-                    Passage(label="Python code", text="\n\n\n".join(pieces), origin=path)
-                )
+                label = f"{targets[0].language.capitalize()} code"
+                passages.append(Passage(label=label, text="\n\n\n".join(pieces), origin=path))
         return tuple(sent), tuple(passages)
 
     async def _failing(self, targets: tuple[Target, ...]) -> tuple[Passage, ...]:

@@ -163,7 +163,8 @@ def _has_package(lines: Sequence[str]) -> bool:
 
 def _covers(code: _Code, lines: Span, definitions: Sequence[Definition]) -> bool:
     """Return True if every line belongs to a definition or an import, or is a comment."""
-    spans = [(one.first, one.last) for one in (*definitions, *code.outline.imports)]
+    spans = [(one.first, one.last) for one in definitions]
+    spans += [(one.first, one.last) for one in code.outline.imports]
     return all(
         any(first <= number <= last for first, last in spans)
         or not (line := code.lines[number - 1].strip())

@@ -348,6 +348,24 @@ async def test_a_change_without_a_title_is_named_after_its_function() -> None:
     assert climb.candidates[0].title == "change Cart.total in src/cart.ts"
 
 
+async def test_a_model_that_fails_at_blocks_is_asked_for_whole_functions() -> None:
+    code = OLD.strip().replace("+ discount", "- discount")
+    answer = f"```ts\ntotal(discount: number): number {{\n  {code}\n}}\n```\n"
+    climb = await Climb(
+        ScriptedMind({"fix_definition": answer}),
+        ScriptedTrials(discounts),
+        files=SHOP,
+        report=a_vitest_run(),
+        limits=ModelLimits(edit_format="function"),
+        suspects=(Suspect(file="src/cart.ts", line=LINE, score=0.9, reason="called"),),
+    ).run()
+
+    (question,) = climb.mind.questions
+    assert question.gaps["language"] == "typescript"
+    assert "total(discount: number)" in str(question.gaps["code"])
+    assert climb.candidates[0].changes[0].content == CART.replace("+ discount", "- discount")
+
+
 async def test_the_agent_searches_reads_and_runs_tests_by_title() -> None:
     tools = f"```tool\nsearch rate(\nread src/tax.ts:1-2\ntest {SUITE}\n```"
     climb = await Climb(

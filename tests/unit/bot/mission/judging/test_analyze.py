@@ -134,7 +134,11 @@ async def test_the_deepest_frame_outside_the_tests_comes_first() -> None:
 
 @pytest.mark.anyio
 async def test_changed_lines_count_in_the_languages_of_the_failing_tests() -> None:
-    changed = {"src/cart.ts": (3,), "other.py": (2,), "notes.txt": (1,)}
+    changed: dict[str, tuple[int, ...]] = {
+        "src/cart.ts": (3,),
+        "other.py": (2,),
+        "notes.txt": (1,),
+    }
     failure = a_failure(frames=(), file=None, line=None, error_message="no", traceback="")
     by_runner = {
         runner: [
