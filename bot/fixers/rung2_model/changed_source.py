@@ -9,7 +9,7 @@ from bot.fixers.rung2_model.sources import Files, Source
 from bot.ports import Workspace
 from sandbox.changes import is_protected
 from sandbox.diffs import line_changes
-from sandbox.languages import is_read_source
+from sandbox.languages import find_language, is_read_source
 from sandbox.languages.outline import Definition
 from sandbox.types import FileEdit
 
@@ -74,7 +74,15 @@ def _nearest(paths: Iterable[str], changed: set[str]) -> list[str]:
         if is_read_source(path) and not is_protected(path) and may_be_shown(path)
     ]
     folders = {path.rpartition("/")[0] for path in changed}
-    sources.sort(key=lambda p: (p not in changed, p.rpartition("/")[0] not in folders, p))
+    languages = {find_language(path) for path in changed}
+    sources.sort(
+        key=lambda p: (
+            p not in changed,
+            find_language(p) not in languages,
+            p.rpartition("/")[0] not in folders,
+            p,
+        )
+    )
     return sources[:_FILES_SEARCHED] if changed else []
 
 

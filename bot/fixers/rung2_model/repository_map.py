@@ -9,7 +9,7 @@ from bot.fixers.rung2_model.budget import PromptSpace
 from bot.fixers.rung2_model.excerpts import may_be_shown
 from bot.fixers.rung2_model.sources import Files, Source
 from sandbox.changes import is_protected
-from sandbox.languages import is_read_source
+from sandbox.languages import JAVASCRIPT, TYPESCRIPT, Language, find_language, is_read_source
 
 _NAMED = 8
 """Number of the nearest files whose public names are listed."""
@@ -45,19 +45,27 @@ async def repository_map(
 
 
 def nearest_first(paths: Iterable[str], shown: Collection[str]) -> list[str]:
-    """Sort files: shown ones, then those that share most folders with a shown one; tests last.
+    """Sort files: shown ones, then those of their languages that share most folders; tests last.
 
     Args:
         paths: Paths of the checkout.
         shown: Paths of which something is shown or suspected.
     """
     near = {folder for path in shown for folder in _folders(path)}
+    languages = {_language(path) for path in shown}
 
-    def rank(path: str) -> tuple[bool, bool, int, int, str]:
+    def rank(path: str) -> tuple[bool, bool, bool, int, int, str]:
         shared = sum(folder in near for folder in _folders(path))
-        return path not in shown, is_protected(path), -shared, path.count("/"), path
+        other = _language(path) not in languages
+        return path not in shown, other, is_protected(path), -shared, path.count("/"), path
 
     return sorted(paths, key=rank)
+
+
+def _language(path: str) -> Language | None:
+    """Return a file's language; JavaScript for TypeScript, because they import each other."""
+    language = find_language(path)
+    return JAVASCRIPT if language == TYPESCRIPT else language
 
 
 def _is_listed(path: str) -> bool:

@@ -143,7 +143,8 @@ def _pairs(
 
 def _read(lines: tuple[str, ...], path: str) -> _Code | None:
     """Read the code of a fence, also a method without its class."""
-    for start in ((), _WRAPPERS.get(find_language(path), _CLASS)):
+    language = find_language(path)
+    for start in ((), _WRAPPERS.get(language, _CLASS) if language is not None else _CLASS):
         end = ("}",) if start else ()
         package = ("package x",) if path.endswith(GO.suffixes) and not _has_package(lines) else ()
         whole = (*start, *package, *lines, *end)

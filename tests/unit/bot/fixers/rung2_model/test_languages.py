@@ -179,6 +179,17 @@ async def test_other_files_are_listed_with_signatures() -> None:
     assert "src/mail/send.ts: send(to: string, text = ''): void" in text
 
 
+async def test_files_of_other_languages_come_last() -> None:
+    files = {
+        **SHOP,
+        "src/cart.ts": CART.replace(FILLER, ""),
+        "src/a.py": "",
+        "src/b.go": "package b\n",
+    }
+    text = shown(await a_brief(files, a_vitest_run(), ("src/cart.ts", 10)), PromptPart.SKELETON)
+    assert text.index("src/mail/send.ts") < text.index("src/a.py") < text.index("src/b.go")
+
+
 async def test_a_model_may_ask_for_definitions_and_search() -> None:
     brief = await a_brief(SHOP, a_vitest_run())
     wanted = Wanted(symbols=("send", "Cart.add"), files=("grep kind",))
