@@ -40,6 +40,7 @@ _WORDS = {
     Kind.SETUP: "after afterAll afterEach before beforeAll beforeEach setup teardown",
 }
 _KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_TEST_WORDS = frozenset(word for word, kind in _KINDS.items() if kind is not Kind.SETUP)
 _TITLED = frozenset({Kind.SUITE, Kind.TEST})
 _TEXTS = frozenset({"string", "template_string"})
 _ESCAPED = re.compile(r"\\(.)")
@@ -98,6 +99,7 @@ class _Reader:
     def __init__(self, tree: SyntaxTree) -> None:
         self._tree = tree
         self._names = tree.names
+        self._has_tests = not _TEST_WORDS.isdisjoint(tree.names.all)
         self.constants: list[tuple[str, Span]] = []
 
     def block(self, node: Node, owner: str, depth: int) -> Iterator[Definition]:
@@ -124,6 +126,8 @@ class _Reader:
             inside = _field(node, "body", "consequence")
             if inside is not None:
                 yield from self.block(inside, place.owner, place.depth + 1)
+        elif kind == "ERROR":
+            yield from self.block(node, place.owner, place.depth + 1)
         elif kind in _NAMED:
             yield from self._value(place, node)
 
@@ -133,6 +137,7 @@ class _Reader:
         kind, name = value.type, f"{place.owner}{self._name(place.node)}"
         if kind in _FUNCTIONS or (kind == "call_expression" and _takes_function(value)):
             yield self._definition(place, value, name, Kind.FUNCTION)
+            yield from self._tests(value, place.owner, place.depth)
         elif kind in _CLASSES or (kind == "object" and _holds_function(value)):
             yield self._definition(place, value, name, Kind.CLASS)
             body = value if kind == "object" else _field(value, "body")
@@ -154,29 +159,63 @@ class _Reader:
 
     def _call(self, place: _Place) -> Iterator[Definition]:
         """Yield a suite or test, or a call that registers a function."""
-        given = _field(place.node, "arguments")
+        given, callee = _field(place.node, "arguments"), _field(place.node, "function")
         inside = given.named_children if given is not None else []
-        body = next((one for one in inside if one.type in _FUNCTIONS), None)
-        if body is None or place.depth > _DEEPEST:
-            return
+        functions = [one for one in inside if one.type in _FUNCTIONS]
         word = self._callee(place.node)
         kind = _KINDS.get(word, Kind.FUNCTION)
+        if callee is None or place.depth > _DEEPEST:
+            return
+        if word == "define" or _unwrap(callee).type in _FUNCTIONS:
+            # A module in a function, called at once or by its loader.
+            for one in (_unwrap(callee), *functions):
+                yield from self._inside(one, place.owner, place.depth)
+        elif functions or (kind is Kind.TEST and inside and inside[0].type in _TEXTS):
+            yield from self._registered(place, kind, inside, functions)
+
+    def _registered(
+        self, place: _Place, kind: Kind, inside: list[Node], functions: list[Node]
+    ) -> Iterator[Definition]:
+        """Yield what a call registers, with the tests in it."""
+        body = functions[0] if functions else place.node
         title = self._title(inside[0]) if inside[0] != body else ""
         name = f"{place.owner}{title}"
         if kind in {Kind.FUNCTION, Kind.SETUP}:
             called = _field(place.node, "function") or place.node
             text = " ".join(self._tree.text(called, _TITLE).split())
+            word = self._callee(place.node)
             name = f"{place.owner}{f'{text} {title}'.strip() if kind is Kind.FUNCTION else word}"
         yield self._definition(place, body, name, kind)
-        block = _field(body, "body")
-        if kind is Kind.SUITE and block is not None:
-            yield from self.block(block, f"{name}{TITLES}", place.depth + 1)
-        elif kind is Kind.TEST and block is not None:
-            # Tests of node:test have subtests; other statements are a part of the test.
-            for child, first in members(block, _ABOVE):
-                call = _unwrap(child)
-                if call.type == "call_expression" and _KINDS.get(self._callee(call)) in _TITLED:
-                    yield from self._call(_Place(call, first, f"{name}{TITLES}", place.depth + 1))
+        if kind is Kind.SUITE:
+            yield from self._inside(body, f"{name}{TITLES}", place.depth)
+        elif kind is Kind.TEST:
+            yield from self._tests(body, f"{name}{TITLES}", place.depth)
+        elif kind is Kind.FUNCTION:
+            yield from self._tests(body, place.owner, place.depth)
+
+    def _inside(self, function: Node, owner: str, depth: int) -> Iterator[Definition]:
+        """Yield the definitions in a function."""
+        block = _field(function, "body")
+        if function.type in _FUNCTIONS and block is not None:
+            yield from self.block(block, owner, depth + 1)
+
+    def _tests(self, function: Node, owner: str, depth: int) -> Iterator[Definition]:
+        """Yield only the suites and tests in a function; its other statements are a part of it."""
+        block = _field(function, "body")
+        if block is None or depth > _DEEPEST or not self._has_tests:
+            return
+        for child, first in members(block, _ABOVE):
+            node = _unwrap(child)
+            place = _Place(node, first, owner, depth + 1)
+            if node.type == "call_expression" and _KINDS.get(self._callee(node)) in _TITLED:
+                yield from self._call(place)
+            elif node.type == "call_expression":
+                given = _field(node, "arguments")
+                for one in given.named_children if given is not None else ():
+                    if one.type in _FUNCTIONS:
+                        yield from self._tests(one, owner, depth + 1)
+            elif node.type in _BLOCKS:
+                yield from self._tests(node, owner, depth + 1)
 
     def _callee(self, node: Node) -> str:
         """Return `it` for `it(…)`, `it.only(…)`, `it.each(…)(…)`, and `test` for `t.test(…)`."""

@@ -108,6 +108,7 @@ class Names:
     def __init__(self, found: list[tuple[int, str]]) -> None:
         self._starts = [start for start, _ in found]
         self._names = [name for _, name in found]
+        self.all = frozenset(self._names)
 
     def between(self, start: int, end: int) -> frozenset[str]:
         """Return the names that start in a range of bytes."""

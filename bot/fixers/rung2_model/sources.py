@@ -101,8 +101,17 @@ class Source:
             name: Such as `cart > adds 2`, which `cart > adds %i` may be.
         """
         tests = [one for one in self.definitions if one.kind is Kind.TEST]
-        exact = (one for one in tests if one.name == name)
-        return next(exact, None) or next((one for one in tests if _fits(name, one.name)), None)
+        for found in (
+            [one for one in tests if one.name == name],
+            [one for one in tests if _fits(name, one.name)],
+        ):
+            if found:
+                return found[0]
+        # The title of a suite may be computed.
+        last = [
+            one for one in tests if one.name.rpartition(TITLES)[2] == name.rpartition(TITLES)[2]
+        ]
+        return last[0] if len(last) == 1 else None
 
     def setup(self, test: Definition) -> tuple[Definition, ...]:
         """Return the code that runs before and after a test."""

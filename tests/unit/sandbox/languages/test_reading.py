@@ -205,6 +205,56 @@ def test_suites_and_tests_of_javascript() -> None:
     assert dict(found.constants) == {"base": (4, 4), "cart": (7, 7)}
 
 
+WRAPPED = """\
+(function (root) {
+  function add(a, b) { return a + b; }
+  root.add = add;
+})(this);
+
+define(['x'], function (x) {
+  function sub(a, b) { return a - b; }
+});
+
+function runAll(name) {
+  describe(name, () => {
+    it('works', async () => { await all(); });
+    if (process.env.CI) {
+      it('works in CI', () => {});
+    }
+  });
+}
+
+describe('values', () => {
+  [1, 2].forEach((n) => {
+    it('is a number', () => { number(n); });
+  });
+  test('is taken over', process('a', 'b'));
+});
+"""
+
+
+def test_tests_and_functions_inside_of_functions_that_only_wrap_them() -> None:
+    found = outline("test/all.js", WRAPPED)
+
+    assert [(one.kind, one.name, one.first, one.last) for one in found.definitions] == [
+        (Kind.FUNCTION, "add", 2, 2),
+        (Kind.FUNCTION, "sub", 7, 7),
+        (Kind.FUNCTION, "runAll", 10, 17),
+        (Kind.SUITE, "name", 11, 16),
+        (Kind.TEST, "name > works", 12, 12),
+        (Kind.TEST, "name > works in CI", 14, 14),
+        (Kind.SUITE, "values", 19, 24),
+        (Kind.FUNCTION, "values > [1, 2].forEach", 20, 22),
+        (Kind.TEST, "values > is a number", 21, 21),
+        (Kind.TEST, "values > is taken over", 23, 23),
+    ]
+
+
+def test_what_stands_in_code_that_cannot_be_parsed_is_still_found() -> None:
+    found = outline("a.ts", "let x = = 3 ((\nfunction whole() {\n  return 1;\n}\n")
+    assert lines(found) == {"whole": (2, 4)}
+
+
 def test_go_with_types_and_receivers() -> None:
     found = outline("cart/cart.go", CART_GO)
 

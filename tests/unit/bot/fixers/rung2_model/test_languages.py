@@ -143,6 +143,15 @@ async def test_a_title_with_gaps_is_found_by_the_name_that_ran() -> None:
     assert "expect(filled().total(1)).toBe(1)" in text
 
 
+async def test_a_test_in_a_suite_with_a_computed_title_is_found_by_its_own() -> None:
+    files = {**SHOP, "test/cart.test.ts": TEST.replace("describe('cart'", "describe(Cart.name")}
+    report = a_vitest_run().with_(
+        failures=(a_failure(name=DISCOUNT, frames=(), file=None, line=None),)
+    )
+    text = shown(await a_brief(files, report), PromptPart.TESTS)
+    assert "expect(filled().total(1)).toBe(1)" in text
+
+
 async def test_a_test_with_a_computed_title_is_found_by_its_line() -> None:
     name = "test/cart.test.ts::cart > of a table"
     text = shown(await a_brief(SHOP, a_vitest_run(name)), PromptPart.TESTS)
