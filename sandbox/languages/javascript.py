@@ -27,7 +27,13 @@ _CLASSES = _TYPES | {
 _NAMED = _FUNCTIONS | _CLASSES | {"object"}
 _BOUND = frozenset({"field_definition", "public_field_definition", "pair", "assignment_expression"})
 _VARIABLES = frozenset({"lexical_declaration", "variable_declaration"})
-_BLOCKS = frozenset({"for_in_statement", "for_statement", "if_statement"})
+_BLOCKS = frozenset(
+    {
+        "ERROR", "catch_clause", "else_clause", "finally_clause", "for_in_statement",
+        "for_statement", "if_statement", "statement_block", "try_statement", "while_statement",
+    }
+)  # fmt: skip
+"""Statements with definitions and tests; also what cannot be parsed."""
 _WRAPPERS = frozenset(
     {
         "ambient_declaration", "as_expression", "await_expression", "expression_statement",
@@ -46,8 +52,8 @@ _TEXTS = frozenset({"string", "template_string"})
 _ESCAPED = re.compile(r"\\(.)")
 _MOCKS = frozenset({"mock", "doMock", "unstable_mockModule", "importActual", "requireActual"})
 _LOADS = frozenset({"require", "import"})
-_DEEPEST = 12
-"""Levels of suites, namespaces, objects and classes that are read."""
+_DEEPEST = 24
+"""Levels of suites, namespaces, classes and blocks that are read."""
 _WRAPPED = 6
 _MOST_LOADS = 100
 _TITLE = 300
@@ -122,11 +128,6 @@ class _Reader:
         elif kind == "call_expression":
             yield from self._call(place)
         elif kind in _BLOCKS:
-            # Tests may be registered in loops.
-            inside = _field(node, "body", "consequence")
-            if inside is not None:
-                yield from self.block(inside, place.owner, place.depth + 1)
-        elif kind == "ERROR":
             yield from self.block(node, place.owner, place.depth + 1)
         elif kind in _NAMED:
             yield from self._value(place, node)
@@ -199,23 +200,24 @@ class _Reader:
         if function.type in _FUNCTIONS and block is not None:
             yield from self.block(block, owner, depth + 1)
 
-    def _tests(self, function: Node, owner: str, depth: int) -> Iterator[Definition]:
+    def _tests(self, node: Node, owner: str, depth: int) -> Iterator[Definition]:
         """Yield only the suites and tests in a function; its other statements are a part of it."""
-        block = _field(function, "body")
+        block = node if node.type in _BLOCKS else _field(node, "body")
         if block is None or depth > _DEEPEST or not self._has_tests:
             return
         for child, first in members(block, _ABOVE):
-            node = _unwrap(child)
-            place = _Place(node, first, owner, depth + 1)
-            if node.type == "call_expression" and _KINDS.get(self._callee(node)) in _TITLED:
-                yield from self._call(place)
-            elif node.type == "call_expression":
-                given = _field(node, "arguments")
-                for one in given.named_children if given is not None else ():
-                    if one.type in _FUNCTIONS:
-                        yield from self._tests(one, owner, depth + 1)
-            elif node.type in _BLOCKS:
-                yield from self._tests(node, owner, depth + 1)
+            one = _unwrap(child)
+            if one.type in _BLOCKS:
+                yield from self._tests(one, owner, depth + 1)
+            elif one.type != "call_expression":
+                continue
+            elif _KINDS.get(self._callee(one)) in _TITLED:
+                yield from self._call(_Place(one, first, owner, depth + 1))
+            else:
+                given = _field(one, "arguments")
+                for argument in given.named_children if given is not None else ():
+                    if argument.type in _FUNCTIONS:
+                        yield from self._tests(argument, owner, depth + 1)
 
     def _callee(self, node: Node) -> str:
         """Return `it` for `it(…)`, `it.only(…)`, `it.each(…)(…)`, and `test` for `t.test(…)`."""
