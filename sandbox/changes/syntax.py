@@ -4,8 +4,9 @@ import ast
 import warnings
 
 from sandbox.guest.nesting import measure_nesting
-from sandbox.languages import MAX_PARSED_CHARACTERS, PYTHON
+from sandbox.languages import PYTHON
 
+MAX_PARSED_CHARACTERS = 400_000
 MAX_NESTING = 90
 
 

@@ -43,8 +43,8 @@ CHECKED = (*LANGUAGES, TYPESCRIPT)
 """Languages whose type checkers' and linters' findings are repaired."""
 READ = (*LANGUAGES, JAVASCRIPT, TYPESCRIPT, GO, RUST)
 """Languages whose source is read for models: functions, imports, tests and syntax errors."""
-MAX_PARSED_CHARACTERS = 400_000
-"""Larger files are not parsed."""
+MAX_READ_CHARACTERS = 200_000
+"""Larger files are not read for models, except those in Python."""
 
 
 def find_language(path: str) -> Language | None:

@@ -10,21 +10,21 @@ from functools import cache, cached_property
 
 from tree_sitter import Language, Node, Parser, Tree
 
-from sandbox.languages import MAX_PARSED_CHARACTERS
+from sandbox.languages import MAX_READ_CHARACTERS
 from sandbox.languages.outline import Names
 
 _STACK_BYTES = 256 << 20
 """Stack of the thread that parses.
 
 The library recurses where a text is ambiguous: 100,000 times `[{` in Go need 8 to 16 MiB, and a
-smaller stack ends the process. This is 8 times what the largest permitted text needs; the system
+smaller stack ends the process. This is 16 times what the largest permitted text needs; the system
 reserves the addresses only.
 """
-_MOST_STEPS = 12_000
+_MOST_STEPS = 7_000
 """Limit of a parse, in reports of progress.
 
 A count, because the result must not depend on the speed of the machine. The largest permitted file
-of ordinary code needs 8,500, which take 0.1 s. The slowest known hostile text takes 3 s.
+of ordinary code needs 4,300, which take 0.1 s. The worst known hostile text takes 1.5 s and 250 MB.
 """
 _PIECE = 1 << 16
 """Size of the pieces in which the text is read, in bytes."""
@@ -50,7 +50,7 @@ class SyntaxTree:
         self._tree = tree
         self.root = tree.root_node
 
-    def text(self, node: Node, most: int = MAX_PARSED_CHARACTERS) -> str:
+    def text(self, node: Node, most: int = MAX_READ_CHARACTERS) -> str:
         """Return the text of a node, or its beginning."""
         # A character has up to four bytes.
         end = min(node.end_byte, node.start_byte + 4 * most)
@@ -88,7 +88,7 @@ def parse_text(text: str, grammar: Grammar) -> SyntaxTree | None:
         text: The text; hostile.
         grammar: The grammar of its language.
     """
-    if len(text) > MAX_PARSED_CHARACTERS:
+    if len(text) > MAX_READ_CHARACTERS:
         return None
     data = text.encode(errors="replace")
     trees: list[Tree] = []
