@@ -25,6 +25,9 @@ ENVIRONMENT_NAMES = frozenset({"PATH", "HOSTNAME", "HOME"})
 EGRESS_FOLDER = "/run/egress"
 """Folder with the proxy's socket in a set-up sandbox: the only mount from the host."""
 
+IPV6_LOOPBACK = {"net.ipv6.conf.lo.disable_ipv6": "0"}
+"""Kernel settings of a sandbox's own network: Docker switches `::1` off without a network."""
+
 VAR_TMP_BYTES = 8 * MIB
 SETUP_FILE_BYTES = 512 * MIB
 IN_MEMORY_SHARE = 0.6
@@ -357,7 +360,11 @@ def _check_host_access(host: Mapping[str, Any], config: Mapping[str, Any]) -> li
         "user namespace": host.get("UsernsMode"),
         "host's control groups": "host" if host.get("CgroupnsMode") == "host" else "",
         "device rules": host.get("DeviceCgroupRules"),
-        "kernel settings": host.get("Sysctls"),
+        "kernel settings": {
+            name: value
+            for name, value in (host.get("Sysctls") or {}).items()
+            if IPV6_LOOPBACK.get(name) != value
+        },
         "all ports published": host.get("PublishAllPorts"),
         "parent control group": host.get("CgroupParent"),
         "security options": [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import docker
-from docker.errors import DockerException, NotFound
+from docker.errors import APIError, DockerException, NotFound
 
 from sandbox.backends import docker_hardening as hardening
 from sandbox.backends import owners, variables
@@ -102,6 +102,7 @@ class DockerBackend:
         self._setups: dict[int, OpenSetup] = {}
         self._ways = WaysOut(spec, self._cache, self._find_default_index)
         self._apparmor = False
+        self._ipv6 = True
 
     @property
     def name(self) -> str:
@@ -178,7 +179,7 @@ class DockerBackend:
         }
         command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(settings)]
         arguments = hardening.container_arguments(
-            self._spec, phase, self._runtime, egress, surroundings=surroundings
+            self._spec, phase, self._runtime, egress, surroundings=surroundings, ipv6=self._ipv6
         )
         # Create, inspect, start: nothing runs in a container before it is verified.
         container = client.containers.create(image, command, **arguments)
@@ -201,6 +202,12 @@ class DockerBackend:
             except BaseException:
                 connection.close()
                 raise
+        except APIError as error:
+            remove(container)
+            if not (self._ipv6 and hardening.lacks_ipv6(error)):
+                raise
+            self._ipv6 = False
+            return self._start(image, phase, egress, surroundings)
         except BaseException:
             remove(container)
             raise

@@ -3,12 +3,12 @@
 from typing import Any
 
 import docker
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from sandbox.backends.owners import owner
 from sandbox.errors import HostGone
-from sandbox.spec import EGRESS_FOLDER, SANDBOX_UID, Phase, SandboxSpec
+from sandbox.spec import EGRESS_FOLDER, IPV6_LOOPBACK, SANDBOX_UID, Phase, SandboxSpec
 from sandbox.types import USUAL, Surroundings
 
 LABEL = "metaagent"
@@ -35,6 +35,7 @@ def container_arguments(
     egress: str | None = None,
     *,
     surroundings: Surroundings = USUAL,
+    ipv6: bool = True,
 ) -> dict[str, Any]:
     """Return the arguments for `containers.create`.
 
@@ -46,6 +47,7 @@ def container_arguments(
         chosen_runtime: The result of `runtime`.
         egress: The host folder with the socket of a set-up's proxy.
         surroundings: User, host name, and paths of checkout and home.
+        ipv6: False if the daemon's kernel has no IPv6.
     """
     ulimits = spec.ulimits(phase).items()
     arguments: dict[str, Any] = {
@@ -63,6 +65,9 @@ def container_arguments(
         "ipc_mode": "private",
         "cgroupns": "private",
         "hostname": surroundings.hostname,
+        # As on CI machines, the own name and `::1` are reachable.
+        "extra_hosts": {surroundings.hostname: "127.0.1.1"},
+        "sysctls": IPV6_LOOPBACK if ipv6 else {},
         "tmpfs": spec.folders(phase, surroundings),
         "ulimits": [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits],
         # Docker would store the output of repository code on the host's disk.
@@ -80,6 +85,11 @@ def container_arguments(
     if chosen_runtime:
         arguments["runtime"] = chosen_runtime
     return arguments
+
+
+def lacks_ipv6(error: APIError) -> bool:
+    """Return True if a container did not start because its kernel has no IPv6."""
+    return "/proc/sys/net/ipv6/" in str(error) and "no such file" in str(error)
 
 
 def greet() -> tuple[docker.DockerClient, dict[str, Any]]:

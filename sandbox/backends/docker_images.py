@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 
 from sandbox.backends.base import CacheUsage
 from sandbox.backends.docker_disk import (
@@ -47,7 +47,7 @@ BASE_NOTE = "base"
 FORBIDDEN = ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild", "Healthcheck")
 """Settings that an environment's image must not have."""
 
-_MOST_USERS_BYTES = 1 << 20
+_MOST_ETC_BYTES = 1 << 20
 
 SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 
@@ -236,8 +236,8 @@ class Images:
             )
             try:
                 container.put_archive("/", self._guest.archive())
-                for name in ("passwd", "group"):
-                    container.put_archive("/etc", _add_users(container, name))
+                for name, edited in _EDITED.items():
+                    container.put_archive("/etc", _edit(container, name, edited))
                 repository, _, tag = reference.partition(":")
                 config = _clean_config({**labels, GUEST_LABEL: self._guest.digest})
                 container.commit(repository=repository, tag=tag, message=MADE_BY_US, conf=config)
@@ -246,20 +246,26 @@ class Images:
         return reference
 
 
-def _add_users(container: Any, name: str) -> bytes:
-    """Return an image's user list, extended by the sandbox users.
+def _edit(container: Any, name: str, edited: Callable[[bytes, str], bytes]) -> bytes:
+    """Return an archive with an edited file of an image's /etc.
 
-    An operator's own image may lack them.
+    Args:
+        container: A container of the image.
+        name: The file; it may be missing.
+        edited: Returns the new content for the old one and the name.
     """
-    stream, status = container.get_archive(f"/etc/{name}")
-    if status["size"] > _MOST_USERS_BYTES:
+    try:
+        stream, status = container.get_archive(f"/etc/{name}")
+    except NotFound:
+        return pack_file(name, edited(b"", name))
+    if status["size"] > _MOST_ETC_BYTES:
         raise SandboxUnavailable(
             f"The image's /etc/{name} is too long.", "Name another image (sandbox.image)."
         )
     with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
         file = archive.extractfile(name)
         known = file.read() if file is not None else b""
-    return pack_file(name, with_users(known, name))
+    return pack_file(name, edited(known, name))
 
 
 def with_users(known: bytes, name: str) -> bytes:
@@ -276,6 +282,28 @@ def with_users(known: bytes, name: str) -> bytes:
     return (
         known + separator + "".join(f"{s.user}:x:{s.uid}:{rest[s.user]}\n" for s in wanted).encode()
     )
+
+
+def with_unknown_names(known: bytes, _name: str) -> bytes:
+    """Let the resolver answer "no such name" where no name server can be reached.
+
+    As with a network, tests of unknown hosts get this answer: without it, the answer is "try again
+    later". The name server stays in use for a set-up with `bridge`: `files` decides last, when no
+    name server responded (nsswitch.conf(5)).
+
+    Args:
+        known: The content of an image's nsswitch.conf.
+    """
+    rest = [line for line in known.splitlines() if not line.startswith(b"hosts:")]
+    return b"\n".join([*rest, b"hosts: files dns files", b""])
+
+
+_EDITED: dict[str, Callable[[bytes, str], bytes]] = {
+    "passwd": with_users,
+    "group": with_users,
+    "nsswitch.conf": with_unknown_names,
+}
+"""Files in /etc of every image that are edited, each with its edit."""
 
 
 _UNOWNED = {LABEL: "", OWNER_LABEL: ""}

@@ -25,7 +25,7 @@ START = (
 )
 """Python code that starts the supervisor. Arguments: the library folder, the settings."""
 
-LAYER = b"4"
+LAYER = b"5"
 """Version of the layer's layout; a higher number rebuilds the images."""
 
 

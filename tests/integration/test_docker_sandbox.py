@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, connect
+from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, connect, lacks_ipv6
 from sandbox.backends.docker_images import Images
 from sandbox.backends.guest_tree import GuestTree
 from sandbox.backends.owners import owner
@@ -60,6 +61,43 @@ async def test_a_running_sandbox_is_what_the_specification_says(
         (container,) = ours("mission")
         assert SandboxSpec().check(container.attrs) == []
         assert SandboxSpec(memory_bytes=4096 * MIB).check(container.attrs)
+
+
+NAMES = """
+import socket
+with socket.socket(socket.AF_INET6) as one:
+    one.bind(("::1", 0))
+print(socket.gethostbyname(socket.gethostname()))
+try:
+    socket.getaddrinfo("no-such-host.invalid", 80)
+except socket.gaierror as error:
+    print("unknown" if error.errno == socket.EAI_NONAME else error)
+"""
+
+
+async def test_names_and_the_loopback_answer_as_on_a_ci_machine(
+    backend: DockerBackend, image: str
+) -> None:
+    async with backend.open(image) as guest:
+        done = await guest.run(("python3", "-c", NAMES), limits=QUICK)
+    assert done.stdout.split() == ["127.0.1.1", "unknown"], done
+
+
+async def test_a_kernel_without_ipv6_is_recognised(docker_ready: None, image: str) -> None:
+    client = connect()
+    missing = {"net.ipv6.conf.missing0.disable_ipv6": "0"}
+    container = client.containers.create(
+        image,
+        ["/bin/true"],
+        network_mode="none",
+        sysctls=missing,
+        labels={LABEL: "x", OWNER_LABEL: owner()},
+    )
+    with pytest.raises(APIError) as caught:
+        container.start()
+    container.remove(force=True)
+    client.close()
+    assert lacks_ipv6(caught.value)
 
 
 async def test_a_sandbox_is_gone_after_its_end(backend: DockerBackend, image: str) -> None:

@@ -129,6 +129,7 @@ def test_a_container_as_specified_has_no_deviation() -> None:
         ("HostConfig", {"OomScoreAdj": -500}),
         ("HostConfig", {"DeviceCgroupRules": ["a *:* rwm"]}),
         ("HostConfig", {"Sysctls": {"net.ipv4.ip_forward": "1"}}),
+        ("HostConfig", {"Sysctls": {"net.ipv6.conf.lo.disable_ipv6": "1"}}),
         ("HostConfig", {"PublishAllPorts": True}),
         ("HostConfig", {"CgroupParent": "/system.slice"}),
         ("HostConfig", {"Mounts": [MOUNT]}),

@@ -1,8 +1,8 @@
-"""The users that sandboxes run as are in every image."""
+"""Every image has the users that sandboxes run as, and decides unknown names."""
 
 import pytest
 
-from sandbox.backends.docker_images import with_users
+from sandbox.backends.docker_images import with_unknown_names, with_users
 from sandbox.types import CHANGED, USUAL
 
 ROOT = b"root:x:0:0:root:/root:/bin/bash"
@@ -24,3 +24,11 @@ def test_groups_are_named_as_users_are() -> None:
     assert with_users(b"", "group").decode() == "".join(
         f"{s.user}:x:{s.uid}:\n" for s in (USUAL, CHANGED)
     )
+
+
+def test_unknown_names_are_decided_by_the_machine_when_no_name_server_responds() -> None:
+    known = b"passwd: files\nhosts: files mdns4_minimal [NOTFOUND=return] dns\nnetworks: files\n"
+    made = with_unknown_names(known, "nsswitch.conf")
+    assert made == b"passwd: files\nnetworks: files\nhosts: files dns files\n"
+    assert with_unknown_names(made, "nsswitch.conf") == made
+    assert with_unknown_names(b"", "nsswitch.conf") == b"hosts: files dns files\n"
