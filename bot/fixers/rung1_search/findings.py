@@ -74,8 +74,12 @@ def tally(report: TestReport) -> Counter[tuple[str, str]]:
 
 
 def is_better(before: TestReport, after: TestReport) -> bool:
-    """Return True if violations disappeared and none were added."""
-    if after.verdict not in _REPORTED or after.runner != before.runner:
+    """Return True if violations disappeared and none were added, or a later step was reached."""
+    if after.verdict not in _REPORTED:
+        return False
+    if after.steps > before.steps:
+        return True
+    if after.runner != before.runner:
         return False
     old, new = tally(before), tally(after)
     return new != old and all(count <= old[key] for key, count in new.items())
@@ -145,7 +149,7 @@ async def fix_findings(
 async def _repair_all(work: _RepairState, most: int) -> None:
     """Repeat steps while the number of findings decreases."""
     tried: set[tuple[str, ...]] = set()
-    while work.may_go_on and work.runs < most and work.report.failing:
+    while work.may_go_on and work.runs < most and is_about_findings(work.report):
         work.findings = detailed_findings(work.report)
         request = ProposalRequest(
             findings=work.findings,
@@ -287,6 +291,8 @@ async def _run_tests_for_doubts(
 
     Return doubts about the edits, or None if the edits break a test.
     """
+    if work.report.verdict is RunVerdict.PASS and work.report.knows_tests:
+        return ()  # A later step of the check ran them.
     command = context.policy.test_command or await _find_test_command(work)
     if command is None or _left(work) <= 0:
         return ("no tests were run: only the check validated this",)
@@ -334,8 +340,9 @@ def _candidate(
         SpanEdit(path=path, start=0, end=len(work.originals[path].encode()), text=text)
         for path, text in sorted(changed.items())
     )
-    gone = len(before.failing) - len(work.report.failing)
-    left = len(work.report.failing)
+    # A later step has failures of its own.
+    left = len(work.report.failing) if work.report.steps == before.steps else 0
+    gone = len(before.failing) - left
     result = (
         f"fixes {gone} of {counted(len(before.failing), 'finding')}"
         if left

@@ -74,11 +74,15 @@ def green_tests(files: Files) -> TestReport:
 
 
 async def mended(
-    files: dict[str, str], *, tests: Tests = green_tests, budget: FixBudget | None = None
+    files: dict[str, str],
+    *,
+    check: Tests = lint,
+    tests: Tests = green_tests,
+    budget: FixBudget | None = None,
 ) -> tuple[Candidate | RungNote, FakeWorkspace]:
     workspace = FakeWorkspace(
         files,
-        judge=lambda now, command: lint(now) if command == "ruff check ." else tests(now),
+        judge=lambda now, command: check(now) if command == "ruff check ." else tests(now),
         facts=facts(recipe=facts().recipe.with_(command="ruff check .")),
         proposer=proposed,
     )
@@ -92,6 +96,12 @@ async def mended(
     return only, workspace
 
 
+def check_then_test(files: Files) -> TestReport:
+    """A command line whose second step, a red test, runs if the linter is satisfied."""
+    report = lint(files)
+    return a_report(steps=2) if report.verdict is RunVerdict.PASS else report
+
+
 def candidate(found: Candidate | RungNote) -> Candidate:
     assert isinstance(found, Candidate), found
     return found
@@ -100,6 +110,22 @@ def candidate(found: Candidate | RungNote) -> Candidate:
 def note(found: Candidate | RungNote) -> str:
     assert isinstance(found, RungNote), found
     return found.reason
+
+
+async def test_tests_that_are_a_step_of_the_command_leave_no_doubt() -> None:
+    def check(files: Files) -> TestReport:
+        report = lint(files)
+        return green_tests(files).with_(steps=2) if report.verdict is RunVerdict.PASS else report
+
+    found, workspace = await mended({"a.py": NONE}, check=check)
+    assert candidate(found).confident
+    assert workspace.commands == ["ruff check ."]
+
+
+async def test_a_later_step_of_the_command_is_not_repaired_here() -> None:
+    found, workspace = await mended({"a.py": NONE}, check=check_then_test)
+    assert "and none is left" in candidate(found).explanation
+    assert workspace.commands == ["ruff check ."]
 
 
 async def test_an_edit_with_which_the_check_is_green_becomes_a_candidate() -> None:
@@ -208,6 +234,12 @@ def test_lines_that_move_are_no_new_findings() -> None:
     after = a_lint_report(a_lint_failure("a.py", "Y", name="a.py:12:Y"), verdict=RunVerdict.FAIL)
     assert is_better(before, after)
     assert tally(before) == {("a.py", "X"): 1, ("a.py", "Y"): 1}
+
+
+@pytest.mark.parametrize("verdict", [RunVerdict.PASS, RunVerdict.FAIL])
+def test_a_check_that_lets_a_later_step_run_is_repaired(verdict: RunVerdict) -> None:
+    before = a_lint_report(a_lint_failure("a.py", "X"))
+    assert is_better(before, a_report(verdict=verdict).with_(steps=before.steps + 1))
 
 
 @pytest.mark.parametrize(
