@@ -4,6 +4,7 @@ With `DEMO_STAY=1` it stays open until Ctrl-C; with `DEMO_PICTURES=FOLDER` it ta
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,10 @@ def main() -> int:
 def run_all(github: LocalGitHub) -> list[tuple[str, Told, list[str]]]:
     """The other repositories together, which warms the environments; then the timed one alone."""
     repositories = broken_repositories()
+    if shutil.which("npm") is None:
+        left_out = [broken.name for broken in repositories if broken.needs_node]
+        say(f"without Node.js on this machine, these are left out: {', '.join(left_out)}")
+        repositories = [broken for broken in repositories if not broken.needs_node]
     for broken in repositories:
         name = push_green(github, broken)
         wait_for_ci(github, github.store(name).ref("refs/heads/main") or "")

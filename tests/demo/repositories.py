@@ -24,6 +24,11 @@ class BrokenRepository:
     red: dict[str, str]
     expected: dict[str, Any]
 
+    @property
+    def needs_node(self) -> bool:
+        """Whether its CI needs Node.js on this machine."""
+        return "package.json" in self.green
+
     def write(self, folder: Path) -> Path:
         """The red tree as a folder."""
         for path, content in {**self.green, **self.red}.items():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.github_server.entities import Ci, Step
 from tests.github_server.gitstore import git_environment
+from tests.github_server.node_packages import npm_command
 
 LOG_LIMIT = 2_000_000
 # Installing is the business of whoever gives the CI its Python: a test must never change the host's packages.
@@ -121,13 +122,15 @@ def _environment(python: Path, work: Path) -> dict[str, str]:
     home.mkdir()
     # realpath would leave a virtual environment, so the interpreter is started by the path that was given
     scripts = {"python": PYTHON, "python3": PYTHON, "pip": PIP, "pip3": PIP}
+    if (npm := npm_command(work / "work")) is not None:
+        scripts["npm"] = npm
     for name, text in scripts.items():
         (tools / name).write_text(
             text.format(python=python) if "{python}" in text else text, encoding="utf-8"
         )
         (tools / name).chmod(0o755)
     return {
-        "PATH": f"{tools}:{python.parent}:/usr/local/bin:/usr/bin:/bin",
+        "PATH": f"{tools}:{python.parent}:/usr/local/bin:/usr/bin:/bin{_node_folder()}",
         "HOME": str(home),
         "TMPDIR": str(home),
         "LANG": "C.UTF-8",
@@ -136,6 +139,12 @@ def _environment(python: Path, work: Path) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
+
+
+def _node_folder() -> str:
+    """Return the folder of this machine's Node.js as the end of PATH; empty without Node.js."""
+    node = shutil.which("node")
+    return f":{Path(node).parent}" if node else ""
 
 
 def _run(
