@@ -1,4 +1,4 @@
-"""Triage by earlier missions: a known flake is run more often, a known bug less."""
+"""Number of reruns: a known flake is run more often; a known bug or a checker's findings less."""
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
@@ -21,7 +21,7 @@ async def plan_by_history(
     """Return the number of reruns, by what is known of the failing tests.
 
     A test that was flaky may be red several times in a row. A failure whose fix people took was
-    no chance.
+    no chance, and neither are findings of a linter or type checker.
 
     Args:
         plan: The number of reruns without history.
@@ -33,7 +33,8 @@ async def plan_by_history(
     if any(one.outcome == Outcome.FLAKY and red.failing & set(one.tests) for one in lessons):
         return plan.with_(enough=max(plan.enough, plan.most - 1))
     same = [one for one in lessons if one.fingerprint == fingerprint(red)]
-    if any(one.outcome == Outcome.FIXED and one.fate == "merged" for one in same):
+    is_known = any(one.outcome == Outcome.FIXED and one.fate == "merged" for one in same)
+    if is_known or red.traits.is_findings:
         return plan.with_(enough=LEAST, least=LEAST)
     return plan
 

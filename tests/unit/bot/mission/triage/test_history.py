@@ -8,8 +8,10 @@ from typing_extensions import override
 from bot.domain.lesson import Lesson, RecalledLesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.errors import StoreError
+from bot.mission.triage.history import plan_by_history
+from bot.mission.triage.rates import LEAST, RunPlan
 from sandbox.errors import SetupFailed
-from tests.builders import a_lesson
+from tests.builders import a_lesson, a_lint_report, a_report, a_running_mission
 from tests.fakes.scripted_fixer import KnownLessons
 from tests.unit.bot.mission.world import ADDS, EVEN, MENDED, Stage, a_world
 
@@ -42,6 +44,13 @@ async def test_a_known_flake_is_run_more_often_and_a_merged_failure_less() -> No
     assert runs_of(less) == 4
     assert less.outcome is Outcome.FIXED
     assert runs_of(await measured(same, flaky)) == 10, "chance comes first"
+
+
+async def test_findings_of_a_checker_are_no_chance() -> None:
+    plan, request = RunPlan(), a_running_mission().request
+    findings = await plan_by_history(plan, a_lint_report(), request, recalling())
+    tests = await plan_by_history(plan, a_report(), request, recalling())
+    assert (findings.enough, tests.enough) == (LEAST, 5)
 
 
 @pytest.mark.parametrize(
