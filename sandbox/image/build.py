@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -206,13 +206,36 @@ def _add_user_and_folders(root: Path) -> None:
 
 @contextlib.contextmanager
 def root_archive(spec: SandboxSpec) -> Iterator[IO[bytes]]:
-    """Build the root file system and yield it as an open tar archive.
+    """Build the toolchain's root file system and yield it as an open tar archive.
 
     Args:
         spec: The Debian suite.
 
     Raises:
         SandboxUnavailable: This host cannot build it.
+    """
+    with tempfile.TemporaryDirectory(prefix="metaagent-image-") as folder:
+        root = Path(folder) / "root"
+        install_packages(root, spec.debian_suite, PACKAGES)
+        fetch_uv(root / "usr/local/bin/uv")
+        _add_user_and_folders(root)
+        archive = root.with_suffix(".tar")
+        pack_root(root, archive)
+        shutil.rmtree(root)
+        with archive.open("rb") as file:
+            yield file
+
+
+def install_packages(root: Path, suite: str, packages: Sequence[str]) -> None:
+    """Install Debian packages to a new root file system.
+
+    Args:
+        root: The folder to create.
+        suite: The Debian suite.
+        packages: Names of packages; those they need come along, recommended ones do not.
+
+    Raises:
+        SandboxUnavailable: This host cannot do it.
     """
     debootstrap = shutil.which("debootstrap", path="/usr/sbin:/usr/bin:/sbin:/bin")
     if debootstrap is None:
@@ -223,34 +246,20 @@ def root_archive(spec: SandboxSpec) -> Iterator[IO[bytes]]:
         raise SandboxUnavailable(
             "The toolchain image can only be built from Debian packages by root.", ADVICE
         )
-    with tempfile.TemporaryDirectory(prefix="metaagent-image-") as folder:
-        root, archive = Path(folder) / "root", Path(folder) / "root.tar"
-        mirror = _mirror(spec.debian_suite)
-        argv = [
-            debootstrap,
-            "--variant=minbase",
-            f"--include={','.join(PACKAGES)}",
-            spec.debian_suite,
-            str(root),
-        ]
-        run_tool(
-            argv + ([mirror] if mirror else []), "Installing Debian packages", extra_env=_proxy()
-        )
-        fetch_uv(root / "usr/local/bin/uv")
-        _add_user_and_folders(root)
-        left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
-        pack = [
-            "tar",
-            "-C",
-            str(root),
-            "--numeric-owner",
-            "--one-file-system",
-            *left_out,
-            "-cf",
-            str(archive),
-            ".",
-        ]
-        run_tool(pack, "Packing the image")
-        shutil.rmtree(root)
-        with archive.open("rb") as file:
-            yield file
+    mirror = _mirror(suite)
+    wanted = ("--variant=minbase", f"--include={','.join(packages)}", suite, str(root))
+    argv = [debootstrap, *wanted, *([mirror] if mirror else [])]
+    run_tool(argv, "Installing Debian packages", extra_env=_proxy())
+
+
+def pack_root(root: Path, archive: Path, left_out: Sequence[str] = LEFT_OUT) -> None:
+    """Write a root file system to a tar archive.
+
+    Args:
+        root: The folder.
+        archive: The file to write.
+        left_out: Patterns of paths that no program reads.
+    """
+    patterns = [f"--exclude={pattern}" for pattern in left_out]
+    options = ("--numeric-owner", "--one-file-system", *patterns)
+    run_tool(["tar", "-C", str(root), *options, "-cf", str(archive), "."], "Packing the image")
