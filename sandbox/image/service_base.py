@@ -1,20 +1,16 @@
-"""Build the bases of the service's images from Debian packages, for hosts without a registry.
+"""Bases of the service's images from Debian packages, for hosts without a registry.
 
-    python -m sandbox.image.service_base
-
-It prints two images: without git, for `web`, and with git.
+`python -m sandbox.image.service_base` prints a tag that depends on all inputs; with a folder, it
+writes `web.tar` and `git.tar` there.
 """
 
 import hashlib
-import shutil
-import tempfile
+import sys
 from pathlib import Path
 
-from sandbox.backends.docker_hardening import connect
 from sandbox.image.build import LEFT_OUT, install_packages, pack_root
 from sandbox.spec import SandboxSpec
 
-REPOSITORY = "metaagent-base"
 PACKAGES = ("ca-certificates", "git", "python3", "python3-venv")
 UNREAD = (
     *LEFT_OUT,
@@ -28,7 +24,7 @@ UNREAD = (
     "./usr/share/perl*",
     "./var/lib/dpkg/info",
 )
-"""What neither Python nor the commands of git that we use read."""
+"""Paths that neither Python nor the commands of git that we use read."""
 OTHERS = (
     "./usr/bin/git*",
     "./usr/lib/git-core",
@@ -41,39 +37,40 @@ OTHERS = (
     "./usr/share/zoneinfo",
     "./var/cache/debconf",
 )
-"""What only git, or the building of environments, reads. Time zones come from the package tzdata."""
+"""Paths that only git and new environments read. Time zones come from the package tzdata."""
 BASES = {"web": (*UNREAD, *OTHERS), "git": UNREAD}
-"""What each base leaves out."""
+"""Paths that each base leaves out."""
 
 
-def build_bases(spec: SandboxSpec) -> list[str]:
-    """Build the bases that do not exist, and return their names.
+def hash_inputs(spec: SandboxSpec) -> str:
+    """Return twelve hex digits that depend on all inputs of the bases."""
+    inputs = repr((spec.debian_suite, PACKAGES, BASES)).encode()
+    return hashlib.sha256(inputs).hexdigest()[:12]
+
+
+def write_bases(spec: SandboxSpec, folder: Path) -> None:
+    """Write the root file system of each base as a tar archive.
 
     Args:
         spec: The Debian suite.
+        folder: An existing folder.
 
     Raises:
         SandboxUnavailable: This host cannot build them.
     """
-    inputs = repr((spec.debian_suite, PACKAGES, BASES)).encode()
-    tag = hashlib.sha256(inputs).hexdigest()[:12]
-    names = {f"{REPOSITORY}:{base}-{tag}": left_out for base, left_out in BASES.items()}
-    client = connect()
-    try:
-        missing = [name for name in names if not client.images.list(name)]
-        if missing:
-            with tempfile.TemporaryDirectory(prefix="metaagent-base-") as folder:
-                root, archive = Path(folder) / "root", Path(folder) / "root.tar"
-                install_packages(root, spec.debian_suite, PACKAGES)
-                for name in missing:
-                    pack_root(root, archive, names[name])
-                    repository, _, own = name.partition(":")
-                    client.api.import_image(src=str(archive), repository=repository, tag=own)
-                shutil.rmtree(root)
-    finally:
-        client.close()
-    return list(names)
+    root = folder / "root"
+    install_packages(root, spec.debian_suite, PACKAGES)
+    for name, left_out in BASES.items():
+        pack_root(root, folder / f"{name}.tar", left_out)
+
+
+def main(arguments: list[str]) -> None:
+    """Write the archives to the named folder, or print the tag."""
+    if arguments:
+        write_bases(SandboxSpec(), Path(arguments[0]))
+    else:
+        sys.stdout.write(hash_inputs(SandboxSpec()) + "\n")
 
 
 if __name__ == "__main__":
-    print(*build_bases(SandboxSpec()))
+    main(sys.argv[1:])
