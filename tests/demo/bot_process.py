@@ -27,7 +27,7 @@ class BotProcess:
         github: Where it is an App.
         data: Its data directory.
         more: Further settings, as environment variables.
-        role: `serve`, or `web`, which leaves the work to others.
+        role: `serve`, or `web` and `worker`, which share the work.
     """
 
     github: LocalGitHub
@@ -48,33 +48,33 @@ class BotProcess:
         return self.data / "serve.log"
 
     def start(self) -> Self:
-        """Start it and wait until it answers; the local GitHub then sends its webhooks there.
+        """Start it and wait until it answers; the local GitHub then sends webhooks there, to all but a worker.
 
         Raises:
             RuntimeError: it does not answer in time; carries the end of its log.
         """
-        self.data.mkdir(parents=True, exist_ok=True)
+        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.port:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 self.port = probe.getsockname()[1]
-        command = [
-            sys.executable,
-            "-m",
-            "bot",
-            self.role,
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(self.port),
-        ]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, env=self.environment(), stderr=log, stdout=log, start_new_session=True
+                self.command(),
+                env=self.environment(),
+                stderr=log,
+                stdout=log,
+                start_new_session=True,
             )
         self._wait()
-        self.github.webhook_url = f"{self.url}/webhook"
+        if self.role != "worker":
+            self.github.webhook_url = f"{self.url}/webhook"
         return self
+
+    def command(self) -> list[str]:
+        """The command line that starts it."""
+        place = ["--host", "127.0.0.1", "--port", str(self.port)]
+        return [sys.executable, "-m", "bot", self.role, *place]
 
     def environment(self) -> dict[str, str]:
         """What it is told, as variables."""
