@@ -26,7 +26,16 @@ UNREAD = (
 )
 """Paths that neither Python nor the commands of git that we use read."""
 OTHERS = (
+    "./usr/bin/apt*",
     "./usr/bin/git*",
+    "./usr/lib/*/libapt-*",
+    "./usr/lib/*/libcurl-*",
+    "./usr/lib/*/libgnutls*",
+    "./usr/lib/*/libhogweed*",
+    "./usr/lib/*/libnettle*",
+    "./usr/lib/*/libp11-kit*",
+    "./usr/lib/*/libunistring*",
+    "./usr/lib/apt",
     "./usr/lib/git-core",
     "./usr/lib/python3*/distutils",
     "./usr/lib/python3*/lib2to3",
@@ -34,10 +43,10 @@ OTHERS = (
     "./usr/share/git-core",
     "./usr/share/gitweb",
     "./usr/share/python-wheels",
-    "./usr/share/zoneinfo",
+    "./usr/sbin/*",
     "./var/cache/debconf",
 )
-"""Paths that only git and new environments read. Time zones come from the package tzdata."""
+"""Paths that only apt, git, new environments and administrators read."""
 BASES = {"web": (*UNREAD, *OTHERS), "git": UNREAD}
 """Paths that each base leaves out."""
 
