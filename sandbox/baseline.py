@@ -9,6 +9,7 @@ from sandbox.errors import ChangeRejected, SandboxError, SetupFailed
 from sandbox.gate import clean
 from sandbox.recipe.editable import CHECKOUT, WORKDIR, project_folders
 from sandbox.recipe.preparing import leave_out
+from sandbox.setup.go.layout import COMPILED, go_variables
 from sandbox.setup.node.layout import NODE_LINKS
 from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import USUAL, Recipe, Surroundings
@@ -23,6 +24,14 @@ find . -path ./.git -prune \\
   -o '(' -type f -o -type l -o -type d -empty ')' -cnewer "$2" -print0 > "$2.names"
 tar --format=posix --null --no-recursion --verbatim-files-from -T "$2.names" -cf "$2.tar"
 git -c core.fsmonitor=false ls-files -z --deleted > "$2.gone"
+"""
+# A build cache that can be written: links to the compiled library, which is read-only. The date
+# keeps Go from removing links to old files.
+_LINK_CACHE = """set -eu
+rm -rf "$2"
+if [ -d "$1" ]; then cp -as "$1" "$2"; else mkdir "$2"; fi
+rm -f "$2/trim.txt"
+date +%s > "$2/trim.txt"
 """
 _RECALL = """set -eu
 cd "$1"
@@ -71,9 +80,26 @@ class Baseline:
         elsewhere = {} if workdir == WORKDIR else {CHECKOUT: workdir}
         return {
             **self.recipe.environment,
+            **self._go_variables,
             **elsewhere,
             "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin",
         }
+
+    @property
+    def _environment(self) -> str:
+        """Return the environment's folder."""
+        return posixpath.dirname(posixpath.dirname(self._guest.python))
+
+    @property
+    def _go_cache(self) -> str:
+        return f"{posixpath.dirname(self._guest.workdir)}/go-build"
+
+    @property
+    def _go_variables(self) -> dict[str, str]:
+        """Return the variables of Go; empty if the recipe does not need it."""
+        if self.recipe.go is None:
+            return {}
+        return {**go_variables(self._environment), "GOCACHE": self._go_cache}
 
     @property
     def _steps(self) -> tuple[str, ...]:
@@ -81,8 +107,7 @@ class Baseline:
         node = self.recipe.node
         if node is None or not node.folders:
             return self.recipe.prepare
-        environment = posixpath.dirname(posixpath.dirname(self._guest.python))
-        links, workdir = f"{environment}/{NODE_LINKS}/.", self._guest.workdir
+        links, workdir = f"{self._environment}/{NODE_LINKS}/.", self._guest.workdir
         return (shlex.join(("cp", "-a", links, workdir)), *self.recipe.prepare)
 
     async def make(self) -> int:
@@ -91,6 +116,8 @@ class Baseline:
         Raises:
             SetupFailed: One of the steps failed.
         """
+        if self.recipe.go is not None:
+            await self._script(_LINK_CACHE, f"{self._environment}/{COMPILED}", self._go_cache)
         await self._place_and_prepare()
         if self._steps:
             # If saving fails (disk full, unusual tree), `restore` rebuilds the tree instead.
@@ -173,8 +200,8 @@ class Baseline:
             folder, name = posixpath.split(USUAL.workdir)
             await self._guest.run(("/bin/ln", "-sfn", workdir, name), limits=limits, cwd=folder)
 
-    async def _script(self, script: str) -> None:
-        argv = ("/bin/sh", "-c", script, "sh", self._guest.workdir, self._mark)
+    async def _script(self, script: str, *arguments: str) -> None:
+        argv = ("/bin/sh", "-c", script, "sh", *(arguments or (self._guest.workdir, self._mark)))
         # A package of the environment may install programs called find, tar or git. Only use the
         # system's.
         await self._guest.run(

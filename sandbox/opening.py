@@ -18,10 +18,12 @@ from sandbox.checkout import CheckoutSource, CommitSource, FolderContents, take_
 from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.editable import editable_files, source_roots
 from sandbox.recipe.given import check_given
+from sandbox.recipe.go_modules import go_files
 from sandbox.recipe.node_packages import node_files, without_node
+from sandbox.recipe.relevant import relevant_files
 from sandbox.recipe.tools.npm import needs_node, settle_node
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
@@ -191,7 +193,8 @@ async def _open_recipe(
     """
     checkout, source = imported.checkout, imported.source
     names, contents = imported.names, imported.contents
-    files = editable_files(recipe, names, contents) | node_files(recipe, names, contents)
+    files = editable_files(recipe, names, contents)
+    files |= node_files(recipe, names, contents) | go_files(recipe, names, contents)
 
     async def ensure() -> Environment:
         origin = EnvironmentOrigin(

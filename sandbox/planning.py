@@ -1,7 +1,8 @@
 """Public interface for recipes: plan how to rebuild a failing job without running anything."""
 
 from sandbox.checkout import take_folder
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.relevant import relevant_files
 from sandbox.recipe.workflow import ListedJob, is_runners_own, knows_job, list_jobs
 from sandbox.spec import SandboxSpec
 from sandbox.types import JobHints, Recipe

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from sandbox.backends.base import TREE_NOTE, Backend, Guest
 from sandbox.image.build import UV_VERSION
+from sandbox.setup.go.install import GoToolchain
 from sandbox.setup.node.install import NodeToolchain
 from sandbox.setup.python.install import PythonToolchain
 from sandbox.setup.shell import Shell
@@ -103,6 +104,7 @@ class Snapshotter:
         self._toolchains: tuple[Toolchain, ...] = (
             PythonToolchain(backend, spec),
             NodeToolchain(backend, spec),
+            GoToolchain(backend, spec),
         )
         # Weak: the key of an environment for one tree changes with every commit.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -144,6 +144,8 @@ class SandboxSpec(Frozen):
     """Package index for the set-up, without a password; None uses the installer's default."""
     npm_registry: str | None = None
     """Registry of Node.js packages for the set-up, without a password; None uses npm's default."""
+    go_proxy: str | None = None
+    """Proxy of Go modules for the set-up, without a password; None uses Go's default."""
     image: str | None = None
     """Toolchain image to pull; None builds one from Debian packages."""
     debian_suite: str = "bookworm"

@@ -55,8 +55,8 @@ def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> 
         environment: Folder of the repository's environment.
         certificates: Path of a CA bundle; None if there is none.
     """
-    urls = (spec.index_url, spec.npm_registry, spec.python_mirror, spec.python_downloads_json)
-    for url in filter(None, urls):
+    named = (spec.index_url, *_addresses(spec))
+    for url in filter(None, named):
         require_no_password(url)
     local = _no_proxy_hosts(spec)
     found = {
@@ -78,12 +78,16 @@ def hosts_of_operator(spec: SandboxSpec) -> tuple[Endpoint, ...]:
     Raises:
         SandboxUnavailable: A host is malformed.
     """
-    named = (spec.npm_registry, spec.python_mirror, spec.python_downloads_json)
-    found = (parse_endpoint(url, own=True) for url in named if url is not None)
+    found = (parse_endpoint(url, own=True) for url in _addresses(spec) if url is not None)
     return (
         *parse_hosts(spec.egress_hosts),
         *(endpoint for endpoint in found if endpoint is not None),
     )
+
+
+def _addresses(spec: SandboxSpec) -> tuple[str | None, ...]:
+    """Return the sources in the settings, except for the package index."""
+    return (spec.npm_registry, spec.go_proxy, spec.python_mirror, spec.python_downloads_json)
 
 
 def _no_proxy_hosts(spec: SandboxSpec) -> str:

@@ -4,7 +4,7 @@ import re
 import shlex
 
 from sandbox.types import StepKind
-from sandbox.types.launchers import NODE_MANAGERS, PYTHON_LAUNCHERS
+from sandbox.types.launchers import NODE_MANAGERS, PYTHON_LAUNCHERS, listing_command
 
 _RUNNERS = (
     *map(" ".join, PYTHON_LAUNCHERS),
@@ -60,7 +60,7 @@ _LINTS = (
     "end-of-file-fixer", "double-quote-string-fixer",
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
-_NODE_KINDS = {
+_OTHER_KINDS = {
     **dict.fromkeys(
         ("vitest", "jest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "c8", "nyc"),
         StepKind.TEST,
@@ -69,8 +69,12 @@ _NODE_KINDS = {
     **dict.fromkeys(("markdownlint", "markdownlint-cli2"), StepKind.LINT),
     **dict.fromkeys(("prettier", "oxfmt", "dprint"), StepKind.FORMAT),
     **dict.fromkeys(("tsc", "vue-tsc", "tsd"), StepKind.TYPES),
+    "go test": StepKind.TEST,
+    "go build": StepKind.TYPES,
+    **dict.fromkeys(("go vet", "go fix"), StepKind.LINT),
+    **dict.fromkeys(("go fmt", "gofmt"), StepKind.FORMAT),
 }
-"""Programs of Node.js packages."""
+"""Programs of Node.js packages, and commands of Go."""
 _PACKAGE_SCRIPT = re.compile(r"(?<![\w.-])node_modules/(?:\.bin/)?([\w-]{1,40})")
 _KINDS = {
     **dict.fromkeys(_TESTS, StepKind.TEST),
@@ -188,16 +192,16 @@ def bare_command(command: str) -> str:
 
 def classify_command(command: str, step_name: str | None = None) -> StepKind:
     """Classify a step by its command, else by its name."""
-    bare = _PYTHON_OPTIONS.sub("", bare_command(command))
+    bare = _PYTHON_OPTIONS.sub("", bare_command(listing_command(command) or command))
     words = split_command(bare)
     tool = words[0].rsplit("/", 1)[-1] if words else ""
     if tool == "ruff":
         return StepKind.FORMAT if words[1:2] == ["format"] else StepKind.LINT
     if tool in _KINDS:
         return _KINDS[tool]
-    package = _package_of(words) if tool == "node" else tool
-    if package in _NODE_KINDS:
-        return _NODE_KINDS[package]
+    program = _subprogram(tool, words)
+    if program in _OTHER_KINDS:
+        return _OTHER_KINDS[program]
     if _is_django_test(words) or (tool == "node" and "--test" in words):
         return StepKind.TEST
     if tool == "npm":
@@ -213,6 +217,13 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
     if tool in _WRAPPERS or step_name:
         return next((kind for word, kind in _GUESSES.items() if word in name), StepKind.OTHER)
     return StepKind.OTHER
+
+
+def _subprogram(tool: str, words: list[str]) -> str:
+    """Return the package whose program `node` starts, a command of Go, or the tool itself."""
+    if tool == "go":
+        return " ".join(words[:2])
+    return _package_of(words) if tool == "node" else tool
 
 
 def _package_of(words: list[str]) -> str:
@@ -270,6 +281,8 @@ def plain_pytest(command: str) -> str:
 
 def check_only(command: str) -> str | None:
     """Return a formatter's command that only checks; None for other programs."""
+    if re.match(r"(?:go\s+fmt|gofmt)(?:\s|$)", command):
+        return f'test -z "$({_listing_gofmt(command)})"'
     tool = next((tool for tool in _FORMATTERS if re.match(rf"{tool}(?:\s|$)", command)), None)
     if tool is None:
         return None
@@ -278,6 +291,15 @@ def check_only(command: str) -> str | None:
     )
     option = "" if _FORMATTERS[tool] in plain else f" {_FORMATTERS[tool]}"
     return plain.replace(tool, f"{tool}{option}", 1)
+
+
+def _listing_gofmt(command: str) -> str:
+    """Return the `gofmt` that lists the files which `go fmt` or `gofmt -w` would change."""
+    words = command.split()
+    if words[0] == "go":
+        return "gofmt -l ."
+    options = [word for word in words[1:] if word not in {"-w", "-l", "-d"}]
+    return " ".join(("gofmt", "-l", *options))
 
 
 def tools_for(command: str, options: str = "") -> tuple[str, ...]:

@@ -19,11 +19,13 @@ from sandbox.recipe.command import (
 from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside
+from sandbox.recipe.go_modules import needs_go, plan_go
 from sandbox.recipe.job import Job, merge_folders
 from sandbox.recipe.local import with_local_projects
-from sandbox.recipe.needs import needs_of_tests, read_for_needs
+from sandbox.recipe.needs import needs_of_tests
 from sandbox.recipe.node_packages import plan_node
 from sandbox.recipe.python_versions import read_version
+from sandbox.recipe.relevant import FOREIGN
 from sandbox.recipe.requirements import (
     Local,
     Requirements,
@@ -35,33 +37,7 @@ from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import new_context
 from sandbox.types import JobHints, Part, PythonPart, Recipe, StepKind
 
-_TOP = (
-    r"pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py"
-    r"|Pipfile|package\.json|package-lock\.json|npm-shrinkwrap\.json|\.npmrc|\.nvmrc|\.node-version"
-    r"|GNUmakefile|[Mm]akefile|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version"
-    r"|\.tool-versions"
-    r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
-    r"|manage\.py|(?:tests?/(?:tests?|index)|tests?)\.[cm]?[jt]s"
-    r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
-    r"|(?:turbo|nx|lerna|tsconfig)\.json"
-)
-_RELEVANT = re.compile(
-    r"\.github/workflows/[^/]+\.ya?ml"
-    r"|\.github/(?:metaagent\.ya?ml|actions/(?:[^/]+/){1,2}[^/]+\.(?:ya?ml|sh))"
-    r"|(?:[^/]+/){0,3}action\.ya?ml"
-    r"|\.pre-commit-config\.ya?ml"
-    r"|(?:\.yarn/|[^/]+/)?patches/(?:@[^/]+/)?[^/]+\.(?:patch|diff)"
-    rf"|(?:[^/]+/){{0,3}}(?:{_TOP})"
-    r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
-    r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
-    r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools"
-    r"|tests)/[^/]+\.(?:sh|bash)"
-    r"|(?:scripts?|ci|bin)/[^/.]+|[^/]+\.sh"
-    r"|(?:[^/]+/){0,2}(?:src/|lib/)?[\w-]+/(?:__init__|__about__|_version|__version__|version"
-    r"|about)\.py|VERSION(?:\.txt)?"
-)
 _TEST_FILE = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
-_FOREIGN = re.compile(r"(?:.*/)?(?:node_modules|site-packages|\.venv|venv|vendor)/")
 _REQUIREMENT_FILES = (
     "requirements.txt",
     "requirements-dev.txt",
@@ -89,20 +65,9 @@ _INSTALLERS = (
     ("Pipfile", "pipenv install --dev"),
 )
 """Files that show how a project is installed, in order of precedence."""
-_MOST_RELEVANT = 200
-_LAST = ("__init__.py", "tsconfig.json", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
 _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})
-
-
-def relevant_files(names: Collection[str]) -> list[str]:
-    """Return the files of a checkout that describe its tests, and tests; only these are read."""
-    found = [name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name)]
-    # Modules are only read for their version.
-    ranked = sorted(found, key=lambda name: (name.endswith(_LAST), name.count("/"), name))
-    tests = read_for_needs([name for name in names if not _FOREIGN.match(name)])
-    return sorted({*ranked[:_MOST_RELEVANT], *tests})
 
 
 def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]) -> Recipe:
@@ -187,7 +152,7 @@ def _without_wrapper(rebuilt: Rebuilt, context: ToolContext, *, tested: bool) ->
 
 def _has_tests(context: ToolContext, project: Project) -> bool:
     return project.configures_pytest or any(
-        _TEST_FILE.fullmatch(name) and not _FOREIGN.match(name) for name in context.files.names
+        _TEST_FILE.fullmatch(name) and not FOREIGN.match(name) for name in context.files.names
     )
 
 
@@ -209,6 +174,7 @@ def _detect_command(context: ToolContext, *, tested: bool) -> Rebuilt:
         ("tox.ini", "tox"),
         ("noxfile.py", "nox"),
         ("package.json", "npm test"),
+        ("go.mod", "go test ./..."),
         ("Makefile", "make test"),
     ):
         if files.is_file(name):
@@ -268,9 +234,10 @@ def _complete_requirements(
     ]
     tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
     # ruff is for rung 0, and pytest lets repositories with a lint job share an environment with the
-    # others. A job of Node.js alone needs neither.
+    # others. A job of Node.js or Go alone needs neither.
     is_node = plan.node_folders is not None and not plan.node_optional
-    ours = () if is_node and not _is_sufficient(wanted) else ("pytest", "ruff")
+    is_other = is_node or needs_go(plan.command)
+    ours = () if is_other and not _is_sufficient(wanted) else ("pytest", "ruff")
     usual = (*tools, *(tool for tool in ours if tool not in tools))
     lines = tuple(tool for tool in usual if tool not in _names(wanted))
     return plan.with_(wanted=wanted.plus(Requirements(lines=lines)))
@@ -335,12 +302,14 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, context: ToolContex
 
 
 def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, ...]:
-    python = _python_part(plan, context)
-    if plan.node_folders is None:
-        return (python,)
-    version = job.node if job else None
-    node = plan_node(context.files, plan.node_folders, version, plan.node_install)
-    return python, node.with_(optional=plan.node_optional)
+    parts: tuple[Part, ...] = (_python_part(plan, context),)
+    if plan.node_folders is not None:
+        version = job.node if job else None
+        node = plan_node(context.files, plan.node_folders, version, plan.node_install)
+        parts = (*parts, node.with_(optional=plan.node_optional))
+    commands = " && ".join((*plan.prepare, plan.command))
+    go = plan_go(context.files, commands, plan.folder, job.go if job else None)
+    return parts if go is None else (*parts, go)
 
 
 def _python_part(plan: Rebuilt, context: ToolContext) -> PythonPart:

@@ -30,9 +30,13 @@ def check_given(recipe: Recipe) -> Recipe:
                 _ADVICE,
             )
     node = recipe.node
-    for folder in (recipe.working_directory, *(node.folders if node is not None else ())):
+    folders = (*(node.folders if node else ()), *(recipe.go.modules if recipe.go else ()))
+    for folder in (recipe.working_directory, *folders):
         if folder.startswith("/") or "\0" in folder or normpath(folder).split("/")[0] == "..":
             raise SetupFailed("A folder of the recipe is outside the checkout.", _ADVICE)
+    go = recipe.go
+    if go is not None and go.version is not None and not _NODE.fullmatch(go.version):
+        raise SetupFailed("The recipe's Go is not a version.", _ADVICE)
     versions = (node.version, node.manager_version) if node is not None else ()
     if not all(version is None or _NODE.fullmatch(version) for version in versions):
         raise SetupFailed("The recipe's Node.js or npm is not a version.", _ADVICE)

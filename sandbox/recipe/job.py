@@ -60,6 +60,8 @@ class Job(Frozen):
     """The version of setup-python or setup-uv, as `3.11`."""
     node: str | None = None
     """The version of setup-node, as `20` or `20.11.1`."""
+    go: str | None = None
+    """The version of setup-go, as `1.24` or `1.24.3`."""
     toolchains: dict[str, str] = Field(default_factory=dict)
     """Other languages that the job sets up, with their version: `{"node": "20"}`.
 

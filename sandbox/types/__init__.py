@@ -18,6 +18,7 @@ from sandbox.types.log import LogReading, LogSignal
 from sandbox.types.recipe import (
     Egress,
     Fidelity,
+    GoPart,
     NodePart,
     Part,
     PythonPart,
@@ -83,6 +84,7 @@ __all__ = [
     "Frozen",
     "GitSource",
     "GivenChange",
+    "GoPart",
     "JobHints",
     "KnownBehaviour",
     "KnownCall",

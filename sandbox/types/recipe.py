@@ -71,7 +71,19 @@ class NodePart(Frozen):
     """Only earlier steps of the job need it: without it, the failing command still runs."""
 
 
-Part = Annotated[PythonPart | NodePart, Field(discriminator="toolchain")]
+class GoPart(Frozen):
+    """The Go of a recipe, and the folders whose modules to download."""
+
+    toolchain: Literal["go"] = "go"
+    version: str | None = None
+    """The requested Go, such as `1.24` or `1.24.3`; `1` and None take the newest."""
+    modules: tuple[str, ...] = ()
+    """Folders of the checkout with a `go.mod` or `go.work` whose modules it does not contain."""
+    race: bool = False
+    """The command uses the race detector, for which Go compiles its library once more."""
+
+
+Part = Annotated[PythonPart | NodePart | GoPart, Field(discriminator="toolchain")]
 
 _PYTHON_FIELDS = frozenset(PythonPart.model_fields) - {"toolchain", "version"} | {"python"}
 """Fields that a recipe itself had before it had parts."""
@@ -146,6 +158,11 @@ class Recipe(Frozen):
     def node(self) -> NodePart | None:
         """Return the Node part; None if nothing needs Node.js."""
         return next((part for part in self.parts if part.toolchain == "node"), None)
+
+    @property
+    def go(self) -> GoPart | None:
+        """Return the Go part; None if nothing needs Go."""
+        return next((part for part in self.parts if part.toolchain == "go"), None)
 
     def with_part(self, part: Part) -> Self:
         """Return a copy with this part instead of that toolchain's part."""

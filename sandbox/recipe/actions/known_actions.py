@@ -116,7 +116,6 @@ _TOOLCHAINS = {
     "volta-cli/action": "node",
     "oven-sh/setup-bun": "bun",
     "denoland/setup-deno": "deno",
-    "actions/setup-go": "go",
     "actions/setup-java": "java",
     "gradle/": "java",
     "graalvm/setup-graalvm": "java",

@@ -148,7 +148,12 @@ def _read(
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
     return job.model_copy(
-        update={"python": python, "node": reader.node, "toolchains": reader.toolchains}
+        update={
+            "python": python,
+            "node": reader.node,
+            "go": reader.go,
+            "toolchains": reader.toolchains,
+        }
     )
 
 

@@ -17,6 +17,7 @@ from sandbox.recipe.actions.uses import (
     Use,
     find_artifact,
     read_python,
+    read_setup_go,
     read_setup_node,
     resolve_effect,
     resolve_outputs,
@@ -70,6 +71,7 @@ class StepReader:
         self._count = 0
         self.python: str | None = None
         self.node: str | None = None
+        self.go: str | None = None
         self.toolchains: dict[str, str] = {}
         self.obstacles: list[str] = []
         """Missing parts that earlier steps need."""
@@ -244,6 +246,7 @@ class StepReader:
         note[effect.treatment](use.uses, effect.reason)
         self.python = read_python(use, self._contents) or self.python
         self.node = read_setup_node(use, self._contents) or self.node
+        self.go = read_setup_go(use, self._contents) or self.go
         if (
             use.name == "actions/checkout"
             and not use.inputs.get("repository")

@@ -10,6 +10,7 @@ from sandbox.recipe.actions.known_actions import NOTHING_KEPT, Effect, find_effe
 from sandbox.recipe.actions.values import Unknown, Value
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.go_versions import go_in_file, read_go
 from sandbox.recipe.node_versions import node_in_file, node_of_project, read_node
 from sandbox.recipe.python_versions import (
     is_other_python,
@@ -21,6 +22,7 @@ from sandbox.types import Frozen
 
 _CHECKOUT = "actions/checkout"
 _NODE = "actions/setup-node"
+_GO = "actions/setup-go"
 _PNPM = "pnpm/setup"
 _PYTHON = (
     "actions/setup-python",
@@ -60,6 +62,10 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
         node = read_setup_node(use, contents)
         named = f"Node.js {node}" if node else "Node.js"
         return Effect("replaced", f"{named} is installed if a command needs it", toolchain="node")
+    if use.name == _GO:
+        go = read_setup_go(use, contents)
+        named = f"Go {go}" if go else "Go"
+        return Effect("replaced", f"{named} is installed if the command needs it", toolchain="go")
     if use.name.startswith("actions/download-artifact"):
         return Effect("dropped", "artifacts of other jobs are not available")
     if use.name.startswith("docker://"):
@@ -96,6 +102,15 @@ def read_setup_node(use: Use, contents: Mapping[str, bytes]) -> str | None:
         files = CheckoutFiles(contents, None, FidelityLog())
         return node_of_project(files, dirname(file) or ".")
     return node_in_file(file, contents)
+
+
+def read_setup_go(use: Use, contents: Mapping[str, bytes]) -> str | None:
+    """Return the Go that a step sets up, as `1.24`; None for none or an unknown one."""
+    if use.name != _GO:
+        return None
+    if asked := use.inputs.get("go-version", "").strip():
+        return read_go(asked)
+    return go_in_file(use.inputs.get("go-version-file", "").removeprefix("./"), contents)
 
 
 def resolve_outputs(use: Use, contents: Mapping[str, bytes]) -> Value:

@@ -11,6 +11,7 @@ from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
 from sandbox.recipe.tools import (
+    go,
     hatch,
     just,
     make,
@@ -49,6 +50,7 @@ _READERS: dict[str, Reader] = {
     "prek": pre_commit.read,
     "python": read_python,
     **dict.fromkeys(npm.PROGRAMS, npm.read),
+    **dict.fromkeys(go.PROGRAMS, go.read),
 }
 """Program name to reader, explicitly."""
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
@@ -101,7 +103,6 @@ _CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
 _CONDA_USUAL = frozenset({"pip", "python", "setuptools", "wheel", "conda", "mamba"})
 _OTHER_TOOLCHAINS = {
     **dict.fromkeys(("cargo", "rustc", "rustup", "cross"), "Rust"),
-    **dict.fromkeys(("go", "golangci-lint"), "Go"),
     **dict.fromkeys(("mvn", "gradle", "gradlew", "java", "javac", "sbt", "mvnw"), "Java"),
     **dict.fromkeys(("dotnet", "nuget"), ".NET"),
     **dict.fromkeys(("bundle", "rake", "gem", "ruby"), "Ruby"),

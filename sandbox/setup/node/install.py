@@ -65,11 +65,9 @@ class NodeToolchain:
         node = recipe.node
         if node is None:
             return None
-        version = node.version or str(USUAL_MAJOR)
-        alone = NodePart(
-            version=version, manager=node.manager, manager_version=node.manager_version
+        return Recipe(
+            command="", parts=(PythonPart(version=recipe.python.version), runtime_part(node))
         )
-        return Recipe(command="", parts=(PythonPart(version=recipe.python.version), alone))
 
     async def provide(self, shell: Shell, recipe: Recipe) -> Recipe:
         """Fetch Node.js and npm."""
@@ -182,6 +180,12 @@ class NodeToolchain:
         # Whether the command needs it does not change what is installed.
         node = recipe.node.model_dump(mode="json", exclude={"optional"})
         return {"node": node, "npm_registry": self._registry}
+
+
+def runtime_part(node: NodePart) -> NodePart:
+    """Return a part with Node.js and its package manager alone."""
+    version = node.version or str(USUAL_MAJOR)
+    return NodePart(version=version, manager=node.manager, manager_version=node.manager_version)
 
 
 def _patched(node: NodePart, files: Mapping[str, str]) -> list[str]:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.relevant import relevant_files
 from sandbox.recipe.workflow import find_job
 from sandbox.types import Recipe
 from tests.workflow_corpus import Example, examples

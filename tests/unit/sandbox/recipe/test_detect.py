@@ -3,7 +3,8 @@
 import pytest
 
 from sandbox.errors import SetupFailed
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.relevant import relevant_files
 from sandbox.types import JobHints, Recipe, StepKind
 
 WORKFLOW = ".github/workflows/ci.yml"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.relevant import relevant_files
 from sandbox.types import JobHints
 
 PROJECT = '[project]\nname = "mine"\ndependencies = ["attrs"]\n'

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.node_packages import node_files
+from sandbox.recipe.relevant import relevant_files
 from sandbox.types import JobHints, NodePart
 
 NEEDS = '{"devDependencies": {"vitest": "3"}}'

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.relevant import relevant_files
 from sandbox.types import JobHints, Recipe
 
 SCRIPTS = {

@@ -117,7 +117,7 @@ OBSTACLES = {
     "docker build .": "container daemon",
     "systemctl start postgresql": "service",
     "cargo test": "Rust",
-    "go test ./...": "Go",
+    "golangci-lint run": "Go",
     "conda install numpy": "Python package index",
 }
 
