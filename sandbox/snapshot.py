@@ -72,6 +72,8 @@ class _Order(Frozen):
     """The recipe, with the runtimes that the environment gets instead of the requested ones."""
     files: dict[str, str]
     origin: EnvironmentOrigin
+    unlinked: bool = False
+    """It is a runtime for others, whose programs are not in the environment's `bin` yet."""
 
 
 class _Installed(Frozen):
@@ -159,7 +161,8 @@ class Snapshotter:
         runtime = toolchain.runtime(order.recipe)
         if runtime is None:
             return order
-        bare = order.with_(recipe=runtime, files={})
+        # A recipe may ask for nothing but the runtime. That of Python alone is complete.
+        bare = order.with_(recipe=runtime, files={}, unlinked=len(runtime.parts) > 1)
         key = self._key(bare)
         async with self._lock(key):
             if (image := await self._backend.find_environment(key)) is not None:
@@ -275,6 +278,8 @@ class Snapshotter:
         }
         for toolchain in self._toolchains:
             parts |= toolchain.key(recipe)
+        if order.unlinked:
+            parts["unlinked"] = True
         return _sha256(json.dumps(parts, sort_keys=True))
 
 
