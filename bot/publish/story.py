@@ -52,12 +52,14 @@ class Story(Frozen):
 
     @property
     def is_weak(self) -> bool:
-        """Return True if a run is judged by its exit status alone, without single test results."""
+        """Return True if a run is judged by its exit status, or by results that can be forged."""
         if self.fix is None:
             return False
         red = self.context.test_results
         reports = [run.report for run in self.fix[1].runs] + ([red] if red is not None else [])
-        return not reports or not all(report.knows_tests for report in reports)
+        return not reports or not all(
+            report.knows_tests and not report.traits.is_forgeable for report in reports
+        )
 
     @property
     def is_cautious(self) -> bool:

@@ -3,6 +3,7 @@
 from sandbox.runners.any_command import AnyCommand
 from sandbox.runners.base import TestRunner
 from sandbox.runners.diagnostics import Diagnostics
+from sandbox.runners.go import GoTest
 from sandbox.runners.javascript import JAVASCRIPT_RUNNERS
 from sandbox.runners.junit import JUnitReports
 from sandbox.runners.python_pytest import PythonPytest
@@ -13,6 +14,7 @@ RUNNERS: tuple[TestRunner, ...] = (
     PythonPytest(),
     PythonUnittest(),
     *JAVASCRIPT_RUNNERS,
+    GoTest(),
     Diagnostics(),
     JUnitReports(),
     AnyCommand(),

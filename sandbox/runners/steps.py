@@ -10,6 +10,7 @@ import re
 from pydantic import Field
 
 from sandbox.guest.pytest_command import split_pytest_command, split_unittest_command, split_words
+from sandbox.runners.go import split_go_test
 from sandbox.runners.javascript.command import split_node_command
 from sandbox.runners.matchers import matchers_for
 from sandbox.types import Frozen
@@ -112,8 +113,8 @@ def _strip_output_handling(part: str, later: list[str]) -> str:
         file = match.groupdict().get("file") if match is not None else None
         if match is not None and not (file and any(file in line for line in later)):
             bare = bare[: match.start()].rstrip()
-    known = split_pytest_command(bare) or split_unittest_command(bare) or matchers_for(bare)
-    return bare if known else part
+    readers = (split_pytest_command, split_unittest_command, matchers_for, split_go_test)
+    return bare if any(reader(bare) for reader in readers) else part
 
 
 def _split_unquoted(command: str) -> list[str] | None:

@@ -12,6 +12,8 @@ class RunnerTraits(Frozen):
     """The shortest command that runs tests by name; empty if there is none."""
     is_findings: bool = False
     """Its results are the violations that a linter or type checker reports."""
+    is_forgeable: bool = False
+    """The process of the tests reports their results itself, without control tests."""
     searched_by: str = ""
     """The guest folder whose `server.py` searches repairs; empty if there is no search."""
 
@@ -25,6 +27,7 @@ RUNNER_TRAITS = {
     "jest": RunnerTraits(takes_targets=True),
     "mocha": RunnerTraits(takes_targets=True),
     "node:test": RunnerTraits(takes_targets=True),
+    "go test": RunnerTraits(takes_targets=True, is_forgeable=True),
     "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
 }
 """By the name of the runner, which is stored in reports. A runner that is missing here has none."""
