@@ -136,6 +136,7 @@ class Snapshotter:
         notes = await self._backend.environment_notes(toolchain)
         # The image without guest programs, because those change with every version.
         base = notes.get("base") or await self._backend.digest(toolchain)
+        asked = recipe
         for each in self._toolchains:
             recipe = each.expect(recipe)
         order = _Order(
@@ -143,8 +144,10 @@ class Snapshotter:
         )
         order = await self._select_base(order)
         if not recipe.setup or checkout is None:
-            return await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
-        return await self._with_setup_commands(order, checkout)
+            made = await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
+        else:
+            made = await self._with_setup_commands(order, checkout)
+        return made.with_(notes=(*made.notes, *_note_go(asked, order.recipe)))
 
     async def _select_base(self, order: _Order) -> _Order:
         """Select the base image with the requested runtimes."""
@@ -303,6 +306,15 @@ def _environment(order: _Order, image: str, key: str, record: _Record) -> Enviro
     return Environment(
         image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress
     )
+
+
+def _note_go(asked: Recipe, found: Recipe) -> tuple[Fidelity, ...]:
+    """Return a note if the environment has another Go than the requested one."""
+    if asked.go is None or found.go is None or asked.go.version == found.go.version:
+        return ()
+    wanted = f"Go {asked.go.version}"
+    reason = f"{wanted} is not in the package index; {found.go.version} is used"
+    return (Fidelity(step=wanted, treatment="replaced", reason=reason),)
 
 
 def _parse_record(notes: Mapping[str, str]) -> _Record:

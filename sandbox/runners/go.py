@@ -226,7 +226,7 @@ class _Session:
             collected=tuple(self._declared) if is_whole else (),
             session_status=self._exit,
             ended=self._exit is not None,
-            inconclusive="" if results else _last_line(self._result),
+            inconclusive="" if results else _find_error(self._result),
         )
 
     def _take(self, record: Record) -> None:
@@ -300,7 +300,9 @@ class _Session:
                 self._results[one.name] = more.with_(error=described.error or "Crash")
 
 
-def _last_line(result: CommandResult) -> str:
-    """Return why no test ran: the last line that Go printed."""
-    lines = [line for line in result.stderr.splitlines() if line.strip()]
-    return f"no test ran: {lines[-1].strip()[:300]}" if lines else "no test ran"
+def _find_error(result: CommandResult) -> str:
+    """Return why no test ran: Go's own error, else the last line that it printed."""
+    lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
+    own = [line for line in lines if re.match(r"go: (?!downloading |warning: )", line)]
+    why = next(iter(own or lines[-1:]), "")
+    return f"no test ran: {why[:300]}" if why else "no test ran"

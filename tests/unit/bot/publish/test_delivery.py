@@ -448,7 +448,7 @@ async def test_what_something_speaks_against_is_not_pushed() -> None:
     ).way == "pull-request"
 
 
-@pytest.mark.parametrize("runner", ["command", "junit", "diagnostics"])
+@pytest.mark.parametrize("runner", ["command", "junit", "diagnostics", "go test"])
 @pytest.mark.parametrize("seen", ["red", "green"])
 async def test_a_verdict_by_exit_status_is_never_pushed_whatever_the_policy(
     runner: str, seen: str
