@@ -6,8 +6,8 @@ Code of the repository can therefore print results that no test had. It cannot c
 other packages, and cannot leave out a test that the sources declare without being noticed.
 
 Records: `tests` declared tests (JSON, zlib, base64), each as package, folder and test with tabs
-between · `test` name, outcome, milliseconds · `fail` name, text · `package` name, outcome, text ·
-`exit` status.
+between · `controlled` name of the control test · `test` name, outcome, milliseconds · `fail` name,
+text · `package` name, outcome, text · `exit` status.
 """
 
 import base64
@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import zlib
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -27,7 +28,14 @@ RESULTS = 3
 TEXT_CHARACTERS = 6000
 MOST_SOURCE_BYTES = 1 << 20
 MOST_DECLARED = 50000
-_FIELDS = "ImportPath,Dir,TestGoFiles,XTestGoFiles"
+_FIELDS = "ImportPath,Dir,Name,TestGoFiles,XTestGoFiles"
+_CONTROL = """package %s_test
+
+import "testing"
+
+func %s(t *testing.T) {}
+"""
+_OLDEST_WITH_OVERLAY = 24
 _OUTCOMES = {"pass": "p", "fail": "f", "skip": "s"}
 _TOKENS = re.compile(
     r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
@@ -43,8 +51,8 @@ def declared_tests(source: str) -> List[str]:
     return _DECLARED.findall(_TOKENS.sub(" ", source))
 
 
-def list_declared(words: List[str]) -> Iterator[str]:
-    """Yield `package`, its folder and each test that its sources declare, with tabs between.
+def list_packages(words: List[str]) -> Iterator[Dict[str, Any]]:
+    """Yield what `go list` says of each package.
 
     Args:
         words: The command `go list` with options and packages.
@@ -59,11 +67,54 @@ def list_declared(words: List[str]) -> Iterator[str]:
             package, position = decoder.raw_decode(text, position)
         except ValueError:
             return
+        yield package
+
+
+def test_files(package: Dict[str, Any]) -> List[str]:
+    """Return the names of a package's test files."""
+    return [*(package.get("TestGoFiles") or ()), *(package.get("XTestGoFiles") or ())]
+
+
+def list_declared(packages: List[Dict[str, Any]]) -> Iterator[str]:
+    """Yield each package, its folder and each test that its sources declare, with tabs between."""
+    for package in packages:
         folder = str(package.get("Dir", ""))
-        yield "%s\t%s\t" % (package.get("ImportPath", ""), folder)
-        for name in (*(package.get("TestGoFiles") or ()), *(package.get("XTestGoFiles") or ())):
-            for test in declared_tests(_read(os.path.join(folder, str(name)))):
-                yield "%s\t%s\t%s" % (package.get("ImportPath", ""), folder, test)
+        start = "%s\t%s\t" % (package.get("ImportPath", ""), folder)
+        yield start
+        for name in test_files(package):
+            for test in declared_tests(_read(os.path.join(folder, name))):
+                yield start + test
+
+
+def can_overlay(program: str) -> bool:
+    """Return True if all parts of `go test` know the option `-overlay`; older vet does not."""
+    if "-overlay" in os.environ.get("GOFLAGS", ""):
+        return False
+    done = subprocess.run([program, "env", "GOVERSION"], stdout=subprocess.PIPE, check=False)
+    found = re.match(rb"go1\.(\d+)", done.stdout)
+    return found is not None and int(found[1]) >= _OLDEST_WITH_OVERLAY
+
+
+def write_controls(packages: List[Dict[str, Any]], name: str) -> str:
+    """Write a control test for each package with tests. Return the file for the option `-overlay`.
+
+    Go sees the control tests in the packages' folders, and the checkout stays as it is. They belong
+    to the external test package, so that the package itself is not compiled again.
+    """
+    folder = tempfile.mkdtemp()
+    replaced = {}
+    for number, package in enumerate(packages):
+        if not test_files(package) or not package.get("Name"):
+            continue
+        source = os.path.join(folder, "%d.go" % number)
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(_CONTROL % (package["Name"], name))
+        # It comes last, after every test of the package.
+        replaced[os.path.join(str(package["Dir"]), "zzzz_control_test.go")] = source
+    overlay = os.path.join(folder, "overlay.json")
+    with open(overlay, "w", encoding="utf-8") as file:
+        json.dump({"Replace": replaced}, file)
+    return overlay
 
 
 def _read(path: str) -> str:
@@ -184,10 +235,15 @@ def main() -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     try:
-        declared = list(list_declared(config["list"]))[:MOST_DECLARED]
+        packages = list(list_packages(config["list"]))
+        declared = list(list_declared(packages))[:MOST_DECLARED]
         packed = base64.b64encode(zlib.compress(json.dumps(declared).encode())).decode()
         channel.send(["tests", packed])
-        status = run(config["test"], channel)
+        words = config["test"]
+        if config["control"] and can_overlay(words[0]):
+            words[3:3] = ["-overlay=" + write_controls(packages, config["control"])]
+            channel.send(["controlled", config["control"]])
+        status = run(words, channel)
     except FileNotFoundError:
         sys.stderr.write("go: not found\n")
         sys.exit(127)

@@ -65,6 +65,8 @@ class Invocation(Frozen):
     stdin: bytes = b""
     key: bytes = b""
     """The key that verifies the records of this run only."""
+    control: str = ""
+    """Name of the control test, if its result is a record like any other."""
     python_path: str = ""
     checkout: str = ""
     """Absolute path of the checkout, if the reader needs it."""

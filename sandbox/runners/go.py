@@ -40,6 +40,8 @@ _LISTED = ("tags", "mod", "modfile", "race", "overlay", "msan", "asan")
 _SELECTING = frozenset({"run", "skip", "bench"})
 _SHARE = 0.6
 """Share of the time limit after which Go itself ends a package and names the running tests."""
+_VERBS = ("Accepts", "Returns", "Keeps", "Reads", "Handles", "Parses", "Joins", "Counts")
+_OBJECTS = ("Value", "EmptyList", "OneEntry", "Limit", "ShortName", "Order")
 _STATUS = {
     "p": TestStatus.PASS,
     "f": TestStatus.FAIL,
@@ -134,10 +136,12 @@ class GoTest:
             raise ValueError("not a command of go test")
         key = secrets.token_bytes(_KEY_BYTES)
         packages = _packages(command, request.targets)
+        control = "" if command.has("overlay") else _control_name()
         config = {
             "key": key.hex(),
+            "control": control,
             "list": [command.program, "list", *_list_options(command), *packages],
-            "test": [*_test_words(command, request), *packages, *command.rest],
+            "test": [*_test_words(command, request, control), *packages, *command.rest],
         }
         library = f"{posixpath.dirname(places.guest_dir)}/lib"
         return Invocation(
@@ -145,6 +149,7 @@ class GoTest:
             environment=with_defaults(request, command.environment),
             stdin=json.dumps(config).encode(),
             key=key,
+            control=control,
             checkout=places.checkout,
             folder=places.folder,
         )
@@ -173,22 +178,32 @@ def _list_options(command: GoTestCommand) -> list[str]:
     return command.without(*others)
 
 
-def _test_words(command: GoTestCommand, request: RunRequest) -> list[str]:
+def _control_name() -> str:
+    """Return a plausible name of a test, new for every run."""
+    return f"Test{secrets.choice(_VERBS)}{secrets.choice(_OBJECTS)}{secrets.randbelow(9000) + 1000}"
+
+
+def _test_words(command: GoTestCommand, request: RunRequest, control: str) -> list[str]:
     """Return `go test` with its options: the command's, and those that the request asks for."""
     words = [command.program, "test", "-json"]
-    dropped = ["json"]
+    dropped = ["json", "run"]
+    own = [f"^{control}$"] if control else []
     if request.targets:
-        dropped += ["run", "skip"]
+        dropped.append("skip")
         tests = {target.partition("::")[2].partition("/")[0] for target in request.targets}
         # A package without a test's name is run as a whole.
-        words += [] if "" in tests else [f"-run=^({'|'.join(map(re.escape, sorted(tests)))})$"]
+        chosen = [] if "" in tests else [f"^({'|'.join(map(re.escape, sorted(tests)))})$"]
+    else:
+        chosen = [value for name, value in command.options if name == "run" and value][-1:]
+    # Without a selection, the control test runs with all others.
+    words += [f"-run={'|'.join([*chosen, *own])}"] if chosen else []
     if request.order != "given":
         # Go has no reversed order: any other order shows a dependence.
         dropped.append("shuffle")
         words.append(f"-shuffle={request.seed + (request.order == 'reversed')}")
     if request.maxfail is not None:
         dropped.append("failfast")
-        words += ["-failfast"] if request.maxfail else []
+        words += ["-failfast"] if request.maxfail == 1 else []
     if not command.has("count"):
         words.append("-count=1")
     if not command.has("timeout"):
@@ -206,6 +221,10 @@ class _Session:
 
     def __init__(self, invocation: Invocation, result: CommandResult) -> None:
         self._paths = CheckoutPaths(root=invocation.checkout, folder=invocation.folder)
+        self._control = invocation.control
+        self._is_controlled = False
+        self._controlled: set[str] = set()
+        self._ended: set[str] = set()
         self._result = result
         self._sections = read_sections(result.stderr)
         self._folders: dict[str, str] = {}
@@ -226,13 +245,24 @@ class _Session:
             collected=tuple(self._declared) if is_whole else (),
             session_status=self._exit,
             ended=self._exit is not None,
-            inconclusive="" if results else _find_error(self._result),
+            inconclusive=self._find_gap() if results else _find_error(self._result),
         )
+
+    def _find_gap(self) -> str:
+        """Return which package passed without its end or its control test; empty if none did."""
+        packages = {name.partition("::")[0] for name in self._results}
+        if unfinished := sorted(packages - self._ended):
+            return f"the tests of {unfinished[0][:200]} did not end"
+        tested = {name.partition("::")[0] for name in self._declared}
+        missing = sorted(packages & tested - self._controlled) if self._is_controlled else []
+        return f"the control test did not run in {missing[0][:200]}" if missing else ""
 
     def _take(self, record: Record) -> None:
         match record:
             case ["tests", str(packed)]:
                 self._take_declared(unpack_names(packed))
+            case ["controlled", str()]:
+                self._is_controlled = True
             case ["fail", str(name), str(text)]:
                 self._texts[name] = text
             case ["test", str(name), str(outcome), int(milliseconds)]:
@@ -254,6 +284,10 @@ class _Session:
 
     def _take_test(self, name: str, status: TestStatus, milliseconds: int) -> None:
         package, _, test = name.partition("::")
+        if self._control and test == self._control:
+            if status is TestStatus.PASS:
+                self._controlled.add(package)
+            return
         found = TestResult(
             name=name, status=status, duration_ms=milliseconds, test=test.partition("/")[0] or None
         )
@@ -283,6 +317,7 @@ class _Session:
         )
 
     def _take_package(self, name: str, outcome: str, text: str) -> None:
+        self._ended.add(name)
         own = [one for key, one in self._results.items() if key.startswith(f"{name}::")]
         bad = [one for one in own if one.status in {TestStatus.FAIL, TestStatus.ERROR}]
         if outcome != "f":

@@ -3,10 +3,11 @@
 import base64
 import json
 import zlib
+from pathlib import Path
 
 import pytest
 
-from sandbox.guest.go_entry import Events, declared_tests
+from sandbox.guest.go_entry import Events, declared_tests, write_controls
 from sandbox.guest.record_channel import START, sign
 from sandbox.judge import judge
 from sandbox.runners import detect_runner
@@ -58,8 +59,9 @@ def ran(
     stderr: str = "",
     command: str = "go test ./...",
     targets: tuple[str, ...] = (),
+    controlled: bool = False,
 ) -> TestReport:
-    """Return the judged report of a run with these events."""
+    """Return the judged report of a run with these events; CONTROL is the control test."""
     channel = Records()
     reader = Events(channel)
     for line in events:
@@ -68,8 +70,9 @@ def ran(
     request = RunRequest(command=command, targets=targets)
     invocation = GoTest().prepare(request, PLACES)
     data, previous = b"", START
-    for record in (["tests", packed], *channel.all, ["exit", status]):
-        payload = json.dumps(record).encode()
+    before = [["tests", packed], *([["controlled", "CONTROL"]] if controlled else [])]
+    for record in (*before, *channel.all, ["exit", status]):
+        payload = json.dumps(record).replace("CONTROL", invocation.control).encode()
         previous = sign(invocation.key, previous, payload)
         data += previous.encode() + b" " + payload + b"\n"
     result = CommandResult(argv=(), exit_code=status, results=data, stderr=stderr)
@@ -233,7 +236,7 @@ def test_a_package_without_tests_passes_by_its_build() -> None:
 def test_a_passed_run_needs_every_declared_test() -> None:
     events = (*ended("TestA", "pass"), event("pass"))
     assert not ran(*events, status=0).success
-    assert ran(*events, *ended("TestB", "pass"), status=0).success
+    assert ran(*ended("TestB", "pass"), *events, status=0).success
     # The command selects tests by itself.
     assert ran(*events, status=0, command="go test -run A ./...").success
 
@@ -286,3 +289,36 @@ var quote = '"'
 func TestF(t *testing.T) { x := "`" }
 """
     assert declared_tests(source) == ["TestA", "Test", "TestÄ", "Test_b", "TestF"]
+
+
+def test_a_control_test_joins_the_selection_of_the_command() -> None:
+    assert "-run=A/b|^Test" in words("go test -run A/b ./...")
+    assert "-run" not in words("go test ./...")
+    assert json.loads(prepared("go test -overlay=x.json ./...").stdin)["control"] == ""
+    names = {prepared("go test").control for _ in range(20)}
+    assert len(names) > 1
+
+
+def test_a_package_passes_only_with_its_control_test() -> None:
+    passed = (*ended("TestA", "pass"), *ended("TestB", "pass"))
+    report = ran(*passed, event("pass"), status=0, controlled=True)
+    assert (report.verdict, report.success) == (RunVerdict.NO_VERDICT, False)
+    assert "the control test did not run in m" in report.summary
+    report = ran(*passed, *ended("CONTROL", "pass"), event("pass"), status=0, controlled=True)
+    assert report.success
+    assert set(report.outcomes) == {"m::TestA", "m::TestB"}
+
+
+def test_control_tests_are_written_beside_the_checkout(tmp_path: Path) -> None:
+    with_tests = {"Name": "main", "Dir": str(tmp_path), "TestGoFiles": ["a_test.go"]}
+    overlay = Path(write_controls([with_tests, {"Name": "b", "Dir": "/b"}], "TestKeepsOrder12"))
+    ((place, source),) = json.loads(overlay.read_text())["Replace"].items()
+    assert place == str(tmp_path / "zzzz_control_test.go")
+    assert "package main_test" in Path(source).read_text()
+    assert "func TestKeepsOrder12(t *testing.T)" in Path(source).read_text()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_package_without_an_end_gives_no_verdict() -> None:
+    report = ran(*ended("TestA", "pass"), *ended("TestB", "pass"), status=0)
+    assert (report.success, "the tests of m did not end" in report.summary) == (False, True)

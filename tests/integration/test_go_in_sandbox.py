@@ -1,0 +1,118 @@
+"""Missions on repositories of Go in a real sandbox: Go is fetched, tests and formatters run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.clock import SystemClock
+from bot.domain.account import ModelLimits
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.policy import RepositoryPolicy
+from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.search_trials import SearchTrials
+from bot.fixers.rung2_model.fixer import ModelFixer
+from bot.mission.loop import MissionPorts, run_mission
+from bot.ports.sandboxes import Fixer
+from bot.publish.progress import SilentProgress
+from bot.queue.memory import MemoryCheckpoint
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.spec import SandboxSpec
+from sandbox.types import Checkout, GitSource, JobHints, TestStatus
+from sandbox.workspace import Sandboxes
+from tests.builders import a_request
+from tests.fakes.scripted_fixer import KnownLessons
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.integration.git_http import commit, serve_git
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
+
+GREEN = {
+    "go.mod": "module example.org/shop\n\ngo 1.24\n",
+    "shop.go": (
+        "package shop\n\n// Price returns the price of some pieces.\n"
+        "func Price(pieces int) int {\n\treturn pieces * 9\n}\n"
+    ),
+    "shop_test.go": (
+        'package shop\n\nimport "testing"\n\nfunc TestPrice(t *testing.T) {\n'
+        '\tt.Run("ten", func(t *testing.T) {\n'
+        "\t\tif got := Price(10); got != 90 {\n"
+        '\t\t\tt.Errorf("Price(10) = %d, want 90", got)\n\t\t}\n\t})\n}\n\n'
+        "func TestNone(t *testing.T) {\n\tif Price(0) != 0 {\n\t\tt.Fatal(Price(0))\n\t}\n}\n"
+    ),
+}
+WRONG = {"shop.go": GREEN["shop.go"].replace("* 9", "* 10")}
+REPAIR = (
+    "shop.go\n<<<<<<< SEARCH\n\treturn pieces * 10\n=======\n\treturn pieces * 9\n>>>>>>> REPLACE\n"
+)
+
+
+async def mission(
+    docker: DockerBackend,
+    folder: Path,
+    red: dict[str, str],
+    command: str,
+    fixers: Sequence[Fixer],
+) -> MissionContext:
+    """Run a mission on a red commit after a green one."""
+    (folder / "served").mkdir()
+    sandboxes = Sandboxes(SandboxSpec(), docker, folder / "data")
+    with serve_git(folder / "served") as server:
+        base = commit(server.root / "r", dict(GREEN), "green")
+        head = commit(server.root / "r", dict(red), "red")
+        lessons = KnownLessons()
+        ports = MissionPorts(
+            open_workspace=sandboxes.open_workspace,
+            fixers=tuple(fixers),
+            recall=lessons,
+            checkpoint=MemoryCheckpoint(through_json=True),
+            progress=SilentProgress(),
+            clock=SystemClock(),
+        )
+        url = f"{server.url}/r/.git"
+        source = GitSource(url=url, sha=head, base_sha=base, repository_id="42")
+        checkout = Checkout(source=source, hints=JobHints(command=command))
+        return await run_mission(a_request(head_sha=head), RepositoryPolicy(), checkout, ports)
+
+
+@pytest.fixture(scope="module")
+def docker(docker_ready: None) -> DockerBackend:
+    return DockerBackend(SandboxSpec(pool=0))
+
+
+async def test_a_failing_test_is_reproduced_and_no_tool_repairs_it(
+    docker: DockerBackend, tmp_path: Path
+) -> None:
+    fixers = (*tool_fixers(), SearchFixer(KnownLessons()))
+    context = await mission(docker, tmp_path, WRONG, "go test ./...", fixers)
+    assert context.outcome is Outcome.NO_FIX, context.reason
+    report = context.test_results
+    assert report is not None
+    assert report.runner == "go test"
+    assert report.outcomes == {
+        "example.org/shop::TestPrice/ten": TestStatus.FAIL,
+        "example.org/shop::TestPrice": TestStatus.FAIL,
+        "example.org/shop::TestNone": TestStatus.PASS,
+    }
+    assert report.failures[0].file == "shop_test.go"
+
+
+async def test_a_models_change_that_passes_is_offered_to_a_person(
+    docker: DockerBackend, tmp_path: Path
+) -> None:
+    mind = ScriptedMind({"fix": REPAIR})
+    fixer = ModelFixer(mind, SearchTrials(KnownLessons()), ModelLimits(samples=1, rounds=1))
+    context = await mission(docker, tmp_path, WRONG, "go test ./...", (fixer,))
+    assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
+    assert "makes every test pass" in context.reason
+    assert "+\treturn pieces * 9" in context.choices[0].diff
+
+
+async def test_a_file_that_gofmt_lists_is_formatted(docker: DockerBackend, tmp_path: Path) -> None:
+    ugly = {"shop.go": GREEN["shop.go"].replace("\treturn", "    return")}
+    command = 'test -z "$(gofmt -l .)" && go vet ./...'
+    context = await mission(docker, tmp_path, ugly, command, tool_fixers())
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert context.fix is not None
+    assert context.fix[0].changes[0].content == GREEN["shop.go"]
