@@ -84,7 +84,7 @@ def docker(docker_ready: None) -> DockerBackend:
 async def test_a_failing_test_is_reproduced_and_no_tool_repairs_it(
     docker: DockerBackend, tmp_path: Path
 ) -> None:
-    fixers = (*tool_fixers(), SearchFixer(KnownLessons()))
+    fixers: tuple[Fixer, ...] = (*tool_fixers(), SearchFixer(KnownLessons()))
     context = await mission(docker, tmp_path, WRONG, "go test ./...", fixers)
     assert context.outcome is Outcome.NO_FIX, context.reason
     report = context.test_results

@@ -92,6 +92,17 @@ async def test_node_is_fetched_once_and_packages_before_those_of_python() -> Non
 
 
 @pytest.mark.anyio
+async def test_a_project_without_packages_gets_the_programs_of_node() -> None:
+    world = World()
+    made = await world.ensure(RECIPE.with_(parts=(PythonPart(), NodePart(version="22"))), files={})
+    runtime, own = world.backend.setups
+    assert not any("bin/node" in word for word in runtime.commands[-1])
+    links = "ln -sfn ../node/runtime/node_modules"
+    assert any(links in " ".join(command) for command in own.commands)
+    assert made.image != ""
+
+
+@pytest.mark.anyio
 async def test_npm_gets_no_configuration_of_anybody_and_runs_no_script() -> None:
     world = World()
     await world.ensure()

@@ -1,0 +1,60 @@
+"""What a workspace gets beside the commit: for Go, variables and a build cache that it can extend."""
+
+import subprocess
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from sandbox.baseline import Baseline
+from sandbox.checkout import CheckoutSource
+from sandbox.types import GoPart, Recipe
+from tests.fakes.scripted_backend import ScriptedGuest
+
+GO = Recipe(command="go test", parts=(GoPart(),), environment={"GOFLAGS": "-v", "GOPROXY": "x"})
+
+
+class Source:
+    """A source that places nothing."""
+
+    async def place(self, guest: object) -> None:
+        """Place nothing."""
+
+
+def baseline(recipe: Recipe) -> tuple[Baseline, ScriptedGuest]:
+    guest = ScriptedGuest(lambda _argv: None)
+    guest.python = "/opt/env/bin/python"
+    return Baseline(guest, cast(CheckoutSource, Source()), recipe, 60.0), guest
+
+
+def test_go_downloads_nothing_whatever_the_job_says() -> None:
+    variables = baseline(GO)[0].variables
+    assert variables["GOFLAGS"] == "-v"
+    assert (variables["GOPROXY"], variables["GOTOOLCHAIN"]) == ("off", "local")
+    assert variables["GOMODCACHE"] == "/opt/env/go/modules"
+    assert variables["GOCACHE"] == "/work/go-build"
+    assert "GOPROXY" not in baseline(Recipe(command="pytest"))[0].variables
+
+
+@pytest.mark.anyio
+async def test_a_workspace_of_go_links_the_compiled_library(tmp_path: Path) -> None:
+    made, guest = baseline(GO)
+    await made.make()
+    (linking,) = [argv for argv in guest.commands if argv[-1] == "/work/go-build"]
+    assert linking[-2] == "/opt/env/go/compiled"
+    compiled, cache = tmp_path / "compiled", tmp_path / "cache"
+    (compiled / "00").mkdir(parents=True)
+    (compiled / "00/a-d").write_text("object")
+    for _ in range(2):
+        subprocess.run([*linking[:-2], str(compiled), str(cache)], check=True)  # noqa: ASYNC221
+    assert (cache / "00/a-d").is_symlink()
+    assert int((cache / "trim.txt").read_text()) > 0
+    subprocess.run([*linking[:-2], str(tmp_path / "no"), str(cache)], check=True)  # noqa: ASYNC221
+    assert [path.name for path in cache.iterdir()] == ["trim.txt"]
+
+
+@pytest.mark.anyio
+async def test_other_workspaces_link_nothing() -> None:
+    made, guest = baseline(Recipe(command="pytest"))
+    await made.make()
+    assert not any("go-build" in word for argv in guest.commands for word in argv)
