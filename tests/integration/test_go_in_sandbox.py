@@ -18,12 +18,14 @@ from bot.ports.sandboxes import Fixer
 from bot.publish.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.backends.docker_container import DockerBackend
+from sandbox.errors import SetupFailed
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, GitSource, JobHints, TestStatus
+from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TestStatus
 from sandbox.workspace import Sandboxes
 from tests.builders import a_request
 from tests.fakes.scripted_fixer import KnownLessons
 from tests.fakes.scripted_mind import ScriptedMind
+from tests.integration import module_proxy
 from tests.integration.git_http import commit, serve_git
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -116,3 +118,36 @@ async def test_a_file_that_gofmt_lists_is_formatted(docker: DockerBackend, tmp_p
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None
     assert context.fix[0].changes[0].content == GREEN["shop.go"]
+
+
+async def test_modules_come_from_the_operators_proxy_and_only_while_the_set_up_fetches(
+    docker_ready: None, tmp_path: Path
+) -> None:
+    requires = f"\nrequire {module_proxy.NAME} {module_proxy.VERSION}\n"
+    uses = GREEN["shop.go"].replace(
+        "package shop\n", f'package shop\n\nimport "{module_proxy.NAME}"\n'
+    )
+    files = {
+        **GREEN,
+        "go.mod": GREEN["go.mod"] + requires,
+        "go.sum": module_proxy.sums(),
+        "shop.go": uses.replace("* 9", "* rebates.Percent / 10"),
+    }
+    (tmp_path / "repo").mkdir()
+    for name, text in files.items():
+        (tmp_path / "repo" / name).write_text(text)
+    checkout = Checkout(source=FolderSource(path=str(tmp_path / "repo")))
+    with module_proxy.serve_module(tmp_path / "proxy") as address:
+        spec = SandboxSpec(go_proxy=address, pool=0)
+        sandboxes = Sandboxes(spec, DockerBackend(spec), tmp_path / "data")
+        async with sandboxes.open_workspace(checkout) as workspace:
+            facts, report = await workspace.facts(), await workspace.run_tests()
+    assert report.success, report.raw_output
+    assert facts.lock_hash != ""
+    assert address.removeprefix("http://") in facts.egress.hosts
+
+    # The proxy is gone, and another module is wanted.
+    (tmp_path / "repo/go.mod").write_text(files["go.mod"].replace("v1.2.0", "v1.3.0"))
+    async with sandboxes.open_workspace(checkout) as workspace:
+        with pytest.raises(SetupFailed, match=r"`example\.org/rebates`"):
+            await workspace.facts()
