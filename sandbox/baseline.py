@@ -9,7 +9,7 @@ from sandbox.errors import ChangeRejected, SandboxError, SetupFailed
 from sandbox.gate import clean
 from sandbox.recipe.editable import CHECKOUT, WORKDIR, project_folders
 from sandbox.recipe.preparing import leave_out
-from sandbox.setup.go.layout import COMPILED, go_variables
+from sandbox.setup.go.layout import COMPILED, GO_PROCESSORS, go_variables
 from sandbox.setup.node.layout import NODE_LINKS
 from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import USUAL, Recipe, Surroundings
@@ -78,7 +78,9 @@ class Baseline:
         """Return the recipe's variables, with the environment's programs first in PATH."""
         folder, workdir = posixpath.dirname(self._guest.python), self._guest.workdir
         elsewhere = {} if workdir == WORKDIR else {CHECKOUT: workdir}
+        own = {} if self.recipe.go is None else {"GOMAXPROCS": GO_PROCESSORS}
         return {
+            **own,
             **self.recipe.environment,
             **self._go_variables,
             **elsewhere,

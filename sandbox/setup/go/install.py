@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from sandbox.backends.base import Backend
 from sandbox.errors import SetupFailed
-from sandbox.setup.go.layout import COMPILED, GO_FILES, MODULES, RUNTIME, go_variables
+from sandbox.setup.go.layout import (
+    COMPILED,
+    GO_FILES,
+    GO_PROCESSORS,
+    MODULES,
+    RUNTIME,
+    go_variables,
+)
 from sandbox.setup.node.install import runtime_part
 from sandbox.setup.shell import Shell, pack
 from sandbox.spec import SandboxSpec
@@ -221,6 +228,7 @@ async def _run_go(
     ours = {
         **go_variables(shell.folder),
         "GOENV": "off",
+        "GOMAXPROCS": GO_PROCESSORS,
         "GOFLAGS": "-modcacherw",
         "GOCACHE": f"{shell.scratch}/cache",
     }

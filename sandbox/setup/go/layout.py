@@ -10,6 +10,13 @@ COMPILED = "go/compiled"
 """Folder of the environment with Go's compiled standard library, a build cache."""
 
 
+GO_PROCESSORS = "4"
+"""Processors that Go uses, unless the job says so itself: those of GitHub's standard runners.
+
+Go before 1.25 counts all of the host's, and then starts more compilers than a sandbox may.
+"""
+
+
 def go_variables(environment: str) -> dict[str, str]:
     """Return the variables with which Go downloads nothing: neither itself nor modules.
 

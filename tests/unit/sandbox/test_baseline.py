@@ -33,6 +33,9 @@ def test_go_downloads_nothing_whatever_the_job_says() -> None:
     assert (variables["GOPROXY"], variables["GOTOOLCHAIN"]) == ("off", "local")
     assert variables["GOMODCACHE"] == "/opt/env/go/modules"
     assert variables["GOCACHE"] == "/work/go-build"
+    assert variables["GOMAXPROCS"] == "4"
+    own = GO.with_(environment={"GOMAXPROCS": "1"})
+    assert baseline(own)[0].variables["GOMAXPROCS"] == "1"
     assert "GOPROXY" not in baseline(Recipe(command="pytest"))[0].variables
 
 
