@@ -1,6 +1,7 @@
 """The work tree before any edit: the commit and the results of the job's earlier steps."""
 
 import posixpath
+import re
 import shlex
 
 from sandbox.backends.base import Guest
@@ -15,6 +16,7 @@ from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import USUAL, Recipe, Surroundings
 
 _LOG_CHARACTERS = 4000
+_CARGO = re.compile(r"(?<![\w./-])cargo\s")
 _MARK = 'touch -- "$2" && sleep 0.02'
 # Save the files that the commands touched. The change time (ctime) identifies them, because no
 # program can set it. Git restores all other files.
@@ -79,6 +81,10 @@ class Baseline:
         folder, workdir = posixpath.dirname(self._guest.python), self._guest.workdir
         elsewhere = {} if workdir == WORKDIR else {CHECKOUT: workdir}
         own = {} if self.recipe.go is None else {"GOMAXPROCS": GO_PROCESSORS}
+        if _CARGO.search(self.recipe.command):
+            # What it compiles is no change of the checkout.
+            built = f"{posixpath.dirname(workdir)}/cargo-target"
+            own |= {"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": built}
         return {
             **own,
             **self.recipe.environment,

@@ -23,8 +23,8 @@ from sandbox.recipe.editable import editable_files, source_roots
 from sandbox.recipe.given import check_given
 from sandbox.recipe.go_modules import go_files
 from sandbox.recipe.node_packages import node_files, without_node
+from sandbox.recipe.programs import RUNTIMES, settle
 from sandbox.recipe.relevant import relevant_files
-from sandbox.recipe.tools.npm import needs_node, settle_node
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import (
@@ -236,11 +236,13 @@ async def _open_recipe(
 
 
 async def _with_programs(guest: Guest, recipe: Recipe) -> Recipe:
-    """Complete the recipe with facts that only the sandbox has: whether Node.js is installed."""
-    if not needs_node(recipe):
-        return recipe
-    found = await guest.run(("/bin/sh", "-c", "command -v node"), limits=RunLimits(wall_s=30.0))
-    return settle_node(recipe, present=found.ok)
+    """Complete the recipe with facts that only the sandbox has: which runtimes are installed."""
+    for runtime in RUNTIMES:
+        if runtime.is_needed(recipe):
+            command = ("/bin/sh", "-c", f"command -v {runtime.program}")
+            found = await guest.run(command, limits=RunLimits(wall_s=30.0))
+            recipe = settle(recipe, runtime, present=found.ok)
+    return recipe
 
 
 async def _check_origin(guest: Guest, recipe: Recipe, roots: tuple[str, ...]) -> str:

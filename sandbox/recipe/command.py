@@ -73,8 +73,12 @@ _OTHER_KINDS = {
     "go build": StepKind.TYPES,
     **dict.fromkeys(("go vet", "go fix"), StepKind.LINT),
     **dict.fromkeys(("go fmt", "gofmt"), StepKind.FORMAT),
+    **dict.fromkeys(("cargo test", "cargo nextest"), StepKind.TEST),
+    **dict.fromkeys(("cargo build", "cargo check"), StepKind.TYPES),
+    **dict.fromkeys(("cargo fmt", "rustfmt"), StepKind.FORMAT),
+    "cargo clippy": StepKind.LINT,
 }
-"""Programs of Node.js packages, and commands of Go."""
+"""Programs of Node.js packages, and commands of Go and Rust."""
 _PACKAGE_SCRIPT = re.compile(r"(?<![\w.-])node_modules/(?:\.bin/)?([\w-]{1,40})")
 _KINDS = {
     **dict.fromkeys(_TESTS, StepKind.TEST),
@@ -220,9 +224,10 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
 
 
 def _subprogram(tool: str, words: list[str]) -> str:
-    """Return the package whose program `node` starts, a command of Go, or the tool itself."""
-    if tool == "go":
-        return " ".join(words[:2])
+    """Return the package whose program `node` starts, a command of Go or cargo, or the tool."""
+    if tool in {"go", "cargo"}:
+        asked = [word for word in words[1:] if not word.startswith("+")]  # `cargo +nightly fmt`
+        return " ".join((tool, *asked[:1]))
     return _package_of(words) if tool == "node" else tool
 
 

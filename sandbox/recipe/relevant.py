@@ -14,7 +14,7 @@ _TOP = (
     r"|manage\.py|(?:tests?/(?:tests?|index)|tests?)\.[cm]?[jt]s"
     r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
     r"|(?:turbo|nx|lerna|tsconfig)\.json"
-    r"|go\.mod|go\.sum|go\.work|go\.work\.sum|\.go-version"
+    r"|go\.mod|go\.sum|go\.work|go\.work\.sum|\.go-version|rust-toolchain(?:\.toml)?"
 )
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"

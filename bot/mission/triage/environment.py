@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from bot.mission.failures.go_signatures import missing_go_part
 from bot.mission.failures.node_signatures import missing_node_part
+from bot.mission.failures.rust_signatures import missing_rust_part
 from bot.mission.failures.signatures import (
     NO_NETWORK_OR_SERVICE,
     first_match,
@@ -232,11 +233,11 @@ def _plugins(red: TestReport) -> str | None:
 
 
 def _other_parts(red: TestReport) -> str | None:
-    """Describe what of Node.js or Go every failing test lacks: a compiled package, a module."""
+    """Describe what of Node.js, Go or Rust every failing test lacks, such as a package."""
     packages = [name.partition("::")[0] for name in red.outcomes]
     wanted = [
-        missing_node_part(join_text(failure)) or missing_go_part(join_text(failure), packages)
-        for failure in red.failures
+        missing_node_part(text) or missing_go_part(text, packages) or missing_rust_part(text)
+        for text in map(join_text, red.failures)
     ]
     if not all(wanted):
         return None

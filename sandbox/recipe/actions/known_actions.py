@@ -179,12 +179,18 @@ def find_effect(name: str, inputs: Inputs) -> Effect | None:
     if language := next(
         (lang for prefix, lang in _TOOLCHAINS.items() if name.startswith(prefix)), ""
     ):
-        if language in {"node", "bun"}:
-            reason = "the set-up installs the package manager that the project names"
-            script = _node_install(name, inputs)
-            return Effect("replaced", reason, script=script, toolchain=language)
-        return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
+        return _set_up_language(language, name, inputs)
     return _find_special_effect(name, inputs)
+
+
+def _set_up_language(language: str, name: str, inputs: Inputs) -> Effect:
+    if language in {"node", "bun"}:
+        reason = "the set-up installs the package manager that the project names"
+        script = _node_install(name, inputs)
+        return Effect("replaced", reason, script=script, toolchain=language)
+    if language == "rust":
+        return Effect("replaced", "the image's own Rust is used", toolchain=language)
+    return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
 
 
 def _node_install(name: str, inputs: Inputs) -> str:

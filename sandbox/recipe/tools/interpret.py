@@ -22,6 +22,7 @@ from sandbox.recipe.tools import (
     pipenv,
     poetry,
     pre_commit,
+    rust,
     tox,
     uv,
 )
@@ -51,6 +52,7 @@ _READERS: dict[str, Reader] = {
     "python": read_python,
     **dict.fromkeys(npm.PROGRAMS, npm.read),
     **dict.fromkeys(go.PROGRAMS, go.read),
+    **dict.fromkeys(rust.PROGRAMS, rust.read),
 }
 """Program name to reader, explicitly."""
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
@@ -102,7 +104,7 @@ _CONTAINERS = frozenset(
 _CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
 _CONDA_USUAL = frozenset({"pip", "python", "setuptools", "wheel", "conda", "mamba"})
 _OTHER_TOOLCHAINS = {
-    **dict.fromkeys(("cargo", "rustc", "rustup", "cross"), "Rust"),
+    "cross": "Rust",
     **dict.fromkeys(("mvn", "gradle", "gradlew", "java", "javac", "sbt", "mvnw"), "Java"),
     **dict.fromkeys(("dotnet", "nuget"), ".NET"),
     **dict.fromkeys(("bundle", "rake", "gem", "ruby"), "Ruby"),

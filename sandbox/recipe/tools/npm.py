@@ -9,6 +9,7 @@ from sandbox.recipe.command import MONOREPO_TOOLS, classify_command
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.node_packages import INSTALLED, node_folder
+from sandbox.recipe.programs import NODE
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import (
     Options,
@@ -37,7 +38,7 @@ from sandbox.recipe.tools.node_scripts import (
 from sandbox.recipe.tools.node_workspaces import select_packages, workspace_top
 from sandbox.runners.builds import BUILD_PROGRAMS
 from sandbox.runners.javascript.command import NODE_VALUED
-from sandbox.types import Recipe, StepKind
+from sandbox.types import StepKind
 from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_MANAGERS
 
 PROGRAMS = (
@@ -61,42 +62,6 @@ _EVERY = ("-r", "--recursive", "-ws", "--workspaces", "-A", "--all")
 _SELECTING = ("-w", "--workspace", "--filter", "-F", "--filter-prod", "--include", "--from")
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
 _NODE_TEST = re.compile(r"""["']node:test["']""")
-_RUNS = "it needs Node.js"
-_ABSENT = "the sandbox has no Node.js"
-_NEEDS = "needs Node.js"
-
-
-def needs_node(recipe: Recipe) -> bool:
-    """Return True if a step of the job needs Node.js, and no set-up installs it."""
-    reasons = (entry.reason for entry in recipe.fidelity)
-    found = any(reason.startswith(_RUNS) for reason in reasons)
-    return found or any(text.endswith(_NEEDS) for text in recipe.obstacles)
-
-
-def settle_node(recipe: Recipe, *, present: bool) -> Recipe:
-    """Complete the recipe for a sandbox whose programs are known.
-
-    With Node.js a command runs. Without it, log and obstacles name it.
-
-    Args:
-        recipe: The recipe, planned from the files alone.
-        present: Whether the sandbox has Node.js.
-    """
-    if present:
-        kept = tuple(entry for entry in recipe.fidelity if not entry.reason.startswith(_RUNS))
-        left = tuple(text for text in recipe.obstacles if not text.endswith(_NEEDS))
-        return recipe.with_(fidelity=kept, obstacles=left)
-    fidelity = tuple(
-        entry.with_(reason=f"{_ABSENT}{entry.reason.removeprefix(_RUNS)}")
-        if entry.reason.startswith(_RUNS)
-        else entry
-        for entry in recipe.fidelity
-    )
-    obstacles = tuple(
-        f"{text}, which the sandbox does not have" if text.endswith(_NEEDS) else text
-        for text in recipe.obstacles
-    )
-    return recipe.with_(fidelity=fidelity, obstacles=obstacles)
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
@@ -124,8 +89,8 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
             return ToolReading(node_install=read_setting((*options.positional, *options.rest)))
     folders = node_folder(context.files, folder)
     if folders is None:
-        context.log.dropped(call.line(), _RUNS)
-        return plain_command(call).with_(obstacles=(f"`{call.line()[:100]}` {_NEEDS}",))
+        context.log.dropped(call.line(), NODE.runs)
+        return plain_command(call).with_(obstacles=(NODE.obstacle(call.line()),))
     if call.program in NODE_MANAGERS:
         found = _Reader(call, options, folder, context).read()
     else:

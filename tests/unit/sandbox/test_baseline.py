@@ -39,6 +39,12 @@ def test_go_downloads_nothing_whatever_the_job_says() -> None:
     assert "GOPROXY" not in baseline(Recipe(command="pytest"))[0].variables
 
 
+def test_cargo_fetches_nothing_and_compiles_beside_the_checkout() -> None:
+    variables = baseline(Recipe(command="cd api && cargo test"))[0].variables
+    assert variables["CARGO_NET_OFFLINE"] == "true"
+    assert variables["CARGO_TARGET_DIR"] == "/work/cargo-target"
+
+
 @pytest.mark.anyio
 async def test_a_workspace_of_go_links_the_compiled_library(tmp_path: Path) -> None:
     made, guest = baseline(GO)

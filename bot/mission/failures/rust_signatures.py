@@ -1,0 +1,25 @@
+"""Read messages of cargo about parts of the environment that are missing. Pure."""
+
+import re
+
+_PARTS = {
+    "the crate `{0}` is not vendored": (
+        r"no matching package named `([\w-]{1,80})` found\nlocation searched: crates\.io"
+        r"|failed to download `([\w-]{1,80}) v[^`\n]{1,40}`"
+    ),
+    "crates are missing": r"attempting to make an HTTP request, but --offline was specified",
+    "it needs another Rust: {0}": (
+        r"(rustc \d[\w.-]{0,20} is not supported by the following packages?)"
+        r"|(requires rustc \d[\w.-]{0,20})"
+    ),
+    "the linker `{0}` is not in the image": r"linker `([\w.-]{1,40})` not found",
+}
+_SIGNS = tuple((words, re.compile(pattern)) for words, pattern in _PARTS.items())
+
+
+def missing_rust_part(text: str) -> str | None:
+    """Describe what of Rust a message misses; None if it names nothing that is known."""
+    for words, sign in _SIGNS:
+        if found := sign.search(text):
+            return words.format(next((group for group in found.groups() if group), ""))
+    return None

@@ -1,0 +1,67 @@
+"""Runtimes that no set-up installs: a command runs if the sandbox has it, else it is named."""
+
+from typing import NamedTuple
+
+from sandbox.types import Recipe
+
+
+class Runtime(NamedTuple):
+    """A runtime and the program that shows whether a sandbox has it."""
+
+    name: str
+    program: str
+    remedy: str = ""
+    """What an operator can do, in the words after its absence."""
+
+    @property
+    def runs(self) -> str:
+        """Return the reason in the fidelity log for a step that needs it."""
+        return f"it needs {self.name}"
+
+    @property
+    def needs(self) -> str:
+        """Return the end of an obstacle of a command that needs it."""
+        return f"needs {self.name}"
+
+    def obstacle(self, line: str) -> str:
+        """Return the obstacle of a command."""
+        return f"`{line[:100]}` {self.needs}"
+
+    def is_needed(self, recipe: Recipe) -> bool:
+        """Return True if a step of the job needs it, and no set-up installs it."""
+        reasons = (entry.reason for entry in recipe.fidelity)
+        found = any(reason.startswith(self.runs) for reason in reasons)
+        return found or any(text.endswith(self.needs) for text in recipe.obstacles)
+
+
+NODE = Runtime("Node.js", "node")
+RUST = Runtime("Rust", "cargo", "; set sandbox.image to an image that has it")
+RUNTIMES = (NODE, RUST)
+
+
+def settle(recipe: Recipe, runtime: Runtime, *, present: bool) -> Recipe:
+    """Complete the recipe for a sandbox whose programs are known.
+
+    With the runtime a command runs. Without it, log and obstacles name it.
+
+    Args:
+        recipe: The recipe, planned from the files alone.
+        runtime: The runtime.
+        present: Whether the sandbox has it.
+    """
+    runs, needs = runtime.runs, runtime.needs
+    if present:
+        kept = tuple(entry for entry in recipe.fidelity if not entry.reason.startswith(runs))
+        left = tuple(text for text in recipe.obstacles if not text.endswith(needs))
+        return recipe.with_(fidelity=kept, obstacles=left)
+    fidelity = tuple(
+        entry.with_(reason=f"the sandbox has no {runtime.name}{entry.reason.removeprefix(runs)}")
+        if entry.reason.startswith(runs)
+        else entry
+        for entry in recipe.fidelity
+    )
+    obstacles = tuple(
+        f"{text}, which the sandbox does not have{runtime.remedy}" if text.endswith(needs) else text
+        for text in recipe.obstacles
+    )
+    return recipe.with_(fidelity=fidelity, obstacles=obstacles)

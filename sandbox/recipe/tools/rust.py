@@ -1,0 +1,43 @@
+"""Read calls of cargo and rustc, which only run in an image that has them."""
+
+import re
+
+from sandbox.recipe.command import classify_command
+from sandbox.recipe.files import beside
+from sandbox.recipe.job import ToolReading
+from sandbox.recipe.programs import RUST
+from sandbox.recipe.shell.walk import Call
+from sandbox.recipe.tools.base import ToolContext, checked_command, plain_command
+from sandbox.types import StepKind
+
+PROGRAMS = ("cargo", "rustc", "rustfmt", "rustup")
+_FETCHES = frozenset({"fetch", "install", "binstall", "update", "vendor", "publish", "login"})
+_FILES = ("rust-toolchain.toml", "rust-toolchain")
+_CHANNEL = re.compile(
+    r"^\s*channel\s*=\s*[\"']([\w.-]{1,60})[\"']|^([\w.-]{1,60})\s*$", re.MULTILINE
+)
+
+
+def read(call: Call, context: ToolContext) -> ToolReading | None:
+    """Read one call."""
+    asks = next((word for word in call.words[1:] if word[:1] not in {"-", "+"}), "")
+    if call.program == "rustup":
+        context.log.dropped(call.line(), "the image's own Rust is used")
+        return ToolReading()
+    if call.program == "cargo" and (asks in _FETCHES or not asks):
+        context.log.dropped(call.line(), "nothing is fetched or sent while a recipe runs")
+        return ToolReading()
+    _note_channel(call.folder, context)
+    context.log.dropped(call.line(), RUST.runs)
+    is_check = classify_command(call.line()) is not StepKind.OTHER
+    reading = checked_command(call, context) if is_check else plain_command(call)
+    return reading.with_(obstacles=(RUST.obstacle(call.line()),))
+
+
+def _note_channel(folder: str, context: ToolContext) -> None:
+    """Note the Rust that the project requests."""
+    for path in (beside(place, name) for place in (folder, ".") for name in _FILES):
+        if found := _CHANNEL.search(context.files.text(path)):
+            reason = f"Rust {found[1] or found[2]} is requested; the image's own is used"
+            context.log.replaced(path, reason)
+            return
