@@ -11,7 +11,7 @@ class Runtime(NamedTuple):
     name: str
     program: str
     remedy: str = ""
-    """What an operator can do, in the words after its absence."""
+    """Advice for the operator, at the end of the obstacle."""
 
     @property
     def runs(self) -> str:

@@ -136,7 +136,7 @@ class GoToolchain:
         """
         if self._proxy is not None:
             return self._proxy
-        asked = await _run_go(shell, "env", "GOPROXY", env={})
+        asked = await _run_go(shell, "env", "GOPROXY", env={"GOPROXY": ""})
         await shell.check(asked, "start Go")
         proxy = re.split(r"[,|]", asked.stdout.strip())[0]
         if not proxy.startswith("https://"):

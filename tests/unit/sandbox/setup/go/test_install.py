@@ -147,6 +147,9 @@ async def test_modules_come_from_gos_own_proxy_before_the_network_is_cut() -> No
     world = World(proxy="https://proxy.example/,direct")
     await world.ensure(MODULES)
     assert world.backend.allowed == ("https://proxy.example/",)
+    own = world.backend.setups[-1]
+    asking = next(n for n, one in enumerate(own.commands) if one[-2:] == ("env", "GOPROXY"))
+    assert own.environments[asking]["GOPROXY"] == ""
     (download,) = world.ran("mod download")
     assert not download.startswith("cut off")
     own = world.backend.setups[-1]
