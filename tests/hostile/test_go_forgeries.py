@@ -19,7 +19,7 @@ from tests.hostile.go_forgeries import REPOSITORIES, USUAL
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
 WALL_S = 120.0
-MODULE = {"go.mod": "module example.org/shop\n\ngo 1.24\n"}
+MODULE = {"go.mod": "module example.org/shop\n\ngo 1.27\n"}
 RIGHT = {"shop.go": USUAL["shop.go"].replace("* 10", "* 9")}
 EXTERNAL = {"shop_test.go": USUAL["shop_test.go"].replace("package shop", "package shop_test")
             .replace("Price(10);", "shop.Price(10);").replace('"testing"', '(\n\t"example.org/shop"\n\t"testing"\n)')}  # fmt: skip
@@ -33,7 +33,7 @@ async def backend(docker_ready: None) -> DockerBackend:
 @pytest.fixture(scope="module")
 async def image(backend: DockerBackend) -> str:
     environment = await Snapshotter(backend, SandboxSpec()).ensure(
-        Recipe(command="go test ./...", parts=(PythonPart(), GoPart(version="1.24"))),
+        Recipe(command="go test ./...", parts=(PythonPart(), GoPart(version="1.27"))),
         EnvironmentOrigin(repository_id="tests", tier=TrustTier.LOCAL),
     )
     return environment.image

@@ -31,7 +31,7 @@ from tests.integration.git_http import commit, serve_git
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
 GREEN = {
-    "go.mod": "module example.org/shop\n\ngo 1.24\n",
+    "go.mod": "module example.org/shop\n\ngo 1.27\n",
     "shop.go": (
         "package shop\n\n// Price returns the price of some pieces.\n"
         "func Price(pieces int) int {\n\treturn pieces * 9\n}\n"
@@ -111,13 +111,27 @@ async def test_a_models_change_that_passes_is_offered_to_a_person(
     assert "+\treturn pieces * 9" in context.choices[0].diff
 
 
-async def test_a_file_that_gofmt_lists_is_formatted(docker: DockerBackend, tmp_path: Path) -> None:
-    ugly = {"shop.go": GREEN["shop.go"].replace("\treturn", "    return")}
-    command = 'test -z "$(gofmt -l .)" && go vet ./...'
-    context = await mission(docker, tmp_path, ugly, command, tool_fixers())
+SAYS = (
+    'package shop\n\nimport "fmt"\n\n// Say prints some lines.\nfunc Say(lines []string) {\n'
+    "\tfor i := range lines {\n\t\tfmt.Println(lines[i])\n\t}\n}\n"
+)
+FAULTS = {
+    'test -z "$(gofmt -l .)" && go vet ./...': (SAYS.replace("\t\tfmt", "    fmt"), SAYS),
+    "go vet ./...": (SAYS.replace("ln(", "f("), SAYS.replace("ln(", 'f("%s", ')),
+    "go fix -diff ./...": (SAYS.replace("range lines", "0; i < len(lines); i++"), SAYS),
+}
+"""The text before and after the repair, by command."""
+
+
+@pytest.mark.parametrize("command", FAULTS)
+async def test_gos_own_tools_repair_what_they_find(
+    docker: DockerBackend, tmp_path: Path, command: str
+) -> None:
+    before, after = FAULTS[command]
+    context = await mission(docker, tmp_path, {"say.go": before}, command, tool_fixers())
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None
-    assert context.fix[0].changes[0].content == GREEN["shop.go"]
+    assert [change.content for change in context.fix[0].changes] == [after]
 
 
 async def test_modules_come_from_the_operators_proxy_and_only_while_the_set_up_fetches(
