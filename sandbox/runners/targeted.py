@@ -13,7 +13,8 @@ Chosen = tuple[CommandStep, tuple[str, ...]]
 def choose_steps(command: str, targets: tuple[str, ...], folder: str) -> tuple[Chosen, ...]:
     """Return the commands to run.
 
-    Asked for single tests, only the commands that know tests, and the builds before them.
+    Asked for single tests, only the commands that know tests, and the builds before them. All if it
+    is unknown which of them has the tests.
 
     Args:
         command: The command line.
@@ -26,7 +27,12 @@ def choose_steps(command: str, targets: tuple[str, ...], folder: str) -> tuple[C
     testing = [n for n, step in enumerate(steps) if detect_traits(step.command).takes_targets]
     if not targets or not testing:
         return tuple((step, targets) for step in steps)
-    found = _assign([posixpath.join(folder, steps[number].folder) for number in testing], targets)
+    folders = [posixpath.normpath(f"{folder}/{steps[number].folder}") for number in testing]
+    named = any(detect_traits(steps[number].command).names_packages for number in testing)
+    if named and len(set(folders)) > 1:
+        # It is unknown which command has the tests: a command fails on packages of another module.
+        return tuple((step, ()) for step in steps)
+    found = _assign(folders, targets)
     chosen = {number: own for number, own in zip(testing, found, strict=True) if own}
     return tuple(
         (step, chosen.get(number, ()))
@@ -35,9 +41,8 @@ def choose_steps(command: str, targets: tuple[str, ...], folder: str) -> tuple[C
     )
 
 
-def _assign(folders: list[str], targets: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _assign(plain: list[str], targets: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the targets of each folder: those below it and below no deeper one."""
-    plain = [posixpath.normpath(folder) for folder in folders]
     if len(set(plain)) == 1:
         return [targets for _ in plain]
     owners = {target: _owner(plain, target) for target in targets}

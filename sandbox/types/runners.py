@@ -12,6 +12,8 @@ class RunnerTraits(Frozen):
     """The shortest command that runs tests by name; empty if there is none."""
     is_findings: bool = False
     """Its results are the violations that a linter or type checker reports."""
+    names_packages: bool = False
+    """Its tests are named by their package, which does not tell their folder."""
     is_forgeable: bool = False
     """The process of the tests reports their results itself, without control tests."""
     searched_by: str = ""
@@ -27,7 +29,7 @@ RUNNER_TRAITS = {
     "jest": RunnerTraits(takes_targets=True),
     "mocha": RunnerTraits(takes_targets=True),
     "node:test": RunnerTraits(takes_targets=True),
-    "go test": RunnerTraits(takes_targets=True, is_forgeable=True),
+    "go test": RunnerTraits(takes_targets=True, names_packages=True, is_forgeable=True),
     "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
 }
 """By the name of the runner, which is stored in reports. A runner that is missing here has none."""

@@ -229,6 +229,15 @@ def test_a_step_gets_the_targets_below_its_folder() -> None:
     assert chosen == [("packages/p1", targets[:1]), ("packages/p19", targets[1:])]
 
 
+def test_a_command_line_with_several_modules_of_go_runs_as_a_whole() -> None:
+    command = "cd a && go test ./... && cd ../b && go vet ./... && go test ./..."
+    chosen = [(step.folder, own) for step, own in choose_steps(command, ("m/b::TestB",), ".")]
+    assert chosen == [("a", ()), ("b", ()), ("b", ())]
+    command = "cd b && go vet ./... && go test ./..."
+    chosen = [(step.folder, own) for step, own in choose_steps(command, ("m/b::TestB",), ".")]
+    assert chosen == [("b", ("m/b::TestB",))]
+
+
 def test_a_pattern_without_quotes_leaves_the_commands_apart() -> None:
     chosen = choose_steps("eslint . && mocha test/**/*.spec.js", (), ".")
     assert [step.command for step, _ in chosen] == ["eslint .", "mocha test/**/*.spec.js"]
