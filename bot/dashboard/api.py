@@ -29,7 +29,6 @@ from bot.domain.mission_record import (
 )
 from bot.domain.since import read_since
 from bot.errors import MetaAgentError, UsageError
-from bot.lessons.exchange import redacted
 from bot.registry.view import view_mission
 from sandbox.gate import Needles, clean
 from sandbox.types import Frozen
@@ -238,9 +237,7 @@ class _Api:
         Without it, the operator gets the lessons of all repositories and of folders, and others
         those of their repository with the latest mission.
         """
-        found = await self.queries.lessons(repository, _viewer(request))
-        lessons = tuple(redacted(one, self.parts.secrets) for one in found.lessons)
-        return JSONResponse(found.with_(lessons=lessons).model_dump(mode="json"))
+        return self._answer(await self.queries.lessons(repository, _viewer(request)))
 
     async def scoreboard(
         self,

@@ -212,6 +212,15 @@ async def test_lessons_without_a_repository_are_those_of_the_latest(house: House
     assert (everything["repository"], len(everything["lessons"])) == (None, 2)
 
 
+async def test_a_lesson_is_sent_whole(house: House) -> None:
+    difference = "--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-    return a\n+    return b\n"
+    lesson = a_lesson(id="whole", repository_id=str(ACME), difference=difference)
+    await house.lessons.remember(lesson)
+    found = (await get(house, "/api/lessons", "reader")).json()["lessons"]
+    (whole,) = (one for one in found if one["id"] == "whole")
+    assert whole["difference"] == difference
+
+
 async def test_the_scoreboard_has_the_figures_of_its_page(house: House) -> None:
     found = (await get(house, "/api/scoreboard", "reader", days=365)).json()
     assert (found["outcomes"], found["missions"]) == ({"FIXED": 1}, 1)
