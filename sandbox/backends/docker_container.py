@@ -170,31 +170,47 @@ class DockerBackend:
         egress: str | None = None,
         surroundings: Surroundings = USUAL,
     ) -> Started:
+        """Start one container, without IPv6 if the daemon's kernel has none."""
+        start = partial(self._start_container, image, phase, egress, surroundings)
+        # Containers start in several threads: another one may set it before this one fails.
+        ipv6 = self._ipv6
+        try:
+            return start(ipv6=ipv6)
+        except APIError as error:
+            if not (ipv6 and hardening.lacks_ipv6(error)):
+                raise
+        self._ipv6 = False
+        return start(ipv6=False)
+
+    def _start_container(
+        self,
+        image: str,
+        phase: Phase,
+        egress: str | None,
+        surroundings: Surroundings,
+        *,
+        ipv6: bool,
+    ) -> Started:
         """Create, verify, attach and start one container."""
         client, _ = self._connect()
-        settings = {
-            "workdir": surroundings.workdir,
-            "python": f"{ENVIRONMENT}/bin/python",
-            "alone": True,
-        }
-        command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(settings)]
+        paths = {"workdir": surroundings.workdir, "python": f"{ENVIRONMENT}/bin/python"}
+        command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(paths | {"alone": True})]
         arguments = hardening.container_arguments(
-            self._spec, phase, self._runtime, egress, surroundings=surroundings, ipv6=self._ipv6
+            self._spec, phase, self._runtime, egress, surroundings=surroundings, ipv6=ipv6
         )
         # Create, inspect, start: nothing runs in a container before it is verified.
         container = client.containers.create(image, command, **arguments)
         try:
             inspected = client.api.inspect_container(str(container.id))
-            _check_deviations(
-                self._spec.check(
-                    inspected,
-                    phase,
-                    egress=egress,
-                    runtime=self._runtime,
-                    apparmor=self._apparmor,
-                    surroundings=surroundings,
-                )
+            deviations = self._spec.check(
+                inspected,
+                phase,
+                egress=egress,
+                runtime=self._runtime,
+                apparmor=self._apparmor,
+                surroundings=surroundings,
             )
+            _check_deviations(deviations)
             connection = attach(container)
             try:
                 container.start()
@@ -202,12 +218,6 @@ class DockerBackend:
             except BaseException:
                 connection.close()
                 raise
-        except APIError as error:
-            remove(container)
-            if not (self._ipv6 and hardening.lacks_ipv6(error)):
-                raise
-            self._ipv6 = False
-            return self._start(image, phase, egress, surroundings)
         except BaseException:
             remove(container)
             raise
