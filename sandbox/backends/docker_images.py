@@ -251,7 +251,7 @@ def _edit(container: Any, name: str, edited: Callable[[bytes, str], bytes]) -> b
 
     Args:
         container: A container of the image.
-        name: The file; it may be missing.
+        name: The file; it may be missing, or a link, which a file then replaces.
         edited: Returns the new content for the old one and the name.
     """
     try:
@@ -263,7 +263,9 @@ def _edit(container: Any, name: str, edited: Callable[[bytes, str], bytes]) -> b
             f"The image's /etc/{name} is too long.", "Name another image (sandbox.image)."
         )
     with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
-        file = archive.extractfile(name)
+        member = archive.getmember(name)
+        # The daemon does not follow links: its archive lacks the file that a link names.
+        file = archive.extractfile(member) if member.isfile() else None
         known = file.read() if file is not None else b""
     return pack_file(name, edited(known, name))
 

@@ -1,8 +1,14 @@
 """Every image has the users that sandboxes run as, and decides unknown names."""
 
-import pytest
+import io
+import tarfile
+from collections.abc import Iterator
 
-from sandbox.backends.docker_images import with_unknown_names, with_users
+import pytest
+from docker.errors import NotFound
+
+from sandbox.backends.docker_images import _edit, with_unknown_names, with_users
+from sandbox.backends.docker_setup import pack_file
 from sandbox.types import CHANGED, USUAL
 
 ROOT = b"root:x:0:0:root:/root:/bin/bash"
@@ -32,3 +38,44 @@ def test_unknown_names_are_decided_by_the_machine_when_no_name_server_responds()
     assert made == b"passwd: files\nnetworks: files\nhosts: files dns files\n"
     assert with_unknown_names(made, "nsswitch.conf") == made
     assert with_unknown_names(b"", "nsswitch.conf") == b"hosts: files dns files\n"
+
+
+class AnImage:
+    """A container of an image with these archives of files in /etc, as the daemon sends them."""
+
+    def __init__(self, **files: bytes) -> None:
+        self.files = {f"/etc/{name}": content for name, content in files.items()}
+
+    def get_archive(self, path: str) -> tuple[Iterator[bytes], dict[str, int]]:
+        if path not in self.files:
+            raise NotFound(path)
+        return iter([self.files[path]]), {"size": len(self.files[path])}
+
+
+def a_link(name: str, target: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = tarfile.SYMTYPE, target
+        archive.addfile(member)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("image", "rest"),
+    [
+        (
+            AnImage(**{"nsswitch.conf": pack_file("nsswitch.conf", b"passwd: files\n")}),
+            "passwd: files\n",
+        ),
+        (AnImage(**{"nsswitch.conf": a_link("nsswitch.conf", "authselect/nsswitch.conf")}), ""),
+        (AnImage(), ""),
+    ],
+    ids=["a file", "a link", "nothing"],
+)
+def test_a_file_of_an_image_is_edited_and_a_link_becomes_a_file(image: AnImage, rest: str) -> None:
+    made = _edit(image, "nsswitch.conf", with_unknown_names)
+    with tarfile.open(fileobj=io.BytesIO(made)) as archive:
+        file = archive.extractfile("nsswitch.conf")
+        assert file is not None
+        assert file.read().decode() == f"{rest}hosts: files dns files\n"
