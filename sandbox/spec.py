@@ -267,6 +267,7 @@ class SandboxSpec(Frozen):
             "limits of a process": (ulimits, _ulimits(host)),
             "folders in memory": (self.folders(phase, surroundings), host.get("Tmpfs")),
             "mounts": (_permitted_mounts(egress), _list_mounts(inspected)),
+            "host names": ([own_name(surroundings)], host.get("ExtraHosts")),
             "log driver": ("none", (host.get("LogConfig") or {}).get("Type")),
             "interprocess namespace": ("private", host.get("IpcMode")),
             "runtime": (
@@ -290,6 +291,11 @@ class SandboxSpec(Frozen):
     def _runtime(self, chosen: str | None) -> str | None:
         """Return the required runtime of a container; None allows any."""
         return "runsc" if self.requires_gvisor else chosen
+
+
+def own_name(surroundings: Surroundings) -> str:
+    """Return the entry with which a sandbox reaches itself by its own name, as CI machines do."""
+    return f"{surroundings.hostname}:127.0.1.1"
 
 
 def _confinement(

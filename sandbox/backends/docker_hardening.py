@@ -8,7 +8,7 @@ from docker.types import LogConfig, Mount, Ulimit
 
 from sandbox.backends.owners import owner
 from sandbox.errors import HostGone
-from sandbox.spec import EGRESS_FOLDER, IPV6_LOOPBACK, SANDBOX_UID, Phase, SandboxSpec
+from sandbox.spec import EGRESS_FOLDER, IPV6_LOOPBACK, SANDBOX_UID, Phase, SandboxSpec, own_name
 from sandbox.types import USUAL, Surroundings
 
 LABEL = "metaagent"
@@ -65,8 +65,7 @@ def container_arguments(
         "ipc_mode": "private",
         "cgroupns": "private",
         "hostname": surroundings.hostname,
-        # As on CI machines, the own name and `::1` are reachable.
-        "extra_hosts": {surroundings.hostname: "127.0.1.1"},
+        "extra_hosts": [own_name(surroundings)],
         "sysctls": IPV6_LOOPBACK if ipv6 else {},
         "tmpfs": spec.folders(phase, surroundings),
         "ulimits": [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits],

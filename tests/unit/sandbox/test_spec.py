@@ -24,6 +24,7 @@ GOOD: dict[str, Any] = {
         "NanoCpus": int(SPEC.cpus * 1e9),
         "ShmSize": SPEC.shm_bytes,
         "LogConfig": {"Type": "none"},
+        "ExtraHosts": ["sandbox:127.0.1.1"],
         "IpcMode": "private",
         "CgroupnsMode": "private",
         "RestartPolicy": {"Name": "no"},
@@ -130,6 +131,7 @@ def test_a_container_as_specified_has_no_deviation() -> None:
         ("HostConfig", {"DeviceCgroupRules": ["a *:* rwm"]}),
         ("HostConfig", {"Sysctls": {"net.ipv4.ip_forward": "1"}}),
         ("HostConfig", {"Sysctls": {"net.ipv6.conf.lo.disable_ipv6": "1"}}),
+        ("HostConfig", {"ExtraHosts": ["sandbox:127.0.1.1", "host:host-gateway"]}),
         ("HostConfig", {"PublishAllPorts": True}),
         ("HostConfig", {"CgroupParent": "/system.slice"}),
         ("HostConfig", {"Mounts": [MOUNT]}),
@@ -242,11 +244,10 @@ def test_a_description_without_anything_is_all_deviation() -> None:
 
 
 def test_a_container_is_compared_with_the_surroundings_it_was_asked_for() -> None:
-    made = {**changed("HostConfig", {"Tmpfs": SPEC.folders("mission", CHANGED)})}
+    own = {"Tmpfs": SPEC.folders("mission", CHANGED), "ExtraHosts": ["node-41c7:127.0.1.1"]}
+    made = changed("HostConfig", own)
     made["Config"] = {**made["Config"], "User": f"{CHANGED.uid}:{CHANGED.uid}"}
     assert SPEC.check(made, surroundings=CHANGED) == []
-    assert {deviation.field for deviation in SPEC.check(made)} == {"user", "folders in memory"}
-    assert {deviation.field for deviation in SPEC.check(GOOD, surroundings=CHANGED)} == {
-        "user",
-        "folders in memory",
-    }
+    fields = {"user", "folders in memory", "host names"}
+    assert {deviation.field for deviation in SPEC.check(made)} == fields
+    assert {deviation.field for deviation in SPEC.check(GOOD, surroundings=CHANGED)} == fields
