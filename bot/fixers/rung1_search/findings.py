@@ -77,8 +77,8 @@ def is_better(before: TestReport, after: TestReport) -> bool:
     """Return True if violations disappeared and none were added, or a later step was reached."""
     if after.verdict not in _REPORTED:
         return False
-    if after.steps > before.steps:
-        return True
+    if after.steps != before.steps:
+        return after.steps > before.steps
     if after.runner != before.runner:
         return False
     old, new = tally(before), tally(after)

@@ -227,6 +227,12 @@ async def test_the_budget_of_candidates_is_kept() -> None:
     assert isinstance(found, Candidate | RungNote)
 
 
+def test_a_check_that_is_red_at_an_earlier_step_is_no_progress() -> None:
+    one, two = a_lint_failure("a.py", "X"), a_lint_failure("a.py", "Y")
+    # Both steps are the same tool, so that their findings look alike.
+    assert not is_better(a_lint_report(one, two).with_(steps=2), a_lint_report(one))
+
+
 def test_lines_that_move_are_no_new_findings() -> None:
     before = a_lint_report(
         a_lint_failure("a.py", "X", name="a.py:3:X"), a_lint_failure("a.py", "Y", name="a.py:9:Y")
