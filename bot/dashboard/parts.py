@@ -31,7 +31,7 @@ async def _no_workers() -> tuple[Worker, ...]:
 
 @dataclass(frozen=True)
 class DashboardParts:
-    """External dependencies of the pages."""
+    """External dependencies of the pages and of the API."""
 
     records: MissionRecords
     audit: AuditLog

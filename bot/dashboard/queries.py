@@ -64,7 +64,7 @@ class QueueView(Frozen):
     """Running and waiting missions."""
     pauses: tuple[Pause, ...] = ()
     workers: tuple[Worker, ...] = ()
-    """Processes with a heartbeat; the operator's only, and empty on SQLite."""
+    """Processes with a heartbeat, for the operator only; none on SQLite."""
     audit: tuple[AuditEntry, ...] = ()
     """The latest writes to GitHub and actions of people, newest first."""
 

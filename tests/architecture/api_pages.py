@@ -16,7 +16,7 @@ generators of clients. The API is off if the pages are off.
 | who | sends | reads |
 | --- | --- | --- |
 | the operator | the [token](../howto/dashboard.md#sign-in-on-one-machine), as `Authorization: Bearer TOKEN` | everything, folders of the machine and workers too |
-| a person who signed in with GitHub | the cookie `metaagent_session` of their browser, which also works in the browser's address line | their repositories; anything else is answered as if it did not exist |
+| a person who signed in with GitHub | the cookie `metaagent_session`, as their browser does when they open an address of the API | their repositories; anything else is answered as if it did not exist |
 
 Answers go over `https` or within the machine only, as the pages do:
 
@@ -31,7 +31,7 @@ The body of each error is `{"detail": "…"}`.
 FORM = """## Form
 
 Times are ISO 8601 in UTC. Every text is untrusted: it comes from repositories, logs and models. Secrets and control characters are
-removed, but escape it wherever you show it. `detail` of a mission has the keys of its [evidence](evidence.md), and is null once it
+removed and very long texts are cut, but escape it wherever you show it. `detail` of a mission has the keys of its [evidence](evidence.md), and is null once it
 has expired (`keep_days`). Ignore fields that you do not know.
 """
 

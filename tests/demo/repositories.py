@@ -26,7 +26,7 @@ class BrokenRepository:
 
     @property
     def needs_node(self) -> bool:
-        """Whether its CI needs Node.js on this machine."""
+        """Return True if its CI needs Node.js on this machine."""
         return "package.json" in self.green
 
     def write(self, folder: Path) -> Path:

@@ -108,7 +108,7 @@ class BotContainer(BotProcess):
         return found
 
     def is_healthy(self) -> bool:
-        """Whether the image's own check says so."""
+        """Return True if the image's own check says so."""
         state = self.described()["State"]
         assert isinstance(state, dict)
         return bool(state["Health"]["Status"] == "healthy")

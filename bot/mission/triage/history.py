@@ -1,4 +1,4 @@
-"""Number of reruns: a known flake is run more often; a known bug or a checker's findings less."""
+"""Number of reruns: more for a known flake, fewer for a known bug or a checker's findings."""
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
@@ -20,8 +20,8 @@ async def plan_by_history(
 ) -> RunPlan:
     """Return the number of reruns, by what is known of the failing tests.
 
-    A test that was flaky may be red several times in a row. A failure whose fix people took was
-    no chance, and neither are findings of a linter or type checker.
+    A test that was flaky may be red several times in a row. A failure whose fix people took is
+    steady, and so are findings of a linter or type checker.
 
     Args:
         plan: The number of reruns without history.
