@@ -216,16 +216,19 @@ class StoredMissions:
         return MissionPage(missions=tuple(_record(row[1:]) for row in shown), next=following)
 
     async def repositories(self, readable: Readable = None) -> tuple[RepositoryTally, ...]:
-        """Return the figures of each repository, the latest mission first."""
+        """Return the figures of each repository under its latest name, the latest mission first."""
         query = f"""
-        SELECT repository, max(place), count(*), sum({_FIXED}),
-            sum(CASE WHEN outcome = 'FLAKY' THEN 1 ELSE 0 END),
-            sum(CASE WHEN fate = 'merged' THEN 1 ELSE 0 END),
-            sum(CASE WHEN fate IN ('closed', 'reverted') THEN 1 ELSE 0 END),
-            max(queued_at)
-        FROM mission WHERE 1 = 1{only_readable(readable)}
-        GROUP BY repository, CASE WHEN repository IS NULL THEN place END
-        ORDER BY max(seq) DESC LIMIT {PLACES}
+        SELECT tally.repository, mission.place, missions, fixed, flaky, merged, refused, newest
+        FROM mission JOIN (
+            SELECT repository, max(seq) AS latest, count(*) AS missions, sum({_FIXED}) AS fixed,
+                sum(CASE WHEN outcome = 'FLAKY' THEN 1 ELSE 0 END) AS flaky,
+                sum(CASE WHEN fate = 'merged' THEN 1 ELSE 0 END) AS merged,
+                sum(CASE WHEN fate IN ('closed', 'reverted') THEN 1 ELSE 0 END) AS refused,
+                max(queued_at) AS newest
+            FROM mission WHERE 1 = 1{only_readable(readable)}
+            GROUP BY repository, CASE WHEN repository IS NULL THEN place END
+        ) AS tally ON mission.seq = tally.latest
+        ORDER BY latest DESC LIMIT {PLACES}
         """  # noqa: S608 -- literals and numbers
         names = tuple(RepositoryTally.model_fields)
         rows = await self._database.do(lambda tx: tx.execute(query))

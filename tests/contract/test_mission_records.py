@@ -244,6 +244,13 @@ async def test_repositories_and_the_scoreboard_add_up(records: MissionRecords) -
     assert (later.missions, later.cost_per_accepted, later.reverted_rate) == (1, None, None)
 
 
+async def test_a_renamed_repository_has_its_latest_name(records: MissionRecords) -> None:
+    for number, name in enumerate(("octo/sums", "octo/calculator")):
+        await records.enqueue(a_record(f"m-{number}", repository=42, place=name))
+    (tally,) = await records.repositories()
+    assert (tally.place, tally.missions) == ("octo/calculator", 2)
+
+
 @pytest.mark.parametrize("kind", BOTH)
 async def test_what_becomes_of_a_fix_is_in_the_row_of_its_mission(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path

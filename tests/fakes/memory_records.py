@@ -128,7 +128,7 @@ class MemoryRecords:
         return tuple(
             RepositoryTally(
                 repository=some[0].repository,
-                place=max(one.place for one in some),
+                place=some[0].place,
                 missions=len(some),
                 fixed=sum(one.outcome is Outcome.FIXED for one in some),
                 flaky=sum(one.outcome is Outcome.FLAKY for one in some),
