@@ -23,7 +23,9 @@ PLAN = "plan.json"
 RESULTS = 3
 _NO_WHEEL = re.compile(
     r"Wheels are required for `([A-Za-z0-9._-]+)`"
-    r"|([A-Za-z0-9][A-Za-z0-9._-]*)(?:[<>=!~]\S*)? ha(?:s|ve) no (?:usable )?wheels"
+    # A name, perhaps with a marker and bounds; a version alone is no name.
+    r"|(?<!\S)(?!\d+\.\d)([A-Za-z0-9][A-Za-z0-9._-]*)(?:\{[^{}]*\})?(?:[<>=!~]\S*)?"
+    r" ha(?:s|ve) no (?:usable )?wheels"
 )
 
 

@@ -26,6 +26,11 @@ from sandbox.guest.fetch_sdists import names_without_wheel, parse_lock
             "Because zope.interface>=5,<6 has no\n  wheels with a matching Python ABI tag (e.g., `cp311`)",
             {"zope-interface"},
         ),
+        (
+            "Because rsloop{platform_python_implementation == 'CPython'}>=0.1.30 has no usable wheels",
+            {"rsloop"},
+        ),
+        ("Because rsloop 0.1.30 and rsloop >= 0.1.31 have no usable wheels", set()),
         ("Because x was not found in the package registry", set()),
         ("", set()),
     ],
