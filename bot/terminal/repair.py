@@ -11,7 +11,7 @@ from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Rung
 from bot.errors import UsageError
 from bot.fixers.rung1_search.attempt import SearchResult, run_search
-from bot.fixers.rung1_search.findings import is_about_findings
+from bot.fixers.rung1_search.finding_reports import is_about_findings
 from bot.fixers.rung1_search.plain_run import drop_refuted
 from bot.fixers.rung1_search.request import build_request, hide_tests, sample_tests
 from bot.intake.folder import folder_checkout

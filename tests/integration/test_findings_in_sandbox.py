@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bot.domain.patch import Candidate, FixBudget
-from bot.fixers.rung1_search.findings import fix_findings, is_about_findings
+from bot.fixers.rung1_search.finding_reports import is_about_findings
+from bot.fixers.rung1_search.findings import fix_findings
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec

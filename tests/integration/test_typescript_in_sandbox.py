@@ -8,7 +8,7 @@ import pytest
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
-from bot.fixers.rung1_search.findings import detailed_findings
+from bot.fixers.rung1_search.finding_reports import detailed_findings
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec

@@ -7,7 +7,8 @@ from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.attempt import SearchResult
-from bot.fixers.rung1_search.findings import fix_findings, is_about_findings
+from bot.fixers.rung1_search.finding_reports import is_about_findings
+from bot.fixers.rung1_search.findings import fix_findings
 from bot.fixers.rung1_search.near_misses import near_misses, reported_suspects
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.request import build_mission_request, hide_tests, hold_out_tests

@@ -2,17 +2,22 @@
 
 import json
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.changes import edited_files, hash_edits, read_text
+from bot.fixers.rung1_search.finding_reports import (
+    REPORTED,
+    detailed_findings,
+    is_about_findings,
+    is_better,
+)
 from bot.ports import Workspace
-from sandbox.changes import protected_class
-from sandbox.languages import TYPESCRIPT, is_test_file, is_typed_source
+from sandbox.languages import TYPESCRIPT, is_test_file
 from sandbox.types import (
     ChangeAction,
     EditProposal,
@@ -38,51 +43,6 @@ SPARE_S = 2.0
 TEST_COMMAND = "python -m pytest -q"
 """Used if no test command is configured and there are files that look like tests."""
 NODE_RUNNERS = frozenset({"vitest", "jest", "mocha"})
-_REPORTED = (RunVerdict.PASS, RunVerdict.FAIL)
-
-
-def is_about_findings(report: TestReport) -> bool:
-    """Return True if a report comes from a linter or type checker."""
-    return report.traits.is_findings and bool(report.failing)
-
-
-def detailed_findings(report: TestReport) -> tuple[ToolFinding, ...]:
-    """Return the detailed findings in files that a fix may edit."""
-    return tuple(
-        ToolFinding(
-            path=one.file,
-            line=one.line or 1,
-            column=max(0, one.column or 0),
-            code=one.error or "",
-            message=(one.error_message or "")[:1000],
-        )
-        for one in report.failures
-        if one.file and is_typed_source(one.file) and protected_class(one.file) is None
-    )
-
-
-def tally(report: TestReport) -> Counter[tuple[str, str]]:
-    """Count the violations of each rule in each file.
-
-    Counts are stable under edits; line numbers are not.
-    """
-    counts: Counter[tuple[str, str]] = Counter()
-    for name in report.failing:
-        path, _, rest = name.partition(":")
-        counts[path, rest.rsplit(":", 1)[-1].split("#", 1)[0]] += 1
-    return counts
-
-
-def is_better(before: TestReport, after: TestReport) -> bool:
-    """Return True if violations disappeared and none were added, or a later step was reached."""
-    if after.verdict not in _REPORTED:
-        return False
-    if after.steps != before.steps:
-        return after.steps > before.steps
-    if after.runner != before.runner:
-        return False
-    old, new = tally(before), tally(after)
-    return new != old and all(count <= old[key] for key, count in new.items())
 
 
 @dataclass
@@ -100,10 +60,20 @@ class _RepairState:
     templates: list[str] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
     runs: int = 0
+    doubted: "_Doubted | None" = None
+    """The first edit with which the check is green and a later step's tests are red."""
 
     @property
     def may_go_on(self) -> bool:
         return self.runs < MAX_RUNS and time.monotonic() < self.until
+
+
+class _Doubted(NamedTuple):
+    """An edit that leaves tests red."""
+
+    chosen: Sequence[EditProposal]
+    edits: tuple[SpanEdit, ...]
+    failing: frozenset[str]
 
 
 async def fix_findings(
@@ -192,7 +162,13 @@ async def _step(
         tried.add(key)
         if await _try(work, chosen, edits):
             return True
-    return False
+    return await _settle(work)
+
+
+async def _settle(work: _RepairState) -> bool:
+    """Take the first edit that leaves tests red, if there is one."""
+    doubted, work.doubted = work.doubted, None
+    return doubted is not None and await _try(work, doubted.chosen, doubted.edits, settled=True)
 
 
 def _disjoint(proposals: Sequence[EditProposal]) -> list[EditProposal]:
@@ -226,9 +202,15 @@ def _edit_key(work: _RepairState, edit: SpanEdit) -> str:
 async def _try(
     work: _RepairState,
     chosen: Sequence[EditProposal],
-    edits: Sequence[SpanEdit],
+    edits: tuple[SpanEdit, ...],
+    *,
+    settled: bool = False,
 ) -> bool:
-    """Apply edits, run the check and keep those that repair something, if it finds less."""
+    """Apply edits, run the check and keep those that repair something, if it finds less.
+
+    An edit that leaves the tests of a later step red waits until none is better, or until another
+    one leaves the same tests red, unless it is settled.
+    """
     paths = dict.fromkeys(edit.path for edit in edits)
     for path in paths:
         if path not in work.originals:
@@ -243,6 +225,13 @@ async def _try(
     # Restore texts instead of reverting: accepted edits must stay.
     if not is_better(work.report, after):
         await work.workspace.apply_changes(_whole(now))
+        return False
+    is_red = after.steps > work.report.steps and after.verdict is RunVerdict.FAIL
+    if is_red and after.knows_tests and not settled:
+        await work.workspace.apply_changes(_whole(now))
+        if work.doubted is not None and work.doubted.failing == after.failing:
+            return await _settle(work)
+        work.doubted = work.doubted or _Doubted(chosen, edits, after.failing)
         return False
     useful = _useful(chosen, work.findings, after)
     if 0 < len(useful) < len(chosen) and work.may_go_on:
@@ -304,7 +293,7 @@ async def _run_tests_for_doubts(
     # The same tests may fail without the edits, too.
     await work.workspace.revert()
     before = await work.workspace.run_tests(command)
-    if before.verdict in _REPORTED and after.failing <= before.failing:
+    if before.verdict in REPORTED and after.failing <= before.failing:
         return (f"red with and without the edits: {counted(len(after.failing), 'test')}",)
     return None
 

@@ -6,7 +6,12 @@ import pytest
 
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
-from bot.fixers.rung1_search.findings import detailed_findings, is_about_findings, is_better, tally
+from bot.fixers.rung1_search.finding_reports import (
+    detailed_findings,
+    is_about_findings,
+    is_better,
+    tally,
+)
 from sandbox.types import RunVerdict, TestReport, TestStatus
 from tests.builders import (
     a_diagnosis,
@@ -123,9 +128,21 @@ async def test_tests_that_are_a_step_of_the_command_leave_no_doubt() -> None:
 
 
 async def test_a_later_step_of_the_command_is_not_repaired_here() -> None:
-    found, workspace = await mended({"a.py": NONE}, check=check_then_test)
+    found, _ = await mended({"a.py": NONE}, check=check_then_test)
     assert "and none is left" in candidate(found).explanation
-    assert workspace.commands == ["ruff check ."]
+
+
+async def test_an_edit_with_which_the_tests_of_a_later_step_pass_is_looked_for() -> None:
+    def check(files: Files) -> TestReport:
+        report = lint(files)
+        if report.verdict is not RunVerdict.PASS:
+            return report
+        is_right = "x = length_of" in files["a.py"]
+        return (green_tests(files) if is_right else a_report()).with_(steps=2)
+
+    text = "lengths = 1\nlength_of = 2\nx = lenght\n"
+    found, _ = await mended({"a.py": text}, check=check)
+    assert candidate(found).changes[0].content == text.replace("lenght\n", "length_of\n")
 
 
 async def test_an_edit_with_which_the_check_is_green_becomes_a_candidate() -> None:
