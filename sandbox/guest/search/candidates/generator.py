@@ -161,7 +161,7 @@ class Generator:
             lines = _coverage_lines(node, scope)
             score = suspicion.at(scope.source.path, lines)
             for name in self._templates:
-                for cost, proposal in self._proposals(name, node, scope):
+                for cost, proposal in self.proposals(name, node, scope):
                     candidate = _weighed(
                         CandidatePatch(name, cost, score, lines[0], scope.source, unit, ()),
                         proposal,
@@ -237,7 +237,7 @@ class Generator:
         beyond = SUSPICION_WEIGHT * (1.0 - part.score)
         made = 0
         for line, node in part.nodes:
-            for cost, proposal in islice(self._proposals(part.template, node, scope), MAX_PER_NODE):
+            for cost, proposal in islice(self.proposals(part.template, node, scope), MAX_PER_NODE):
                 queue.push(
                     cost + beyond, index, _Raw(part.template, cost, part.score, line, proposal)
                 )
@@ -246,9 +246,16 @@ class Generator:
             if made > MAX_PER_TEMPLATE:
                 return
 
-    def _proposals(
+    def proposals(
         self, name: str, node: ast.AST, scope: CodeScope
     ) -> Iterator[Tuple[float, ProposedEdits]]:
+        """Yield the proposals of one template for one node, with their costs.
+
+        Args:
+            name: The template.
+            node: The node.
+            scope: Its function.
+        """
         shift, least = self._shift[name], self._least[name]
         try:
             for proposal in self._templates[name].propose(node, scope):
