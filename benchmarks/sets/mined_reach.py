@@ -52,8 +52,8 @@ class Goal:
         before, after = common_ends(old, right)
         self._start = len(old[:before].encode())
         self._end = len(source.data) - len(old[len(old) - after :].encode())
-        self._part = LAYOUT.sub("", right[before : len(right) - after])
-        self._tree = ast.dump(normalized_tree(right))
+        self._part = sorted(LAYOUT.sub("", right[before : len(right) - after]))
+        self._tree = _unordered(right)
 
     def is_made_by(self, edits: tuple[TextEdit, ...]) -> bool:
         """Return True if edits turn the file into the fixed program.
@@ -69,13 +69,33 @@ class Goal:
             pieces += [self.source.data[at : edit.start], edit.text.encode()]
             at = edit.end
         text = b"".join([*pieces, self.source.data[at : self._end]]).decode("utf-8", "replace")
-        if LAYOUT.sub("", text) != self._part:
+        if sorted(LAYOUT.sub("", text)) != self._part:
             return False
         whole = self.source.render(edits).decode("utf-8", "replace")
         try:
-            return ast.dump(normalized_tree(whole)) == self._tree
+            return _unordered(whole) == self._tree
         except SyntaxError:
             return False
+
+
+def _unordered(text: str) -> str:
+    """Return the tree of a program as text, with keywords and entries of constants sorted."""
+    tree = normalized_tree(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.keywords.sort(key=ast.dump)
+        elif isinstance(node, ast.Set):
+            node.elts.sort(key=ast.dump)
+        elif isinstance(node, ast.Dict) and all(isinstance(k, ast.Constant) for k in node.keys):
+            pairs = sorted(zip(node.keys, node.values, strict=True), key=_dump_pair)
+            node.keys, node.values = [k for k, _ in pairs], [v for _, v in pairs]
+        elif isinstance(node, ast.ExceptHandler) and isinstance(node.type, ast.Tuple):
+            node.type.elts.sort(key=ast.dump)
+    return ast.dump(tree)
+
+
+def _dump_pair(pair: tuple[ast.expr | None, ast.expr]) -> str:
+    return "".join(ast.dump(one) for one in pair if one is not None)
 
 
 def measure(package: Package, clones: Path, label: str) -> None:
