@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.measure import as_users_have_it, report
 from benchmarks.repair_rows import Rows, Terms, is_right, summarised
 from benchmarks.sets.bug import Bug
-from benchmarks.sets.catalogue import SETS, bugs_of, unit_of_set
+from benchmarks.sets.catalogue import MINED, SETS, bugs_of, unit_of_set
 from benchmarks.sets.halves import MODES, hidden_tests
 from benchmarks.sets.judge import Judgement, open_bug, open_judge
 from bot.domain.diagnosis import FailureKind
@@ -214,7 +214,13 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--set", nargs="+", choices=SETS, default=list(SETS), dest="sets")
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        choices=SETS,
+        default=[one for one in SETS if one not in MINED],
+        dest="sets",
+    )
     parser.add_argument(
         "--tests",
         nargs="+",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.sets import mined_bugs
 from benchmarks.sets.bug import Bug, unit_of
 from benchmarks.sets.built import Built, Planted
 from benchmarks.sets.packages import built_packages
@@ -12,8 +13,10 @@ from benchmarks.sets.web_projects import web_bugs
 
 PROGRAMS = ("quixbugs", "humanevalfix")
 PLANTED = ("mutants", "handmade", KIND)
+MINED = {"mined": "learn", "mined_judge": "judge"}
+"""Sets of mined fixes, each with the half of its packages."""
 WEB = "web"
-SETS = (*PROGRAMS, *PLANTED, WEB)
+SETS = (*PROGRAMS, *PLANTED, *MINED, WEB)
 
 
 def bugs_of(name: str, data: Path, packages: Path) -> Iterator[Bug]:
@@ -33,9 +36,13 @@ def bugs_of(name: str, data: Path, packages: Path) -> Iterator[Bug]:
 
 def planted_of(name: str, packages: Path) -> Iterator[tuple[Built, Planted]]:
     """The bugs of a set of real packages, as far as they were built."""
-    for built in built_releases(packages) if name == KIND else built_packages(packages):
+    if name in MINED:
+        found, kind = mined_bugs.built_fixes(packages, MINED[name]), mined_bugs.KIND
+    else:
+        found, kind = (built_releases if name == KIND else built_packages)(packages), name
+    for built in found:
         if built.is_surveyed:
-            yield from ((built, planted) for planted in built.bugs(name))
+            yield from ((built, planted) for planted in built.bugs(kind))
 
 
 def unit_of_set(name: str) -> Callable[[str], str]:

@@ -1,7 +1,9 @@
 """Histories of repositories, read from clones that have no work tree."""
 
+import io
 import os
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,6 +95,26 @@ class Clone:
             return data.decode() if head[1] == b"blob" else None
         except UnicodeDecodeError:
             return None
+
+    def write_tree(self, commit: str, folder: Path) -> None:
+        """Write the files of a commit, unless the folder exists.
+
+        Args:
+            commit: Its name.
+            folder: The folder to make.
+        """
+        if folder.is_dir():
+            return
+        packed = subprocess.run(
+            self._command("archive", "--format=tar", commit),
+            capture_output=True,
+            check=True,
+            env=_environment(),
+        )
+        made = folder.with_name(f"{folder.name}.new")
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+            archive.extractall(made, filter="data")
+        made.rename(folder)
 
     def _command(self, *words: str) -> list[str]:
         return ["git", f"--git-dir={self._folder}", *_SAFE, *words]
