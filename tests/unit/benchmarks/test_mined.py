@@ -99,15 +99,12 @@ def test_a_fix_that_a_template_makes_is_in_reach(history: History, clone: Clone)
     assert find(clone, fix)["template"] == "swap_comparison"
 
 
-def test_the_place_of_an_entry_of_a_dictionary_does_not_matter(
-    history: History, clone: Clone
-) -> None:
-    old = "def f(self):\n    g(self.b)\n    return {'a': self.a, 'c': self.c}\n"
-    history.commit(ages=old)
-    right = old.replace(" 'c'", " 'b': self.b, 'c'")
-    history.commit(ages=right, test_ages=TEST.replace("17", "18"))
+def test_the_tree_of_a_fix_is_written_once(history: History, clone: Clone, tmp_path: Path) -> None:
+    history.commit(ages=OLD.replace("> 18", ">= 18"), test_ages=TEST.replace("17", "18"))
     (fix,) = mine(clone)
-    assert find(clone, fix)["template"] == "local_entries"
+    for _ in range(2):
+        clone.write_tree(fix.commit, tmp_path / "tree")
+    assert ">= 18" in (tmp_path / "tree" / "ages.py").read_text()
 
 
 def test_a_fix_that_no_template_makes_is_not(history: History, clone: Clone) -> None:
