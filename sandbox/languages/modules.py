@@ -3,9 +3,9 @@
 import json
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from sandbox.languages import GO, JAVASCRIPT, RUST, TYPESCRIPT, find_language
 from sandbox.languages.outline import Import
@@ -26,9 +26,22 @@ _MOST_SETTINGS = 12
 _MOST_TEXT = 100_000
 """Larger settings are not read, in characters."""
 _MOST_PATTERNS = 100
+_MOST_MODULES = 200
+"""Modules of one file that are looked up."""
+_MOST_PLACES = 40
+"""Places where one module is looked up."""
+_LONGEST = 300
+"""Longest setting that is read, in characters."""
+_DEEPEST = 12
+"""Parts of a path in Rust that are read."""
 _GO_MODULE = re.compile(r"^module[ \t]{1,20}(\S{1,300})", re.MULTILINE)
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_CRATE = re.compile(r"""^name[ \t]{0,20}=[ \t]{0,20}["']([\w-]{1,100})["']""", re.MULTILINE)
+# Unclosed text is taken to its end, so that nothing is read twice.
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _COMMA = re.compile(r",(\s*[}\]])")
+
+_Aliases = list[tuple[str, Mapping[str, object]]]
+"""Patterns of module names with their targets, and the folder where the targets begin."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +84,19 @@ def imported_files(path: str, imports: tuple[Import, ...], checkout: Checkout) -
         checkout: The checkout's paths.
     """
     language = find_language(path)
-    modules = [name for one in imports for name in one.modules]
+    modules = list(islice((name for one in imports for name in one.modules), _MOST_MODULES))
     if language in {JAVASCRIPT, TYPESCRIPT}:
-        packages = _packages(checkout.paths)
+        aliases, packages = _aliases(path, checkout), _packages(checkout.paths)
         for name in modules:
-            yield from _web_file(name, path, checkout, packages)
+            places = islice(_web_places(name, path, aliases, packages), _MOST_PLACES)
+            found = (_with_suffix(posixpath.normpath(one), checkout.paths) for one in places)
+            yield from islice(filter(None, found), 1)
     elif language == GO:
         yield from _go_files(modules, path, checkout)
     elif language == RUST:
+        crates = _crates(checkout)
         for name in modules:
-            yield from _rust_file(name, path, checkout)
+            yield from _rust_file(name, path, checkout, crates)
 
 
 def _packages(paths: frozenset[str]) -> dict[str, str]:
@@ -90,20 +106,17 @@ def _packages(paths: frozenset[str]) -> dict[str, str]:
     return {posixpath.basename(folder): folder for folder in sorted(found, reverse=True)}
 
 
-def _web_file(
-    name: str, path: str, checkout: Checkout, packages: Mapping[str, str]
+def _web_places(
+    name: str, path: str, aliases: _Aliases, packages: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the file of an import in JavaScript or TypeScript."""
+    """Yield the places of an import in JavaScript or TypeScript."""
     name = name.partition("?")[0]
     if name.startswith("."):
-        places = [posixpath.join(posixpath.dirname(path), name)]
-    else:
-        places = [*_aliased(name, path, checkout), *_in_package(name, packages)]
-    for place in places:
-        found = _with_suffix(posixpath.normpath(place), checkout.paths)
-        if found is not None:
-            yield found
-            return
+        yield posixpath.join(posixpath.dirname(path), name)
+        return
+    for root, patterns in aliases:
+        yield from _aliased(name, root, patterns)
+    yield from _in_package(name, packages)
 
 
 def _in_package(name: str, packages: Mapping[str, str]) -> Iterator[str]:
@@ -117,6 +130,7 @@ def _in_package(name: str, packages: Mapping[str, str]) -> Iterator[str]:
 
 def _with_suffix(place: str, paths: frozenset[str]) -> str | None:
     """Return the file that an import without a suffix, or with that of the compiled file, means."""
+    place = "" if place == "." else place
     stem, suffix = posixpath.splitext(place)
     candidates = [place] if place.endswith(_WEB_SUFFIXES) else []
     candidates += [f"{stem}{other}" for other in _WRITTEN.get(suffix, ())]
@@ -125,23 +139,28 @@ def _with_suffix(place: str, paths: frozenset[str]) -> str | None:
     return next((one for one in candidates if one in paths), None)
 
 
-def _aliased(name: str, path: str, checkout: Checkout) -> Iterator[str]:
-    """Yield the places of a name by `paths` and `baseUrl` of the nearest settings."""
+def _aliases(path: str, checkout: Checkout) -> _Aliases:
+    """Return `paths` and `baseUrl` of the nearest settings."""
+    found: _Aliases = []
     for settings in settings_for(path, checkout.paths):
         options = _compiler_options(checkout.settings.get(settings, ""))
         base, patterns = options.get("baseUrl"), options.get("paths")
-        root = posixpath.join(posixpath.dirname(settings), base if isinstance(base, str) else ".")
-        for pattern, targets in list(patterns.items() if isinstance(patterns, dict) else ())[
-            :_MOST_PATTERNS
-        ]:
-            start, star, end = pattern.partition("*")
-            fits = name.startswith(start) and name.endswith(end) if star else name == pattern
-            if fits and isinstance(targets, list):
-                middle = name[len(start) : len(name) - len(end)] if star else ""
-                for target in targets[:_MOST_PATTERNS]:
-                    yield posixpath.join(root, str(target).replace("*", middle))
-        if isinstance(base, str):
-            yield posixpath.join(root, name)
+        start = base[:_LONGEST] if isinstance(base, str) else "."
+        root = posixpath.join(posixpath.dirname(settings), start)
+        found += [(root, patterns)] if isinstance(patterns, dict) else []
+        found += [(root, {"*": ["*"]})] if isinstance(base, str) else []
+    return found
+
+
+def _aliased(name: str, root: str, patterns: Mapping[str, object]) -> Iterator[str]:
+    """Yield the places of a name by some `paths`."""
+    for pattern, targets in islice(patterns.items(), _MOST_PATTERNS):
+        start, star, end = pattern.partition("*")
+        fits = name.startswith(start) and name.endswith(end) if star else name == pattern
+        if fits and isinstance(targets, list):
+            middle = name[len(start) : len(name) - len(end)] if star else ""
+            for target in targets[:_MOST_PATTERNS]:
+                yield posixpath.join(root, str(target)[:_LONGEST].replace("*", middle, 1))
 
 
 def _compiler_options(text: str) -> dict[str, object]:
@@ -169,18 +188,23 @@ def _go_files(modules: list[str], path: str, checkout: Checkout) -> Iterator[str
         for module, home in homes.items():
             if name == module or name.startswith(f"{module}/"):
                 folders.append(posixpath.join(home, name[len(module) :].strip("/")).rstrip("/"))
-    by_folder: dict[str, list[str]] = {}
-    for one in sorted(checkout.paths):
-        if one.endswith(GO.suffixes) and not one.endswith("_test.go"):
-            by_folder.setdefault(posixpath.dirname(one), []).append(one)
-    for folder in dict.fromkeys(folders):
-        yield from by_folder.get(folder, ())
+    order = {folder: number for number, folder in enumerate(dict.fromkeys(folders))}
+    files = [
+        (order[folder], one)
+        for one in checkout.paths
+        if one.endswith(GO.suffixes)
+        and not one.endswith("_test.go")
+        and (folder := posixpath.dirname(one)) in order
+    ]
+    yield from (one for _, one in sorted(files))
 
 
-def _rust_file(name: str, path: str, checkout: Checkout) -> Iterator[str]:
+def _rust_file(
+    name: str, path: str, checkout: Checkout, crates: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the file of `mod x`, or of the path of a `use`."""
-    parts = name.split("::")
-    start, rest = _rust_start(parts, path, checkout)
+    parts = name.split("::", _DEEPEST)[:_DEEPEST]
+    start, rest = _rust_start(parts, path, checkout, crates)
     if start is None:
         return
     # The last parts may name a function or type instead of a module.
@@ -193,7 +217,9 @@ def _rust_file(name: str, path: str, checkout: Checkout) -> Iterator[str]:
     yield from [one for one in files if one in checkout.paths and one != path][:1]
 
 
-def _rust_start(parts: list[str], path: str, checkout: Checkout) -> tuple[str | None, list[str]]:
+def _rust_start(
+    parts: list[str], path: str, checkout: Checkout, crates: Mapping[str, str]
+) -> tuple[str | None, list[str]]:
     """Return the folder where the search for a path begins, and the remaining parts."""
     folder, file = posixpath.split(path)
     is_root = file in {"lib.rs", "main.rs", "mod.rs"} or posixpath.basename(folder) == "tests"
@@ -204,12 +230,13 @@ def _rust_start(parts: list[str], path: str, checkout: Checkout) -> tuple[str | 
     if first == "self":
         return inner, rest
     if first == "super":
-        return posixpath.dirname(inner), [one for one in rest if one != "super"]
+        while parts[:1] == ["super"]:
+            inner, parts = posixpath.dirname(inner), parts[1:]
+        return inner, parts
     if first == "crate":
         return _crate_root(folder, checkout), rest
-    crate = _named_crate(first, checkout)
     # Since 2018, a module of the same file needs no `self::`.
-    return (crate, rest) if crate is not None else (inner, parts)
+    return (crates[first], rest) if first in crates else (inner, parts)
 
 
 def _crate_root(folder: str, checkout: Checkout) -> str | None:
@@ -220,18 +247,13 @@ def _crate_root(folder: str, checkout: Checkout) -> str | None:
     return None
 
 
-def _named_crate(name: str, checkout: Checkout) -> str | None:
-    """Return the folder with the sources of a crate of the checkout."""
-    for settings, text in checkout.settings.items():
-        try:
-            read = tomllib.loads(text) if len(text) <= _MOST_TEXT else {}
-        except (ValueError, RecursionError):
-            continue
-        package, library = read.get("package"), read.get("lib")
-        names = [one.get("name") for one in (package, library) if isinstance(one, dict)]
-        if name in {str(one).replace("-", "_") for one in names}:
-            return posixpath.join(posixpath.dirname(settings), "src")
-    return None
+def _crates(checkout: Checkout) -> dict[str, str]:
+    """Return the folders with the sources of the checkout's crates, by name."""
+    return {
+        name.replace("-", "_"): posixpath.join(posixpath.dirname(settings), "src")
+        for settings, text in checkout.settings.items()
+        for name in _CRATE.findall(text[:_MOST_TEXT])
+    }
 
 
 def _folders(path: str) -> Iterator[str]:

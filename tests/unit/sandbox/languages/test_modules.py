@@ -1,5 +1,7 @@
 """Which files of a checkout an import means."""
 
+import json
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -81,6 +83,36 @@ def test_imports_of_javascript_and_typescript(module: str, file: str | None) -> 
     assert found(WEB, "src/a.ts", module) == ([file] if file else [])
 
 
+def test_the_root_of_the_checkout_may_be_imported() -> None:
+    files = {"index.js": "", "lib/index.js": "", "test/deep/a.js": ""}
+    for module in ("../..", "../../", "../../index"):
+        assert found(files, "test/deep/a.js", module) == ["index.js"]
+    assert found(files, "a.js", ".") == ["index.js"]
+
+
+HOSTILE = {
+    "unclosed comments": ("a.ts", "tsconfig.json", "/* " * 33_000, "x"),
+    "unclosed strings": ("a.ts", "tsconfig.json", '"' + '\\"' * 49_000, "x"),
+    "targets": (
+        "a.ts",
+        "tsconfig.json",
+        json.dumps({"compilerOptions": {"paths": {"*": ["*/" * 400] * 100}}}),
+        "x" * 300,
+    ),
+    "keys": ("src/a.rs", "Cargo.toml", f"{'a.' * 49_000}a = 1", "std::x"),
+    "a path": ("src/a.rs", "Cargo.toml", "", "a" + "::a" * 60_000),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_imports_and_settings_cost_bounded_time(name: str) -> None:
+    path, settings, text, module = HOSTILE[name]
+    files = {path: "", settings: text}
+    started = time.process_time()
+    assert found(files, path, *(f"{module}{number}" for number in range(6_000))) == []
+    assert time.process_time() - started < 3
+
+
 @pytest.mark.parametrize("text", ["{", "[" * 50_000, '{"compilerOptions": {"paths": 3}}', "[1]"])
 def test_settings_that_cannot_be_read_name_nothing(text: str) -> None:
     assert found({**WEB, "tsconfig.json": text}, "src/a.ts", "@ui/button", "./b") == ["src/b.tsx"]
@@ -110,6 +142,7 @@ def test_imports_of_go_come_with_the_package_itself() -> None:
         ("src/cart/item.rs", "crate::tax", "src/tax/mod.rs"),
         ("src/cart/item.rs", "crate::Cart", "src/lib.rs"),
         ("src/cart/item.rs", "super", "src/cart.rs"),
+        ("src/cart/item.rs", "super::super::tax", "src/tax/mod.rs"),
         ("src/cart.rs", "self::item::Item", "src/cart/item.rs"),
         ("src/cart.rs", "item::Item", "src/cart/item.rs"),
         ("tests/cart.rs", "shop::cart::Cart", "src/cart.rs"),
