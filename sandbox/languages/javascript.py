@@ -248,6 +248,9 @@ class _Reader:
         line, last = lines_of(place.node)
         block, given = _field(value, "body"), _field(value, "parameters", "parameter")
         named = _name_node(place.node)
+        if named is not None:
+            # Some decorators are inside of the node.
+            line = lines_of(named)[0]
         start = named.end_byte if named is not None else value.start_byte
         inside = block.named_children if block is not None else []
         parts = [one for one in (given, _field(value, "return_type")) if one is not None]

@@ -150,14 +150,17 @@ def members(node: Node, above: frozenset[str]) -> Iterator[tuple[Node, int]]:
         above: Types of nodes that belong to the one below them.
     """
     start = end = 0
+    before = lines_of(node)[0] if node.parent is not None else 0
     for child in node.named_children:
         first, last = lines_of(child)
         if child.type in above:
-            start = start if end and first <= end + 1 else first
-            end = last
+            # A comment behind code does not belong to the next line.
+            if first > before:
+                start = start if end and first <= end + 1 else first
+                end = last
             continue
         yield child, start if end and first <= end + 1 else first
-        end = 0
+        end, before = 0, last
 
 
 @cache

@@ -301,6 +301,30 @@ def test_rust_with_traits_and_tests() -> None:
     ]
 
 
+BEHIND = {
+    "a.js": "class A { // a\n  one() {}\n  x = 1 // b\n  // c\n  two() {}\n}\n",
+    "a.ts": "const x = 1; // a\nfunction one() {}\nconst y = 2; // b\n// c\nfunction two() {}\n",
+    "a.go": "package a // a\nfunc one() {}\nvar x = 1 // b\n// c\nfunc two() {}\n",
+    "a.rs": "const A: u8 = 1; // a\nfn one() {}\nconst B: u8 = 2; // b\n// c\nfn two() {}\n",
+}
+
+
+@pytest.mark.parametrize("path", BEHIND)
+def test_a_comment_behind_code_does_not_belong_to_the_next_definition(path: str) -> None:
+    found = lines(outline(path, BEHIND[path]))
+    assert {name.rpartition(".")[2]: span for name, span in found.items() if name != "A"} == {
+        "one": (2, 2),
+        "two": (4, 5),
+    }
+
+
+@pytest.mark.parametrize("path", ["a.js", "a.ts"])
+def test_the_line_of_a_definition_is_that_of_its_name(path: str) -> None:
+    text = "@a\nclass A {\n  @b\n  one() {}\n\n  @c\n  two = () => {}\n}\n"
+    found = outline(path, text).definitions
+    assert [(one.first, one.line, one.last) for one in found] == [(1, 2, 8), (3, 4, 4), (6, 7, 7)]
+
+
 def test_crlf_and_unicode_keep_the_lines() -> None:
     text = "// ünïcode 🎉\nconst größe = '\U0001d4b3';\nfunction über(ß) {\n  return größe;\n}\n"
     for written in (text, text.replace("\n", "\r\n"), f"\ufeff{text}"):

@@ -153,3 +153,22 @@ def test_windows_line_ends_stay() -> None:
     answer = "```ts\nconst pick = (a: number) => {\n  return a + 2\n}\n```\n"
     (change,) = read_edits(answer, [SentFile(path="src/cart.ts", text=text)]).changes
     assert change.content == text.replace("a + 1", "a + 2")
+
+
+KEPT = [
+    ("a.js", "class A {\n  x = 1 // first\n  one() {\n    return 1\n  }\n}\n",
+     "class A {\n  // Two.\n  one() {\n    return 2\n  }\n}\n",
+     {"  one()": "  // Two.\n  one()", "return 1": "return 2"}),
+    ("a.js", "class A {\n  @logged\n  one() {\n    return 1\n  }\n}\n", "one() {\n  return 2\n}\n",
+     {"return 1": "return 2"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text", "code", "becomes"), KEPT)
+def test_what_is_beside_a_definition_is_kept(
+    path: str, text: str, code: str, becomes: dict[str, str]
+) -> None:
+    (change,) = read_edits(f"```\n{code}```\n", [SentFile(path=path, text=text)]).changes
+    for old, new in becomes.items():
+        text = text.replace(old, new)
+    assert change.content == text
