@@ -63,7 +63,7 @@ def from_fences(
                     (each.file.path, each.symbol.name): each for each in found if each.is_change
                 }
                 imports.setdefault(found[0].file.path, []).extend(snippet.imports)
-            elif (outlined := place_definitions(snippet)) is not None:
+            elif (outlined := place_definitions(snippet, named)) is not None:
                 named |= outlined
                 replaces = True
             elif (file := whole_file(snippet, rules)) is not None:

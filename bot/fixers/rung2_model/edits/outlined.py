@@ -1,7 +1,8 @@
 """Replace definitions by name in languages that tree-sitter reads, as in Python by `ast`."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.fixers.rung2_model.edits.apply import PlacedEdits
@@ -27,6 +28,18 @@ _CLASS = ("class X {",)
 _VISIBLE = re.compile(r"\s*((?:export\s+(?:default\s+)?|pub(?:\([^)]{1,60}\))?\s+))")
 _EXACT_LAYOUT = re.compile(r"`|r#|\"\"\"")
 """Marks of texts that may go over several lines, so that their indentation counts."""
+_ATTRIBUTES = ("@", "#[")
+_WORD = re.compile(r"\w+")
+_MOST_SENT = 100
+"""Maximum number of definitions, and of imports, in a fence."""
+_MOST_IMPORTS = 100
+"""Number of a file's imports that are read."""
+_MOST_PRESENT = 5_000
+"""Maximum number of definitions in a file."""
+_LINE_READ = 300
+"""Beginning of a line that is searched for a keyword, in characters."""
+_IMPORTS = ""
+"""The key of imports, which have no name."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +74,14 @@ def _outermost(definitions: Sequence[Definition]) -> list[Definition]:
     ]
 
 
-def place_definitions(snippet: Snippet) -> dict[tuple[str, str], PlacedEdits] | None:
+def place_definitions(
+    snippet: Snippet, earlier: Mapping[tuple[str, str], PlacedEdits]
+) -> dict[tuple[str, str], PlacedEdits] | None:
     """Return edits by file and name; None if the fence holds anything but known definitions.
 
     Args:
         snippet: The fence.
+        earlier: Edits by the fences before; their imports are kept.
 
     Raises:
         FenceRejected: The target is ambiguous or may not be edited.
@@ -81,8 +97,9 @@ def place_definitions(snippet: Snippet) -> dict[tuple[str, str], PlacedEdits] | 
         if suffix not in codes:
             codes[suffix] = _read(snippet.fence.lines, file.path)
         code = codes[suffix]
-        pairs = _match(snippet, code, file) if code is not None else None
-        if code is not None and pairs is not None:
+        if code is None or len(file.outline.definitions) > _MOST_PRESENT:
+            continue
+        if (pairs := _match(snippet, code, file)) is not None:
             found.append((file, code, pairs))
     if not found:
         return None
@@ -92,7 +109,8 @@ def place_definitions(snippet: Snippet) -> dict[tuple[str, str], PlacedEdits] | 
     file, code, pairs = found[0]
     snippet.check(file)
     splices = {old.name: _replaced(file, code, new, old) for new, old in pairs}
-    splices["import"] = _imported(file, code)
+    before = earlier.get((file.path, _IMPORTS))
+    splices[_IMPORTS] = _imported(file, code, before.splices if before is not None else ())
     # Models often show the old version, too.
     return {
         (file.path, name): PlacedEdits(path=file.path, splices=changes)
@@ -152,6 +170,8 @@ def _read(lines: tuple[str, ...], path: str) -> _Code | None:
         outline = read_outline(path, text)
         if outline is None or new_syntax_error(path, "", text) is not None:
             continue
+        if max(len(outline.definitions), len(outline.imports)) > _MOST_SENT:
+            return None
         code = _Code(whole, outline, len(start) + len(package), end)
         if code.outer:
             return code
@@ -178,16 +198,22 @@ def _find(snippet: Snippet, new: Definition, code: _Code, file: ParsedFile) -> l
     """Return the definitions that another one may replace."""
     # The name of a wrapper is no part of a method's name.
     name = new.name.removeprefix("X.") if code.end else new.name
-    word = _KEYWORD.search(code.lines[new.line - 1])
-    found = []
-    for one in file.outline.definitions:
-        own = _KEYWORD.search(file.text.bodies[one.line - 1])
-        alike = not one.is_class or (own and own[0]) == (word and word[0])
-        if one.kind == new.kind and alike and is_named(one.name, name):
-            found.append(one)
+    word = _keyword(code.lines, new)
+    found = [
+        one
+        for one in file.outline.definitions
+        if one.kind == new.kind
+        and is_named(one.name, name)
+        and (not one.is_class or _keyword(file.text.bodies, one) == word)
+    ]
     anchor = snippet.fence.label.anchor
     anchored = [one for one in found if anchor and is_named(one.name, anchor)]
     return anchored or [one for one in found if one.name == name] or found
+
+
+def _keyword(lines: Sequence[str], one: Definition) -> str:
+    found = _KEYWORD.search(lines[one.line - 1][:_LINE_READ])
+    return found[0] if found is not None else ""
 
 
 def _shares_lines(one: Definition, outline: Outline) -> bool:
@@ -215,7 +241,10 @@ def _replaced(
 ) -> tuple[Splice, ...]:
     """Return the changed lines; comments and attributes above that are left out are kept."""
     bodies = file.text.bodies
-    start, first = (old.first, new.first) if new.first < new.line else (old.line, new.line)
+    above, present = code.lines[new.first - 1 : new.line - 1], bodies[old.first - 1 : old.line - 1]
+    # Of a comment alone, it is not known where it belongs among attributes.
+    replaced = above and (_has_attributes(above) or not _has_attributes(present))
+    start, first = (old.first, new.first) if replaced else (old.line, new.line)
     lines = list(code.lines[first - 1 : new.last])
     at = new.line - first
     kept = _VISIBLE.match(bodies[old.line - 1])
@@ -239,19 +268,48 @@ def _indented(lines: list[str], wanted: str, present: str) -> list[str]:
     ]
 
 
-def _imported(file: ParsedFile, code: _Code) -> tuple[Splice, ...]:
-    """Return new imports, behind those of the file."""
-    present = [one.last for one in file.outline.imports if _is_outer(one, file.outline)]
-    last = max(present, default=0)
-    known = {line.strip() for line in file.text.bodies}
-    lines = [
-        line
-        for one in code.outline.imports
-        for line in code.lines[one.first - 1 : one.last]
-        if _is_outer(one, code.outline)
-    ]
-    is_new = last and any(line.strip() not in known for line in lines)
-    return (Splice(start=last, end=last, lines=tuple(lines)),) if is_new else ()
+def _has_attributes(lines: Sequence[str]) -> bool:
+    """Return True if there are decorators or attributes."""
+    return any(line.strip().startswith(_ATTRIBUTES) for line in lines)
+
+
+def _imported(file: ParsedFile, code: _Code, earlier: Sequence[Splice]) -> tuple[Splice, ...]:
+    """Return the imports that the file lacks.
+
+    An import with further names replaces the file's own, because most languages refuse two
+    imports of one name.
+
+    Args:
+        file: The file.
+        code: The fence.
+        earlier: The imports of the fences before.
+    """
+    bodies = file.text.bodies
+    imports = file.outline.imports[:_MOST_IMPORTS]
+    present = [one for one in imports if _is_outer(one, file.outline)]
+    first = min((one.first for one in file.outline.definitions), default=1)
+    behind = max((one.last for one in present), default=first - 1)
+    splices = {(one.start, one.end): one for one in earlier}
+    known = {line.strip() for line in (*bodies, *(line for one in earlier for line in one.lines))}
+    for new in code.outline.imports:
+        lines = code.lines[new.first - 1 : new.last]
+        if not _is_outer(new, code.outline) or known.issuperset(map(str.strip, lines)):
+            continue
+        own = (
+            (one.first - 1, one.last)
+            for one in present
+            if set(one.modules) <= set(new.modules)
+            and not _words(bodies[one.first - 1 : one.last]) - _words(lines)
+        )
+        start, end = next(own, (behind, behind))
+        if start == end and (start, end) in splices:
+            lines = (*splices[start, end].lines, *lines)
+        splices[start, end] = Splice(start=start, end=end, lines=lines)
+    return tuple(splices.values())
+
+
+def _words(lines: Sequence[str]) -> Counter[str]:
+    return Counter(_WORD.findall("\n".join(lines)))
 
 
 def _is_outer(one: Import, outline: Outline) -> bool:

@@ -1,5 +1,7 @@
 """Whole functions as answers in JavaScript, TypeScript, Go and Rust."""
 
+import time
+
 import pytest
 
 from bot.fixers.rung2_model.edits import (
@@ -161,6 +163,8 @@ KEPT = [
      {"  one()": "  // Two.\n  one()", "return 1": "return 2"}),
     ("a.js", "class A {\n  @logged\n  one() {\n    return 1\n  }\n}\n", "one() {\n  return 2\n}\n",
      {"return 1": "return 2"}),
+    ("a.rs", "/// Old.\n#[inline]\nfn one() -> u8 {\n    1\n}\n", "/// New.\nfn one() -> u8 {\n    2\n}\n",
+     {"    1": "    2"}),
 ]  # fmt: skip
 
 
@@ -172,3 +176,47 @@ def test_what_is_beside_a_definition_is_kept(
     for old, new in becomes.items():
         text = text.replace(old, new)
     assert change.content == text
+
+
+IMPORTED = [
+    ("a.ts", "import { rate } from './tax'\n", ["import { rate, tax } from './tax'\n"],
+     "import { rate, tax } from './tax'\n"),
+    ("a.ts", "import tax from './tax'\n", ["import tax from './tax'\nimport { x } from './tax'\n"],
+     "import tax from './tax'\nimport { x } from './tax'\n"),
+    ("a.ts", "import { x } from './x'\n", ["import { y } from './y'\n", "import { z } from './z'\n"],
+     "import { x } from './x'\nimport { y } from './y'\nimport { z } from './z'\n"),
+    ("a.ts", "", ["import { y } from './y'\n"], "import { y } from './y'\n"),
+    ("a.go", 'package a\n\nimport "fmt"\n', ['import (\n\t"fmt"\n\t"os"\n)\n'],
+     'package a\n\nimport (\n\t"fmt"\n\t"os"\n)\n'),
+    ("a.rs", "use crate::tax::rate;\n", ["use crate::tax::{rate, money};\n", "use crate::tax::{rate, money};\n"],
+     "use crate::tax::{rate, money};\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "imports", "sent", "becomes"), IMPORTED)
+def test_new_imports_come_once(path: str, imports: str, sent: list[str], becomes: str) -> None:
+    word = {".ts": "function", ".go": "func", ".rs": "fn"}[path[-3:]]
+    code = [f"{word} f{n}() {{\n  call(8)\n}}\n" for n in range(len(sent))]
+    fixed = [one.replace("8", "9") for one in code]
+    answer = "".join(f"```\n{new}\n{one}```\n" for new, one in zip(sent, fixed, strict=True))
+    found = read_edits(answer, [SentFile(path=path, text=f"{imports}{''.join(code)}")])
+    assert [change.content for change in found.changes] == [f"{becomes}{''.join(fixed)}"]
+
+
+MANY = "".join(f"function f{n}() {{}}\n" for n in range(3_500))
+HOSTILE = {
+    "an answer of many": ("function f() {}\n", MANY),
+    "many of one name on one line": ("a=()=>1;" * 20_000 + "\n", "a = () => 2\n"),
+    "many imports": (
+        "import 'a'\n" * 15_000 + "function f() {}\n",
+        "import x from 'x'\n" * 3_500 + "function f() {}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_and_answers_cost_bounded_time(name: str) -> None:
+    text, code = HOSTILE[name]
+    started = time.process_time()
+    read_edits(f"a.js\n```js\n{code}```\n", [SentFile(path="a.js", text=text + LONG)])
+    assert time.process_time() - started < 4
