@@ -28,8 +28,10 @@ def read_outline(path: str, text: str) -> Outline | None:
         text: Its text; hostile.
     """
     reader = _reader(path)
-    tree = _parse(path, text, reader) if reader is not None else None
-    return reader.read_outline(tree) if reader is not None and tree is not None else None
+    if reader is None:
+        return None
+    tree = _parse(path, text, reader)
+    return reader.read_outline(tree) if tree is not None else None
 
 
 def new_syntax_error(path: str, old: str, new: str) -> str | None:
@@ -50,15 +52,17 @@ def new_syntax_error(path: str, old: str, new: str) -> str | None:
     before = _parse(path, old, reader)
     if after is None:
         return "it is too large or takes too long to parse" if before is not None else None
-    if before is None or len(after.errors) <= len(before.errors):
+    if before is None:
         return None
-    known = Counter(words for _, words in before.errors)
-    added = (
-        f"line {line}: {words}"
-        for line, words in after.errors
-        if not known[words] or known.subtract([words])
-    )
-    return next(added, None)
+    errors, old_errors = after.errors, before.errors
+    if len(errors) <= len(old_errors):
+        return None
+    known = Counter(words for _, words in old_errors)
+    for line, words in errors:
+        if not known[words]:
+            return f"line {line}: {words}"
+        known[words] -= 1
+    return None
 
 
 def _reader(path: str) -> Reader | None:

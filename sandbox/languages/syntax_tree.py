@@ -33,7 +33,8 @@ _SHOWN = 40
 
 Grammar = Callable[[], object]
 """Returns the compiled grammar of a language."""
-_one_parse = threading.Lock()
+_stack_size = threading.Lock()
+"""Held while the size of stacks is changed: it is that of all threads started then."""
 
 
 class SyntaxTree:
@@ -171,7 +172,7 @@ def _language(grammar: Grammar) -> Language:
 def _run_with_stack(run: Callable[[], None]) -> None:
     """Run a function in a thread with a large stack, and wait for it."""
     thread = threading.Thread(target=run, name="parse")
-    with _one_parse:
+    with _stack_size:
         before = threading.stack_size(_STACK_BYTES)
         try:
             thread.start()

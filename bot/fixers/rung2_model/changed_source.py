@@ -1,15 +1,14 @@
 """Source that a reviewer of a change needs: each whole changed function, and its callers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import PromptSpace, characters, shortened
 from bot.fixers.rung2_model.excerpts import may_be_shown
+from bot.fixers.rung2_model.repository_map import is_listed, nearest_first
 from bot.fixers.rung2_model.sources import Files, Source
 from bot.ports import Workspace
-from sandbox.changes import is_protected
 from sandbox.diffs import line_changes
-from sandbox.languages import find_language, is_read_source
 from sandbox.languages.outline import Definition
 from sandbox.types import FileEdit
 
@@ -53,9 +52,13 @@ async def _callers(
     names: frozenset[str], changed: Sequence[tuple[Source, Definition]], files: Files
 ) -> list[tuple[Source, Definition]]:
     """Return functions outside of tests that name a changed one, the nearest files first."""
+    if not names:
+        return []
     known = {(source.path, one.name) for source, one in changed}
     found: list[tuple[Source, Definition]] = []
-    for path in _nearest(await files.paths(), {source.path for source, _ in changed}):
+    there = filter(is_listed, await files.paths())
+    near = nearest_first(there, {source.path for source, _ in changed})
+    for path in near[:_FILES_SEARCHED]:
         source = await files.source(path)
         if source is None or len(found) >= _CALLERS:
             continue
@@ -65,25 +68,6 @@ async def _callers(
             if one.names & names and (path, one.name) not in known
         ]
     return found[:_CALLERS]
-
-
-def _nearest(paths: Iterable[str], changed: set[str]) -> list[str]:
-    sources = [
-        path
-        for path in paths
-        if is_read_source(path) and not is_protected(path) and may_be_shown(path)
-    ]
-    folders = {path.rpartition("/")[0] for path in changed}
-    languages = {find_language(path) for path in changed}
-    sources.sort(
-        key=lambda p: (
-            p not in changed,
-            find_language(p) not in languages,
-            p.rpartition("/")[0] not in folders,
-            p,
-        )
-    )
-    return sources[:_FILES_SEARCHED] if changed else []
 
 
 def _passage(label: str, source: Source, one: Definition) -> Passage:

@@ -215,11 +215,8 @@ async def _find_in(
 
 def _find_test(failure: TestResult, source: Source) -> Definition | None:
     """Return a failing test in a file, by its name, else by its line."""
-    name = _function_name(failure)
-    if is_python(source.path):
-        return source.named(name)
-    if not source.path.endswith((*JAVASCRIPT.suffixes, *TYPESCRIPT.suffixes)):
-        return source.named(name)
+    if find_language(source.path) not in {JAVASCRIPT, TYPESCRIPT}:
+        return source.named(_function_name(failure))
     lines = [line for file, line, _ in failure.frames if file == source.path]
     lines += [failure.line] if failure.file == source.path and failure.line else []
     return source.test(_titles(failure)) or next(

@@ -3,13 +3,11 @@
 import ast
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
 from pathlib import PurePosixPath
 
 from sandbox.changes.syntax import parse
 from sandbox.languages.outline import Definition, Import, Kind, Outline, Span
 
-_IMPORTS = 60
 _NAMES = 20
 _STATEMENTS = 3_000
 
@@ -31,7 +29,7 @@ def read_python(path: str, text: str) -> Outline | None:
         definitions=tuple(_definitions(tree.body, "")),
         imports=tuple(
             Import(node.lineno, node.end_lineno or node.lineno, tuple(_modules(node, path)))
-            for node in islice(imports, _IMPORTS)
+            for node in imports
         ),
         constants=tuple(_constants(tree.body[:_STATEMENTS])),
     )

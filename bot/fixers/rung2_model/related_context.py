@@ -16,7 +16,7 @@ from sandbox.types import RedHunk, WorkspaceFacts
 
 _FILES_READ = 12
 _PACKAGE_READ = 40
-"""In Go, a package has many files and no import says which one."""
+"""For other languages than Python: in Go, no import says which file of a package it means."""
 _LOOKED_AT = 300
 _LESSONS = 3
 _ATTEMPTS = 2

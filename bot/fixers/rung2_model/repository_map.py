@@ -27,7 +27,7 @@ async def repository_map(
         shown: Paths of which something is shown.
         room: Space for the map.
     """
-    there = [path for path in await files.paths() if path not in shown and _is_listed(path)]
+    there = [path for path in await files.paths() if path not in shown and is_listed(path)]
     ranked = nearest_first(there, shown)
     lines = []
     for number, path in enumerate(ranked[:_PATHS]):
@@ -68,7 +68,8 @@ def _language(path: str) -> Language | None:
     return JAVASCRIPT if language == TYPESCRIPT else language
 
 
-def _is_listed(path: str) -> bool:
+def is_listed(path: str) -> bool:
+    """Return True if a path names source outside of tests that may be shown."""
     return is_read_source(path) and not is_protected(path) and may_be_shown(path)
 
 

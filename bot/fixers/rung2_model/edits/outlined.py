@@ -14,7 +14,7 @@ from bot.fixers.rung2_model.edits.symbols import is_named
 from bot.fixers.rung2_model.edits.values import Reason
 from sandbox.changes.syntax import is_python
 from sandbox.diffs import line_changes
-from sandbox.languages import GO, RUST, find_language
+from sandbox.languages import GO, RUST, Language, find_language
 from sandbox.languages.outline import Definition, Import, Outline, Span
 from sandbox.languages.reading import new_syntax_error, read_outline
 
@@ -22,7 +22,7 @@ _KEYWORD = re.compile(
     r"\b(?:class|enum|impl|interface|mod|module|namespace|struct|trait|type|union)\b"
 )
 _COMMENTS = ("//", "/*", "*", "package ")
-_WRAPPERS = {GO: (), RUST: ("impl X {",)}
+_WRAPPERS: dict[Language | None, tuple[str, ...]] = {GO: (), RUST: ("impl X {",)}
 """Lines in front of a method that is sent without its class, by language."""
 _CLASS = ("class X {",)
 _VISIBLE = re.compile(r"\s*((?:export\s+(?:default\s+)?|pub(?:\([^)]{1,60}\))?\s+))")
@@ -161,8 +161,7 @@ def _pairs(
 
 def _read(lines: tuple[str, ...], path: str) -> _Code | None:
     """Read the code of a fence, also a method without its class."""
-    language = find_language(path)
-    for start in ((), _WRAPPERS.get(language, _CLASS) if language is not None else _CLASS):
+    for start in dict.fromkeys(((), _WRAPPERS.get(find_language(path), _CLASS))):
         end = ("}",) if start else ()
         package = ("package x",) if path.endswith(GO.suffixes) and not _has_package(lines) else ()
         whole = (*start, *package, *lines, *end)
