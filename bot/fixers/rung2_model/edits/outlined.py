@@ -198,11 +198,13 @@ def _find(snippet: Snippet, new: Definition, code: _Code, file: ParsedFile) -> l
     # The name of a wrapper is no part of a method's name.
     name = new.name.removeprefix("X.") if code.end else new.name
     word = _keyword(code.lines, new)
+    # In Go, a method has its receiver in its own first line.
+    is_whole = find_language(file.path) == GO
     found = [
         one
         for one in file.outline.definitions
         if one.kind == new.kind
-        and is_named(one.name, name)
+        and (one.name == name if is_whole else is_named(one.name, name))
         and (not one.is_class or _keyword(file.text.bodies, one) == word)
     ]
     anchor = snippet.fence.label.anchor
@@ -217,6 +219,10 @@ def _keyword(lines: Sequence[str], one: Definition) -> str:
 
 def _shares_lines(one: Definition, outline: Outline) -> bool:
     """Return True if other code is on the same lines, so that whole lines cannot be replaced."""
+    names = {each.name for each in outline.definitions}
+    constants = [span for name, span in outline.constants if name not in names]
+    if any(first <= one.last and one.line <= last for first, last in constants):
+        return True
     return any(
         other.first <= one.last
         and one.line <= other.last

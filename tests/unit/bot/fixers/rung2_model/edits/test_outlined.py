@@ -142,12 +142,26 @@ def test_a_name_in_two_files_is_asked_back() -> None:
     assert [one.reason for one in found.rejections] == [Reason.AMBIGUOUS]
 
 
-def test_code_that_shares_its_lines_is_not_replaced_by_lines() -> None:
-    text = "class A { one() { return 1 } two() { return 2 } }\n"
-    found = read_edits(
-        "src/a.js\n```js\none() { return 3 }\n```\n", [SentFile(path="src/a.js", text=text + LONG)]
-    )
-    assert found.rejections
+SHARED = [
+    ("a.js", "class A { one() { return 1 } two() { return 2 } }\n", "one() { return 3 }\n"),
+    ("a.js", "const A = 1, one = () => 2\n", "const one = () => 3\n"),
+    ("a.js", "const A = 1; function one() {}\n", "function one() { return 3 }\n"),
+    ("a.js", "function one() {\n} const A = 1\n", "function one() {\n  return 3\n}\n"),
+    ("a.rs", "const A: u8 = 1; fn one() {}\n", "fn one() { 3 }\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "code"), SHARED)
+def test_code_that_shares_its_lines_is_not_replaced_by_lines(
+    path: str, text: str, code: str
+) -> None:
+    sent = [SentFile(path=path, text=text + LONG)]
+    assert read_edits(f"{path}\n```\n{code}```\n", sent).rejections
+
+
+def test_a_function_of_go_does_not_replace_a_method() -> None:
+    code = "func Total(discount int) int {\n\treturn 2\n}\n"
+    assert read(code, "cart.go", label=True).rejections
 
 
 def test_windows_line_ends_stay() -> None:
