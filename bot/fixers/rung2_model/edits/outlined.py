@@ -39,7 +39,7 @@ _MOST_PRESENT = 5_000
 _LINE_READ = 300
 """Beginning of a line that is searched for a keyword, in characters."""
 _IMPORTS = ""
-"""The key of imports, which have no name."""
+"""The key of imports, in the place of a definition."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _outermost(definitions: Sequence[Definition]) -> list[Definition]:
 def place_definitions(
     snippet: Snippet, earlier: Mapping[tuple[str, str], PlacedEdits]
 ) -> dict[tuple[str, str], PlacedEdits] | None:
-    """Return edits by file and name; None if the fence holds anything but known definitions.
+    """Return edits by file and definition; None if the fence holds anything but known definitions.
 
     Args:
         snippet: The fence.
@@ -108,7 +108,7 @@ def place_definitions(
         raise FenceRejected(Reason.AMBIGUOUS, f"it may be for {names}: name the file above it")
     file, code, pairs = found[0]
     snippet.check(file)
-    splices = {old.name: _replaced(file, code, new, old) for new, old in pairs}
+    splices = {f"{old.name} {old.line}": _replaced(file, code, new, old) for new, old in pairs}
     before = earlier.get((file.path, _IMPORTS))
     splices[_IMPORTS] = _imported(file, code, before.splices if before is not None else ())
     # Models often show the old version, too.
@@ -209,7 +209,11 @@ def _find(snippet: Snippet, new: Definition, code: _Code, file: ParsedFile) -> l
     ]
     anchor = snippet.fence.label.anchor
     anchored = [one for one in found if anchor and is_named(one.name, anchor)]
-    return anchored or [one for one in found if one.name == name] or found
+    found = anchored or [one for one in found if one.name == name] or found
+    alike = [one for one in found if one.arguments == new.arguments]
+    # A getter and a setter have one name; methods of two classes are not guessed.
+    is_pair = len({one.name for one in found}) == 1
+    return alike if is_pair and len(alike) == 1 else found
 
 
 def _keyword(lines: Sequence[str], one: Definition) -> str:

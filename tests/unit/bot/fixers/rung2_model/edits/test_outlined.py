@@ -142,6 +142,14 @@ def test_a_name_in_two_files_is_asked_back() -> None:
     assert [one.reason for one in found.rejections] == [Reason.AMBIGUOUS]
 
 
+def test_a_getter_and_a_setter_are_distinguished() -> None:
+    text = "class A {\n  get x() {\n    return 1\n  }\n\n  set x(v) {\n    this.y = v\n  }\n}\n"
+    fixed = text.replace("1", "2").replace("= v", "= -v")
+    answer = f"```ts\n{fixed}```\n"
+    (change,) = read_edits(answer, [SentFile(path="src/a.ts", text=text + LONG)]).changes
+    assert change.content == fixed + LONG
+
+
 SHARED = [
     ("a.js", "class A { one() { return 1 } two() { return 2 } }\n", "one() { return 3 }\n"),
     ("a.js", "const A = 1, one = () => 2\n", "const one = () => 3\n"),
