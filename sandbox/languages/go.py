@@ -6,7 +6,7 @@ from functools import partial
 import tree_sitter_go
 from tree_sitter import Node
 
-from sandbox.languages.outline import Definition, Import, Kind, Outline, Span
+from sandbox.languages.outline import Definition, DefinitionKind, Import, Outline, Span
 from sandbox.languages.syntax_tree import Grammar, SyntaxTree, lines_of, members, walk
 
 _ABOVE = frozenset({"comment"})
@@ -51,7 +51,7 @@ def _types(tree: SyntaxTree, node: Node, first: int) -> Iterator[Definition]:
             name = tree.text(named)
             yield Definition(
                 name=name,
-                kind=Kind.CLASS,
+                kind=DefinitionKind.CLASS,
                 first=first if alone else line,
                 line=line,
                 body=min(line + 1, last),
@@ -73,7 +73,7 @@ def _function(tree: SyntaxTree, node: Node, first: int) -> Definition:
     inside = body.named_children if body is not None else []
     return Definition(
         name=name,
-        kind=Kind.FUNCTION,
+        kind=DefinitionKind.FUNCTION,
         first=first,
         line=line,
         body=lines_of(inside[0])[0] if inside else line,

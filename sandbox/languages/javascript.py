@@ -9,7 +9,7 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Node
 
-from sandbox.languages.outline import TITLES, Definition, Import, Kind, Outline, Span
+from sandbox.languages.outline import TITLES, Definition, DefinitionKind, Import, Outline, Span
 from sandbox.languages.syntax_tree import Grammar, SyntaxTree, lines_of, members, walk
 
 _ABOVE = frozenset({"comment", "decorator"})
@@ -41,13 +41,13 @@ _WRAPPERS = frozenset(
     }
 )  # fmt: skip
 _WORDS = {
-    Kind.SUITE: "describe suite context fdescribe xdescribe",
-    Kind.TEST: "it test specify fit xit xtest",
-    Kind.SETUP: "after afterAll afterEach before beforeAll beforeEach setup teardown",
+    DefinitionKind.SUITE: "describe suite context fdescribe xdescribe",
+    DefinitionKind.TEST: "it test specify fit xit xtest",
+    DefinitionKind.SETUP: "after afterAll afterEach before beforeAll beforeEach setup teardown",
 }
 _KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-_TEST_WORDS = frozenset(word for word, kind in _KINDS.items() if kind is not Kind.SETUP)
-_TITLED = frozenset({Kind.SUITE, Kind.TEST})
+_TEST_WORDS = frozenset(word for word, kind in _KINDS.items() if kind is not DefinitionKind.SETUP)
+_TITLED = frozenset({DefinitionKind.SUITE, DefinitionKind.TEST})
 _TEXTS = frozenset({"string", "template_string"})
 _ESCAPED = re.compile(r"\\(.)")
 _MOCKS = frozenset({"mock", "doMock", "unstable_mockModule", "importActual", "requireActual"})
@@ -83,7 +83,7 @@ def read_outline(tree: SyntaxTree) -> Outline:
 def _types(definitions: tuple[Definition, ...]) -> Iterator[tuple[str, Span]]:
     """Yield types, which functions name as they name constants."""
     for one in definitions:
-        if one.kind is Kind.CLASS:
+        if one.kind is DefinitionKind.CLASS:
             yield one.name, (one.first, one.last)
 
 
@@ -137,10 +137,10 @@ class _Reader:
         value = _unwrap(value) if value is not None else place.node
         kind, name = value.type, f"{place.owner}{self._name(place.node)}"
         if kind in _FUNCTIONS or (kind == "call_expression" and _takes_function(value)):
-            yield self._definition(place, value, name, Kind.FUNCTION)
+            yield self._definition(place, value, name, DefinitionKind.FUNCTION)
             yield from self._tests(value, place.owner, place.depth)
         elif kind in _CLASSES or (kind == "object" and _holds_function(value)):
-            yield self._definition(place, value, name, Kind.CLASS)
+            yield self._definition(place, value, name, DefinitionKind.CLASS)
             body = value if kind == "object" else _field(value, "body")
             if body is not None and kind not in _TYPES:
                 yield from self.block(body, f"{name}.", place.depth + 1)
@@ -164,34 +164,35 @@ class _Reader:
         inside = given.named_children if given is not None else []
         functions = [one for one in inside if one.type in _FUNCTIONS]
         word = self._callee(place.node)
-        kind = _KINDS.get(word, Kind.FUNCTION)
+        kind = _KINDS.get(word, DefinitionKind.FUNCTION)
         if callee is None or place.depth > _DEEPEST:
             return
         if word == "define" or _unwrap(callee).type in _FUNCTIONS:
             # A module in a function, called at once or by its loader.
             for one in (_unwrap(callee), *functions):
                 yield from self._inside(one, place.owner, place.depth)
-        elif functions or (kind is Kind.TEST and inside and inside[0].type in _TEXTS):
+        elif functions or (kind is DefinitionKind.TEST and inside and inside[0].type in _TEXTS):
             yield from self._registered(place, kind, inside, functions)
 
     def _registered(
-        self, place: _Place, kind: Kind, inside: list[Node], functions: list[Node]
+        self, place: _Place, kind: DefinitionKind, inside: list[Node], functions: list[Node]
     ) -> Iterator[Definition]:
         """Yield what a call registers, with the tests in it."""
         body = functions[0] if functions else place.node
         title = self._title(inside[0]) if inside[0] != body else ""
         name = f"{place.owner}{title}"
-        if kind in {Kind.FUNCTION, Kind.SETUP}:
+        if kind in {DefinitionKind.FUNCTION, DefinitionKind.SETUP}:
             called = _field(place.node, "function") or place.node
             text = " ".join(self._tree.text(called, _TITLE).split())
             word = self._callee(place.node)
-            name = f"{place.owner}{f'{text} {title}'.strip() if kind is Kind.FUNCTION else word}"
+            own = f"{text} {title}".strip() if kind is DefinitionKind.FUNCTION else word
+            name = place.owner + own
         yield self._definition(place, body, name, kind)
-        if kind is Kind.SUITE:
+        if kind is DefinitionKind.SUITE:
             yield from self._inside(body, f"{name}{TITLES}", place.depth)
-        elif kind is Kind.TEST:
+        elif kind is DefinitionKind.TEST:
             yield from self._tests(body, f"{name}{TITLES}", place.depth)
-        elif kind is Kind.FUNCTION:
+        elif kind is DefinitionKind.FUNCTION:
             yield from self._tests(body, place.owner, place.depth)
 
     def _inside(self, function: Node, owner: str, depth: int) -> Iterator[Definition]:
@@ -236,7 +237,9 @@ class _Reader:
         text = self._tree.text(node, _TITLE)
         return _ESCAPED.sub(r"\1", text[1:-1]) if node.type in _TEXTS else text
 
-    def _definition(self, place: _Place, value: Node, name: str, kind: Kind) -> Definition:
+    def _definition(
+        self, place: _Place, value: Node, name: str, kind: DefinitionKind
+    ) -> Definition:
         """Return a definition.
 
         Args:

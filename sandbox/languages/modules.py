@@ -45,7 +45,7 @@ _Aliases = list[tuple[str, Mapping[str, object]]]
 
 
 @dataclass(frozen=True)
-class Checkout:
+class CheckoutModules:
     """Paths of a checkout, and the settings that name modules."""
 
     paths: frozenset[str]
@@ -75,7 +75,9 @@ def settings_for(path: str, paths: frozenset[str]) -> tuple[str, ...]:
     return tuple(found[:_MOST_SETTINGS])
 
 
-def imported_files(path: str, imports: tuple[Import, ...], checkout: Checkout) -> Iterator[str]:
+def imported_files(
+    path: str, imports: tuple[Import, ...], checkout: CheckoutModules
+) -> Iterator[str]:
     """Yield the files of the checkout that a file imports, or that share its package.
 
     Args:
@@ -139,7 +141,7 @@ def _with_suffix(place: str, paths: frozenset[str]) -> str | None:
     return next((one for one in candidates if one in paths), None)
 
 
-def _aliases(path: str, checkout: Checkout) -> _Aliases:
+def _aliases(path: str, checkout: CheckoutModules) -> _Aliases:
     """Return `paths` and `baseUrl` of the nearest settings."""
     found: _Aliases = []
     for settings in settings_for(path, checkout.paths):
@@ -176,7 +178,7 @@ def _compiler_options(text: str) -> dict[str, object]:
     return options if isinstance(options, dict) else {}
 
 
-def _go_files(modules: list[str], path: str, checkout: Checkout) -> Iterator[str]:
+def _go_files(modules: list[str], path: str, checkout: CheckoutModules) -> Iterator[str]:
     """Yield the other files of a package, then those of the packages that it imports."""
     homes = {
         found[1].strip('"'): posixpath.dirname(settings)
@@ -200,7 +202,7 @@ def _go_files(modules: list[str], path: str, checkout: Checkout) -> Iterator[str
 
 
 def _rust_file(
-    name: str, path: str, checkout: Checkout, crates: Mapping[str, str]
+    name: str, path: str, checkout: CheckoutModules, crates: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the file of `mod x`, or of the path of a `use`."""
     parts = name.split("::", _DEEPEST)[:_DEEPEST]
@@ -218,7 +220,7 @@ def _rust_file(
 
 
 def _rust_start(
-    parts: list[str], path: str, checkout: Checkout, crates: Mapping[str, str]
+    parts: list[str], path: str, checkout: CheckoutModules, crates: Mapping[str, str]
 ) -> tuple[str | None, list[str]]:
     """Return the folder where the search for a path begins, and the remaining parts."""
     folder, file = posixpath.split(path)
@@ -239,7 +241,7 @@ def _rust_start(
     return (crates[first], rest) if first in crates else (inner, parts)
 
 
-def _crate_root(folder: str, checkout: Checkout) -> str | None:
+def _crate_root(folder: str, checkout: CheckoutModules) -> str | None:
     """Return the nearest folder above with the root of a crate."""
     for one in (folder, *_folders(folder)):
         if any(posixpath.join(one, root) in checkout.paths for root in ("lib.rs", "main.rs")):
@@ -247,7 +249,7 @@ def _crate_root(folder: str, checkout: Checkout) -> str | None:
     return None
 
 
-def _crates(checkout: Checkout) -> dict[str, str]:
+def _crates(checkout: CheckoutModules) -> dict[str, str]:
     """Return the folders with the sources of the checkout's crates, by name."""
     return {
         name.replace("-", "_"): posixpath.join(posixpath.dirname(settings), "src")

@@ -12,7 +12,7 @@ TITLES = " > "
 """Between the titles of suites and tests, as in the names of our records."""
 
 
-class Kind(StrEnum):
+class DefinitionKind(StrEnum):
     """The kind of a definition."""
 
     FUNCTION = "function"
@@ -37,7 +37,7 @@ class Definition:
 
     name: str
     """Qualified name, such as `Cart.total`; of a test, its titles."""
-    kind: Kind
+    kind: DefinitionKind
     first: int
     """Includes decorators, and comments directly above."""
     line: int
@@ -54,12 +54,12 @@ class Definition:
     @property
     def is_class(self) -> bool:
         """Return True if it only contains other definitions."""
-        return self.kind in {Kind.CLASS, Kind.SUITE}
+        return self.kind in {DefinitionKind.CLASS, DefinitionKind.SUITE}
 
     @property
     def is_titled(self) -> bool:
         """Return True for parts of a test file, which no code can name."""
-        return self.kind in {Kind.SUITE, Kind.TEST, Kind.SETUP}
+        return self.kind in {DefinitionKind.SUITE, DefinitionKind.TEST, DefinitionKind.SETUP}
 
     @property
     def owner(self) -> str:

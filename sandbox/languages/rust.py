@@ -6,7 +6,7 @@ from functools import partial
 import tree_sitter_rust
 from tree_sitter import Node
 
-from sandbox.languages.outline import Definition, Import, Kind, Outline, Span
+from sandbox.languages.outline import Definition, DefinitionKind, Import, Outline, Span
 from sandbox.languages.syntax_tree import Grammar, SyntaxTree, lines_of, members
 
 _ABOVE = frozenset({"line_comment", "block_comment", "attribute_item"})
@@ -45,9 +45,9 @@ class _Reader:
         for child, first in members(node, _ABOVE):
             kind, name = child.type, f"{owner}{self._name(child)}"
             if kind in _FUNCTIONS:
-                yield self._definition(child, first, name, Kind.FUNCTION)
+                yield self._definition(child, first, name, DefinitionKind.FUNCTION)
             elif kind in _TYPES:
-                yield self._definition(child, first, name, Kind.CLASS)
+                yield self._definition(child, first, name, DefinitionKind.CLASS)
                 self.constants.append((name, (first, lines_of(child)[1])))
             elif kind in _CONSTANTS and not owner:
                 self.constants.append((name, (first, lines_of(child)[1])))
@@ -58,7 +58,7 @@ class _Reader:
                 if body is None:
                     self.imports.append(Import(*lines_of(child), (f"mod {name}",)))
                     continue
-                yield self._definition(child, first, name, Kind.CLASS)
+                yield self._definition(child, first, name, DefinitionKind.CLASS)
                 if depth < _DEEPEST:
                     yield from self.block(body, f"{name}.", depth + 1)
 
@@ -71,7 +71,7 @@ class _Reader:
         own = named.child_by_field_name("type") if named.type == "generic_type" else named
         return self._tree.text(own if own is not None else named)[:_SIGNATURE]
 
-    def _definition(self, node: Node, first: int, name: str, kind: Kind) -> Definition:
+    def _definition(self, node: Node, first: int, name: str, kind: DefinitionKind) -> Definition:
         named = node.child_by_field_name("name")
         start = named.end_byte if named is not None else node.start_byte
         body, given = node.child_by_field_name("body"), node.child_by_field_name("parameters")

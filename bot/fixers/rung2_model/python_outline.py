@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from sandbox.changes.syntax import parse
-from sandbox.languages.outline import Definition, Import, Kind, Outline, Span
+from sandbox.languages.outline import Definition, DefinitionKind, Import, Outline, Span
 
 _NAMES = 20
 _STATEMENTS = 3_000
@@ -43,7 +43,9 @@ def _definitions(body: Iterable[ast.stmt], inside: str) -> Iterator[Definition]:
         first = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
         yield Definition(
             name=name,
-            kind=Kind.CLASS if isinstance(node, ast.ClassDef) else Kind.FUNCTION,
+            kind=DefinitionKind.CLASS
+            if isinstance(node, ast.ClassDef)
+            else DefinitionKind.FUNCTION,
             first=first,
             line=node.lineno,
             body=node.body[0].lineno,

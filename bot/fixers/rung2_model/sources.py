@@ -12,8 +12,8 @@ from bot.ports import Workspace
 from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
 from sandbox.languages import is_read_source
-from sandbox.languages.modules import Checkout, settings_for
-from sandbox.languages.outline import TITLES, Definition, Import, Kind, Outline, Span
+from sandbox.languages.modules import CheckoutModules, settings_for
+from sandbox.languages.outline import TITLES, Definition, DefinitionKind, Import, Outline, Span
 from sandbox.languages.reading import read_outline
 
 AROUND = 25
@@ -100,7 +100,7 @@ class Source:
         Args:
             name: Such as `cart > adds 2`, which `cart > adds %i` may be.
         """
-        tests = [one for one in self.definitions if one.kind is Kind.TEST]
+        tests = [one for one in self.definitions if one.kind is DefinitionKind.TEST]
         for found in (
             [one for one in tests if one.name == name],
             [one for one in tests if _fits(name, one.name)],
@@ -118,7 +118,7 @@ class Source:
         return tuple(
             one
             for one in self.definitions
-            if one.kind is Kind.SETUP
+            if one.kind is DefinitionKind.SETUP
             and (not one.owner or f"{test.owner}{TITLES}".startswith(f"{one.owner}{TITLES}"))
         )
 
@@ -246,11 +246,11 @@ class Files:
             self._read[path] = Source(path, text or "", room=self._room) if usable else None
         return self._read[path]
 
-    async def checkout(self, path: str) -> Checkout:
+    async def checkout(self, path: str) -> CheckoutModules:
         """Return what is known of the checkout to find the files that a file imports."""
         paths = await self.paths()
         read = [await self.source(one) for one in settings_for(path, paths)]
-        return Checkout(paths, {one.path: one.text for one in read if one is not None})
+        return CheckoutModules(paths, {one.path: one.text for one in read if one is not None})
 
 
 def changed_functions(before: Source, after: Source) -> tuple[str, ...]:

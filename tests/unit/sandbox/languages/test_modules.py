@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from sandbox.languages.modules import Checkout, imported_files, settings_for
+from sandbox.languages.modules import CheckoutModules, imported_files, settings_for
 from sandbox.languages.outline import Import
 
 WEB = {
@@ -54,7 +54,7 @@ RUST = {
 def found(files: Mapping[str, str], path: str, *modules: str) -> list[str]:
     paths = frozenset(files)
     settings = {one: files[one] for one in settings_for(path, paths)}
-    return list(imported_files(path, (Import(1, 1, modules),), Checkout(paths, settings)))
+    return list(imported_files(path, (Import(1, 1, modules),), CheckoutModules(paths, settings)))
 
 
 @pytest.mark.parametrize(

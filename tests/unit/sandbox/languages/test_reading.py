@@ -7,7 +7,7 @@ import time
 import pytest
 
 from sandbox.languages import MAX_READ_CHARACTERS
-from sandbox.languages.outline import Definition, Kind, Outline
+from sandbox.languages.outline import Definition, DefinitionKind, Outline
 from sandbox.languages.reading import new_syntax_error, read_outline
 
 CART_TS = """\
@@ -187,16 +187,16 @@ def test_suites_and_tests_of_javascript() -> None:
     found = outline("test/cart.test.js", TEST_JS)
 
     assert [(one.kind, one.name, one.first) for one in found.definitions] == [
-        (Kind.SUITE, "cart", 6),
-        (Kind.SETUP, "cart > beforeEach", 8),
-        (Kind.FUNCTION, "cart > helper", 9),
-        (Kind.TEST, "cart > adds a $1 item", 11),
-        (Kind.SUITE, "cart > with %i", 14),
-        (Kind.TEST, "cart > with %i > keeps ${n}", 15),
-        (Kind.TEST, "cart > is $a", 17),
-        (Kind.TEST, "cart > c.name", 19),
-        (Kind.TEST, "it's plain", 21),
-        (Kind.TEST, "it's plain > sub", 22),
+        (DefinitionKind.SUITE, "cart", 6),
+        (DefinitionKind.SETUP, "cart > beforeEach", 8),
+        (DefinitionKind.FUNCTION, "cart > helper", 9),
+        (DefinitionKind.TEST, "cart > adds a $1 item", 11),
+        (DefinitionKind.SUITE, "cart > with %i", 14),
+        (DefinitionKind.TEST, "cart > with %i > keeps ${n}", 15),
+        (DefinitionKind.TEST, "cart > is $a", 17),
+        (DefinitionKind.TEST, "cart > c.name", 19),
+        (DefinitionKind.TEST, "it's plain", 21),
+        (DefinitionKind.TEST, "it's plain > sub", 22),
     ]
     assert named(found, "cart > helper").last_name == "helper"
     assert {"add", "helper"} <= named(found, "cart > adds a $1 item").names
@@ -237,16 +237,16 @@ def test_tests_and_functions_inside_of_functions_that_only_wrap_them() -> None:
     found = outline("test/all.js", WRAPPED)
 
     assert [(one.kind, one.name, one.first, one.last) for one in found.definitions] == [
-        (Kind.FUNCTION, "add", 2, 2),
-        (Kind.FUNCTION, "sub", 7, 7),
-        (Kind.FUNCTION, "runAll", 10, 17),
-        (Kind.SUITE, "name", 11, 16),
-        (Kind.TEST, "name > works", 12, 12),
-        (Kind.TEST, "name > works in CI", 14, 14),
-        (Kind.SUITE, "values", 19, 24),
-        (Kind.FUNCTION, "values > [1, 2].forEach", 20, 22),
-        (Kind.TEST, "values > is a number", 21, 21),
-        (Kind.TEST, "values > is taken over", 23, 23),
+        (DefinitionKind.FUNCTION, "add", 2, 2),
+        (DefinitionKind.FUNCTION, "sub", 7, 7),
+        (DefinitionKind.FUNCTION, "runAll", 10, 17),
+        (DefinitionKind.SUITE, "name", 11, 16),
+        (DefinitionKind.TEST, "name > works", 12, 12),
+        (DefinitionKind.TEST, "name > works in CI", 14, 14),
+        (DefinitionKind.SUITE, "values", 19, 24),
+        (DefinitionKind.FUNCTION, "values > [1, 2].forEach", 20, 22),
+        (DefinitionKind.TEST, "values > is a number", 21, 21),
+        (DefinitionKind.TEST, "values > is taken over", 23, 23),
     ]
 
 
