@@ -1,7 +1,7 @@
 """Plan the Go part of a recipe, and the files of the checkout that name its modules."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from posixpath import dirname, join, normpath
 
 from sandbox.recipe.fidelity import FidelityLog
@@ -9,6 +9,7 @@ from sandbox.recipe.files import CheckoutFiles, beside, inside
 from sandbox.recipe.go_versions import go_of_project
 from sandbox.recipe.relevant import FOREIGN
 from sandbox.runners.steps import split_steps
+from sandbox.setup.go.directives import read_entries, read_names
 from sandbox.setup.go.layout import GO_FILES
 from sandbox.types import GoPart, Recipe
 
@@ -17,9 +18,6 @@ _RUNS = re.compile(
 )
 _COMPILES = re.compile(r"(?<![\w./-])go\s+(?!fmt(?![\w-]))")
 """`gofmt` and `go fmt` read files one by one, without the modules that they import."""
-_BLOCK = re.compile(r"^\s*(\w+)\s*\(\s*(?://.*)?$(.*?)^\s*\)", re.MULTILINE | re.DOTALL)
-_SINGLE = re.compile(r"^\s*(require|replace|use)\s+([^\s(].*)$", re.MULTILINE)
-_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _MOST_FILES = 200
 _NAMES = ("go.mod", "go.sum", "go.work", "go.work.sum")
 
@@ -70,35 +68,22 @@ def needed_modules(files: CheckoutFiles, folder: str) -> tuple[str, ...]:
     """Return the modules that a module or workspace requires and the checkout does not contain."""
     if files.is_file(beside(folder, "vendor/modules.txt")):
         return ()
+    work = files.text(beside(folder, "go.work"))
     members = [
         place
-        for used in _entries(files.text(beside(folder, "go.work")), "use")
+        for used in read_entries(work, "use")
         if (place := inside(folder, used.strip('"'))) is not None
     ]
     texts = [files.text(beside(place, "go.mod")) for place in members or [folder]]
-    own = {found[1] for text in texts if (found := _MODULE.search(text))}
-    needed = [name.split()[0] for text in texts for name in _entries(text, "require")]
+    own = {name for text in texts for name in read_names(text, "module")}
+    needed = [name for text in texts for name in read_names(text, "require")]
     local = {
         line.split()[0]
-        for text in (*texts, files.text(beside(folder, "go.work")))
-        for line in _entries(text, "replace")
+        for text in (*texts, work)
+        for line in read_entries(text, "replace")
         if line.partition("=>")[2].strip().startswith((".", "/"))
     }
     return tuple(name for name in dict.fromkeys(needed) if name not in local | own)
-
-
-def _entries(text: str, directive: str) -> Iterator[str]:
-    """Yield the entries of a directive of `go.mod` or `go.work`, without comments."""
-    found = [
-        line
-        for name, body in _BLOCK.findall(text)
-        if name == directive
-        for line in body.splitlines()
-    ]
-    found += [line for name, line in _SINGLE.findall(text) if name == directive]
-    for line in found:
-        if entry := line.partition("//")[0].strip():
-            yield entry
 
 
 def go_files(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from sandbox.recipe.files import CheckoutFiles, beside
+from sandbox.setup.go.directives import read_entries
 
 NEWEST = "1"
 """The newest release of Go 1."""
@@ -12,10 +13,7 @@ _PLAIN = re.compile(
 )
 _OPEN = re.compile(r"stable|oldstable|latest|[\^<>].*")
 """A range, of which `setup-go` takes the newest release."""
-_LINE = re.compile(
-    r"^\s*(toolchain|go)\s+(?:go)?(\d{1,3}\.\d{1,4}(?:\.\d{1,4})?)\S*\s*(?://.*)?$",
-    re.MULTILINE,
-)
+_RELEASE = re.compile(r"(?:go)?(\d{1,3}\.\d{1,4}(?:\.\d{1,4})?)")
 _LONGEST = 200
 _UNKNOWN = 10**6
 """A part of a version that is not named: the newest one."""
@@ -40,8 +38,8 @@ def go_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
     text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
     name = path.rsplit("/", 1)[-1]
     if name in {"go.mod", "go.work"}:
-        lines = {found[1]: found[2] for found in _LINE.finditer(text)}
-        return lines.get("toolchain") or lines.get("go")
+        named = (*read_entries(text, "toolchain"), *read_entries(text, "go"))
+        return next((found[1] for entry in named if (found := _RELEASE.match(entry))), None)
     if name == ".tool-versions":
         asked = re.search(r"^go(?:lang)?\s+(\S+)", text, re.MULTILINE)
         return read_go(asked[1]) if asked else None

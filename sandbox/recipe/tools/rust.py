@@ -14,7 +14,7 @@ PROGRAMS = ("cargo", "rustc", "rustfmt", "rustup")
 _FETCHES = frozenset({"fetch", "install", "binstall", "update", "vendor", "publish", "login"})
 _FILES = ("rust-toolchain.toml", "rust-toolchain")
 _CHANNEL = re.compile(
-    r"^\s*channel\s*=\s*[\"']([\w.-]{1,60})[\"']|^([\w.-]{1,60})\s*$", re.MULTILINE
+    r"^[ \t]*channel\s*=\s*[\"']([\w.-]{1,60})[\"']|^([\w.-]{1,60})\s*$", re.MULTILINE
 )
 
 

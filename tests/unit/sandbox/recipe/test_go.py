@@ -1,14 +1,16 @@
 """Jobs of Go: the version, the commands, and the modules that a checkout does not contain."""
 
+import time
+
 import pytest
 
 from sandbox.errors import SetupFailed
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.files import MOST_BYTES, CheckoutFiles
 from sandbox.recipe.given import check_given
-from sandbox.recipe.go_modules import go_files
+from sandbox.recipe.go_modules import go_files, needed_modules
 from sandbox.recipe.go_versions import go_of_project, read_go
 from sandbox.recipe.relevant import relevant_files
 from sandbox.types import GoPart, JobHints, Recipe, StepKind
@@ -178,6 +180,21 @@ def test_modules_are_downloaded_where_the_checkout_lacks_them(
     recipe = plan(script, files)
     assert recipe.go is not None
     assert recipe.go.modules == folders
+
+
+def test_a_comment_behind_a_bracket_hides_no_module() -> None:
+    text = "require ( // direct\n\texample.org/a v1.0.0\n)\n\nrequire (\n\texample.org/b v1.0.0\n)\n"
+    files = CheckoutFiles({"go.mod": text.encode()}, None, FidelityLog())
+    assert needed_modules(files, ".") == ("example.org/a", "example.org/b")
+
+
+@pytest.mark.parametrize("line", ["x ( //\n", "\n", "channel\n", "require (\n"])
+def test_a_hostile_file_takes_bounded_time(line: str) -> None:
+    text = line * (MOST_BYTES // len(line))
+    started = time.process_time()
+    for script in ("go test ./...", "cargo test"):
+        plan(script, {"go.mod": text, "rust-toolchain": text})
+    assert time.process_time() - started < 10
 
 
 def test_the_files_of_modules_are_part_of_the_environment() -> None:
