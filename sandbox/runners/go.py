@@ -4,6 +4,7 @@ import json
 import posixpath
 import re
 import secrets
+from collections import defaultdict
 from collections.abc import Sequence
 
 from pydantic import Field
@@ -229,8 +230,13 @@ class _Session:
         self._sections = read_sections(result.stderr)
         self._folders: dict[str, str] = {}
         self._declared: list[str] = []
+        self._tested: set[str] = set()
+        """Packages that declare tests."""
         self._texts: dict[str, str] = {}
-        self._results: dict[str, TestResult] = {}
+        self._results: defaultdict[str, dict[str, TestResult]] = defaultdict(dict)
+        """By package, then by name."""
+        self._inner: dict[str, TestResult] = {}
+        """The first failed sub-test of each test; it ends before the test."""
         self._exit: int | None = None
 
     def read(self, records: Sequence[Record], request: RunRequest) -> RunnerReading:
@@ -239,7 +245,7 @@ class _Session:
             self._take(record)
         command = split_go_test(request.command)
         is_whole = not request.targets and not (command and command.has(*_SELECTING))
-        results = tuple(self._results.values())
+        results = tuple(one for own in self._results.values() for one in own.values())
         return RunnerReading(
             results=results,
             collected=tuple(self._declared) if is_whole else (),
@@ -250,11 +256,11 @@ class _Session:
 
     def _find_gap(self) -> str:
         """Return which package passed without its end or its control test; empty if none did."""
-        packages = {name.partition("::")[0] for name in self._results}
+        packages = self._results.keys()
         if unfinished := sorted(packages - self._ended):
             return f"the tests of {unfinished[0][:200]} did not end"
-        tested = {name.partition("::")[0] for name in self._declared}
-        missing = sorted(packages & tested - self._controlled) if self._is_controlled else []
+        tested = self._tested if self._is_controlled else set()
+        missing = sorted(packages & tested - self._controlled)
         return f"the control test did not run in {missing[0][:200]}" if missing else ""
 
     def _take(self, record: Record) -> None:
@@ -281,6 +287,7 @@ class _Session:
             self._folders[package] = "." if is_top else self._paths.relative(folder)
             if test:
                 self._declared.append(f"{package}::{test}")
+                self._tested.add(package)
 
     def _take_test(self, name: str, status: TestStatus, milliseconds: int) -> None:
         package, _, test = name.partition("::")
@@ -295,44 +302,35 @@ class _Session:
             folder = self._folders.get(package, ".")
             text = self._texts.get(name, "")
             failed = describe_failure(name, text, folder, self._paths)
-            inner = self._failed_inside(name)
+            inner = self._inner.get(name)
             if inner is not None and failed.error_message is None:
                 why = f"{inner.name.rpartition('/')[2]} failed: {inner.error_message or ''}"
                 failed = failed.with_(error_message=why, file=inner.file, line=inner.line)
             found = failed.with_(status=status, duration_ms=milliseconds)
-        present = self._results.get(name)
+            self._inner.setdefault(name.rpartition("/")[0], inner or found)
+        own = self._results[package]
+        present = own.get(name)
         # With `-count=2` a test has two results.
         if present is None or present.status in {TestStatus.PASS, TestStatus.SKIP}:
-            self._results[name] = found
-
-    def _failed_inside(self, name: str) -> TestResult | None:
-        """Return the first failed sub-test of a test; it ends before the test."""
-        return next(
-            (
-                one
-                for key, one in self._results.items()
-                if key.startswith(f"{name}/") and one.status is TestStatus.FAIL
-            ),
-            None,
-        )
+            own[name] = found
 
     def _take_package(self, name: str, outcome: str, text: str) -> None:
         self._ended.add(name)
-        own = [one for key, one in self._results.items() if key.startswith(f"{name}::")]
-        bad = [one for one in own if one.status in {TestStatus.FAIL, TestStatus.ERROR}]
+        own = self._results[name]
+        bad = [one for one in own.values() if one.status in {TestStatus.FAIL, TestStatus.ERROR}]
         if outcome != "f":
             # A package without tests has passed if it can be built.
-            if not own and not any(one.startswith(f"{name}::") for one in self._declared):
-                self._results[name] = TestResult(name=name, status=TestStatus.PASS)
+            if not own and name not in self._tested:
+                own[name] = TestResult(name=name, status=TestStatus.PASS)
             return
         if not bad:
-            self._results[name] = describe_package(name, text, self._sections, self._paths)
+            own[name] = describe_package(name, text, self._sections, self._paths)
             return
         described = describe_failure(name, text, self._folders.get(name, "."), self._paths)
         for one in bad:
             if one.status is TestStatus.ERROR and one.error is None:
                 more = described.with_(name=one.name, status=one.status, test=one.test)
-                self._results[one.name] = more.with_(error=described.error or "Crash")
+                own[one.name] = more.with_(error=described.error or "Crash")
 
 
 def _find_error(result: CommandResult) -> str:

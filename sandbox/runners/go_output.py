@@ -14,8 +14,8 @@ _ENDING = re.compile(r"^(panic|fatal error): (.{1,1000}?)(?: \[recovered.*)?$")
 _TIMED_OUT = "test timed out after"
 _RACE = "WARNING: DATA RACE"
 _FUNCTION = re.compile(
-    r"^(?:created by )?(?:[\w.-]{1,200}/)*[\w.-]{1,200}?\.([^\s/]{1,300}?)"
-    r"(?:\((?!\*).{0,1000}\)| in goroutine \d+)?$"
+    r"^(?:created by )?(?:[\w.-]{1,200}/)*[\w.-]{1,200}?\.((?:[^\s/(]|\(\*){1,300})"
+    r"(?:\(.{0,1000}\)| in goroutine \d+)?$"
 )
 _CLOSURE = re.compile(r"(?:\.(?:func|gowrap)?\d+)+$")
 _STACK = re.compile(r"^\t(/\S{1,500}\.go):(\d{1,7})(?: \+0x[0-9a-f]+)?$")

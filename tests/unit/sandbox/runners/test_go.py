@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 import zlib
 from pathlib import Path
 
@@ -69,13 +70,13 @@ def ran(
     packed = base64.b64encode(zlib.compress(json.dumps(declared).encode())).decode()
     request = RunRequest(command=command, targets=targets)
     invocation = GoTest().prepare(request, PLACES)
-    data, previous = b"", START
+    data, previous = bytearray(), START
     before = [["tests", packed], *([["controlled", "CONTROL"]] if controlled else [])]
     for record in (*before, *channel.all, ["exit", status]):
         payload = json.dumps(record).replace("CONTROL", invocation.control).encode()
         previous = sign(invocation.key, previous, payload)
         data += previous.encode() + b" " + payload + b"\n"
-    result = CommandResult(argv=(), exit_code=status, results=data, stderr=stderr)
+    result = CommandResult(argv=(), exit_code=status, results=bytes(data), stderr=stderr)
     reading = GoTest().read(request, invocation, result)
     return judge(request, GoTest(), reading, result)
 
@@ -142,6 +143,19 @@ def test_tests_and_sub_tests_have_names_and_places() -> None:
     one, whole = report.failures
     assert (one.file, one.line, one.error_message, one.test) == ("a_test.go", 7, "got 1", "TestA")
     assert (whole.file, whole.line, whole.error_message) == ("a_test.go", 7, "one failed: got 1")
+
+
+@pytest.mark.parametrize(
+    "printed", ["--- FAIL: x", "\n".join(["." * 200 + "(" * 310 + ")" * 1000 + "x"] * 6)]
+)
+def test_what_many_tests_print_is_read_in_bounded_time(printed: str) -> None:
+    """A run has room for so many failures, or for fewer with such lines."""
+    number = 20000 if len(printed) < 100 else 20
+    tests = [line for n in range(number) for line in ended(f"TestA/{n}", "fail", printed)]
+    started = time.process_time()
+    report = ran(*tests, *ended("TestA", "fail"), event("fail"), declared=[])
+    assert time.process_time() - started < 8
+    assert report.failure_count == number + 1
 
 
 def test_text_below_a_place_is_its_message() -> None:
@@ -307,6 +321,14 @@ def test_a_package_passes_only_with_its_control_test() -> None:
     report = ran(*passed, *ended("CONTROL", "pass"), event("pass"), status=0, controlled=True)
     assert report.success
     assert set(report.outcomes) == {"m::TestA", "m::TestB"}
+
+
+def test_a_package_without_results_needs_its_control_test_too() -> None:
+    passed = (event("pass", "a"), *ended("TestA", "pass"), *ended("CONTROL", "pass"), event("pass"))
+    declared = [*DECLARED, "a\t/work/repo/a\tTestA"]
+    command = "go test -run A ./..."
+    report = ran(*passed, status=0, controlled=True, declared=declared, command=command)
+    assert "the control test did not run in a" in report.summary
 
 
 def test_control_tests_are_written_beside_the_checkout(tmp_path: Path) -> None:
