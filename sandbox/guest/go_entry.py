@@ -2,8 +2,9 @@
 
 Standard input contains a JSON object: the key of the records, and the commands `go list` and `go
 test`. Go runs each package's tests in a process of their own and converts what that process prints.
-Code of the repository can therefore print results that no test had. It cannot change the records of
-other packages, and cannot leave out a test that the sources declare without being noticed.
+Code of the repository can therefore print results that no test had. It can also write to Go's own
+output, because it runs as the same user, and so invent results of other packages. It cannot write
+records. That the sources declare a test is read before any code of the repository runs.
 
 Records: `tests` declared tests (JSON, zlib, base64), each as package, folder and test with tabs
 between · `controlled` name of the control test · `test` name, outcome, milliseconds · `fail` name,
@@ -28,6 +29,7 @@ RESULTS = 3
 TEXT_CHARACTERS = 6000
 MOST_SOURCE_BYTES = 1 << 20
 MOST_DECLARED = 50000
+MOST_SECONDS = 1000000
 _FIELDS = "ImportPath,Dir,Name,TestGoFiles,XTestGoFiles"
 _CONTROL = """package %s_test
 
@@ -38,9 +40,9 @@ func %s(t *testing.T) {}
 _OLDEST_WITH_OVERLAY = 24
 _OUTCOMES = {"pass": "p", "fail": "f", "skip": "s"}
 _TOKENS = re.compile(
-    r"//[^\n]*|/\*.*?\*/|`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|`[^`]*`?|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.DOTALL
 )
-"""Comments and texts, in which a declaration is none."""
+"""Comments and texts, in which a declaration is none. One without an end is read only once."""
 _DECLARED = re.compile(r"^func[ \t]+(Test(?:[^a-z\W]\w*)?)[ \t]*\(\w+ \*\w+\.T\)", re.MULTILINE)
 _FATAL = re.compile(r"^(?:panic|fatal error): ", re.MULTILINE)
 Key = Tuple[str, str]
@@ -51,23 +53,20 @@ def declared_tests(source: str) -> List[str]:
     return _DECLARED.findall(_TOKENS.sub(" ", source))
 
 
-def list_packages(words: List[str]) -> Iterator[Dict[str, Any]]:
-    """Yield what `go list` says of each package.
+def list_packages(words: List[str]) -> List[Dict[str, Any]]:
+    """Return what `go list` says of each package.
 
     Args:
         words: The command `go list` with options and packages.
     """
     command = [*words[:2], "-e", "-json=" + _FIELDS, *words[2:]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    text, position = done.stdout.decode("utf-8", "replace"), 0
-    decoder = json.JSONDecoder()
-    while text[position:].strip():
-        position += len(text[position:]) - len(text[position:].lstrip())
-        try:
-            package, position = decoder.raw_decode(text, position)
-        except ValueError:
-            return
-        yield package
+    # Only between two packages is a bracket the whole line.
+    text = done.stdout.decode("utf-8", "replace").replace("\n}\n{\n", "\n},\n{\n")
+    try:
+        return list(json.loads("[" + text + "]"))
+    except ValueError:
+        return []
 
 
 def test_files(package: Dict[str, Any]) -> List[str]:
@@ -135,12 +134,12 @@ class Events:
     def __init__(self, channel: Any) -> None:
         self._channel = channel
         self._texts: Dict[Key, str] = {}
-        self._running: Dict[str, List[str]] = {}
+        self._running: Dict[str, Dict[str, None]] = {}
         self._failed: Dict[str, int] = {}
 
     def take(self, event: Dict[str, Any]) -> str:
         """Record an event. Return the text to print, as `go test` without `-json` does."""
-        action, package = event.get("Action"), str(event.get("Package", ""))
+        action, package = str(event.get("Action", "")), str(event.get("Package", ""))
         test, text = str(event.get("Test", "")), event.get("Output")
         if action == "build-output":
             sys.stderr.write(str(text))
@@ -148,7 +147,7 @@ class Events:
         if action == "output":
             return self._add(package, test, str(text))
         if action == "run":
-            self._running.setdefault(package, []).append(test)
+            self._running.setdefault(package, {})[test] = None
             return ""
         if action not in _OUTCOMES:
             return ""
@@ -164,13 +163,13 @@ class Events:
         return "" if test else text
 
     def _end_test(self, package: str, test: str, event: Dict[str, Any]) -> str:
-        running = self._running.get(package, [])
-        if test in running:
-            running.remove(test)
+        self._running.get(package, {}).pop(test, None)
         text = self._texts.pop((package, test), "")
         outcome = _OUTCOMES[event["Action"]]
         elapsed = event.get("Elapsed", 0)
-        milliseconds = int(elapsed * 1000) if isinstance(elapsed, (int, float)) else 0
+        # A test may print any number.
+        is_time = isinstance(elapsed, (int, float)) and 0 <= elapsed < MOST_SECONDS
+        milliseconds = int(elapsed * 1000) if is_time else 0
         name = "%s::%s" % (package, test)
         if outcome == "f":
             self._failed[package] = self._failed.get(package, 0) + 1
@@ -180,7 +179,7 @@ class Events:
 
     def _end_package(self, package: str, outcome: str) -> str:
         shown = ""
-        for test in self._running.pop(package, []) if outcome == "f" else ():
+        for test in self._running.pop(package, {}) if outcome == "f" else ():
             # The process ended within this test, or another one ended it.
             text = self._texts.pop((package, test), "")
             if _FATAL.search(text) or not self._failed.get(package):
@@ -235,7 +234,7 @@ def main() -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     try:
-        packages = list(list_packages(config["list"]))
+        packages = list_packages(config["list"])
         declared = list(list_declared(packages))[:MOST_DECLARED]
         packed = base64.b64encode(zlib.compress(json.dumps(declared).encode())).decode()
         channel.send(["tests", packed])

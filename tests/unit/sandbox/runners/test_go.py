@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.guest.go_entry import Events, declared_tests, write_controls
+from sandbox.guest.go_entry import Events, declared_tests, list_packages, write_controls
 from sandbox.guest.record_channel import START, sign
 from sandbox.judge import judge
 from sandbox.runners import detect_runner
@@ -303,6 +303,38 @@ var quote = '"'
 func TestF(t *testing.T) { x := "`" }
 """
     assert declared_tests(source) == ["TestA", "Test", "TestÄ", "Test_b", "TestF"]
+
+
+def test_hostile_sources_are_read_in_bounded_time() -> None:
+    started = time.process_time()
+    for piece in ("\\'", '\\"', "/*"):
+        assert declared_tests(piece * 500_000) == []
+    assert time.process_time() - started < 5
+
+
+def test_a_repository_of_many_packages_is_listed(tmp_path: Path) -> None:
+    found = [{"ImportPath": f"m/{n}", "Dir": "/}\n{\n", "TestGoFiles": ["a"] * 9} for n in range(9000)]
+    (tmp_path / "listed").write_text("".join(f"{json.dumps(one, indent=1)}\n" for one in found))
+    program = tmp_path / "go"
+    program.write_text(f"#!/bin/sh\ncat '{tmp_path}/listed'\n")
+    program.chmod(0o755)
+    started = time.process_time()
+    assert list_packages([str(program), "list", "./..."]) == found
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("line", ["1e308", "-1", "NaN", '"x"', "[]"])
+def test_a_time_that_a_test_invents_is_not_kept(line: str) -> None:
+    found = Records()
+    Events(found).take({**json.loads(event("pass", test="TestA")), "Elapsed": json.loads(line)})
+    assert found.all == [["test", "m::TestA", "p", 0]]
+
+
+def test_what_looks_like_an_event_is_none() -> None:
+    found = Records()
+    for action in (["pass"], {}, None, 1):
+        assert Events(found).take({"Action": action, "Package": "m"}) == ""
+    assert found.all == []
 
 
 def test_a_control_test_joins_the_selection_of_the_command() -> None:
