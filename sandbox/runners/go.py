@@ -109,6 +109,9 @@ def _split(program: str, words: list[str], environment: dict[str, str]) -> GoTes
             break
         else:
             return None  # an option of the test program, which may take the next word
+    # Go reports no package's name for files, and adds no control test to them.
+    if any(package.endswith(".go") for package in packages):
+        return None
     return GoTestCommand(
         program=program,
         options=tuple(options),
@@ -255,8 +258,10 @@ class _Session:
         )
 
     def _find_gap(self) -> str:
-        """Return which package passed without its end or its control test; empty if none did."""
+        """Return what is missing for a PASS: the packages, the end of one, or its control test."""
         packages = self._results.keys()
+        if not self._folders:
+            return "`go list` named no package"
         if unfinished := sorted(packages - self._ended):
             return f"the tests of {unfinished[0][:200]} did not end"
         tested = self._tested if self._is_controlled else set()

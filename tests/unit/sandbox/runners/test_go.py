@@ -93,7 +93,8 @@ def test_a_command_that_only_runs_tests_is_recognised(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     ["go test -c ./a", "go test -list . ./...", "go test -fuzz=F ./a", "go test -update ./...",
-     "go test $(go list ./...)", "go vet ./...", "go test -exec x ./...", "go", "gotest test"],
+     "go test $(go list ./...)", "go vet ./...", "go test -exec x ./...", "go", "gotest test",
+     "go test -v a_test.go b.go"],
 )  # fmt: skip
 def test_other_commands_are_left_to_other_readers(command: str) -> None:
     assert split_go_test(command) is None
@@ -361,6 +362,11 @@ def test_a_package_without_results_needs_its_control_test_too() -> None:
     command = "go test -run A ./..."
     report = ran(*passed, status=0, controlled=True, declared=declared, command=command)
     assert "the control test did not run in a" in report.summary
+
+
+def test_a_run_without_known_packages_gives_no_verdict() -> None:
+    report = ran(event("pass"), status=0, declared=[])
+    assert (report.verdict, report.success) == (RunVerdict.NO_VERDICT, False)
 
 
 def test_control_tests_are_written_beside_the_checkout(tmp_path: Path) -> None:
