@@ -69,7 +69,9 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         SandboxDied: The sandbox went away.
     """
     reports: list[TestReport] = []
-    for step, asked in choose_steps(command, tuple(targets), working_directory):
+    wanted = tuple(targets)
+    chosen = choose_steps(command, wanted, working_directory)
+    for step, asked in chosen:
         request = _request(step, limits, environment).with_(
             targets=asked, order=order, seed=seed, maxfail=maxfail
         )
@@ -83,7 +85,12 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         reports.append(report)
         if not report.success:
             break
-    return _merge_reports(command, reports)
+    merged = _merge_reports(command, reports)
+    if any(asked for _, asked in chosen) or not merged.success:
+        return merged
+    gap = _find_missing(wanted, merged.outcomes)
+    verdict = RunVerdict.NO_VERDICT
+    return merged.with_(success=False, verdict=verdict, summary=gap) if gap else merged
 
 
 def _request(
@@ -288,14 +295,19 @@ def _find_gap(request: RunRequest, reading: RunnerReading) -> str:
     silent = [name for name in reading.collected if name not in outcomes]
     if silent:
         return f"{len(silent)} of {len(reading.collected)} collected tests did not run"
-    for target in request.targets:
+    if missing := _find_missing(request.targets, outcomes):
+        return missing
+    return "" if TestStatus.PASS in outcomes.values() else "no test passed"
+
+
+def _find_missing(targets: tuple[str, ...], outcomes: Mapping[str, TestStatus]) -> str:
+    """Return which requested test did not pass; empty if all did."""
+    for target in targets:
         found = [status for name, status in outcomes.items() if stands_for(target, name)]
         if not found:
             return f"the requested test was not found: {target[:200]}"
         if TestStatus.PASS not in found:
             return f"the requested test did not finish: {target[:200]}"
-    if TestStatus.PASS not in outcomes.values():
-        return "no test passed"
     return ""
 
 

@@ -28,6 +28,7 @@ class ScriptedGuest:
         self._script = script
         self.commands: list[tuple[str, ...]] = []
         self.environments: list[dict[str, str]] = []
+        self.inputs: list[bytes] = []
         self.unpacked: dict[str, dict[str, bytes]] = {}
         self.files: dict[str, bytes] = {}
 
@@ -42,6 +43,7 @@ class ScriptedGuest:
     ) -> CommandResult:
         self.commands.append(argv)
         self.environments.append(dict(env or {}))
+        self.inputs.append(stdin)
         if argv[-1:] == ('printf %s "$VIRTUAL_ENV"',):
             return CommandResult(argv=argv, exit_code=0, stdout="/opt/env")
         return self._script(argv) or CommandResult(argv=argv, exit_code=0)

@@ -10,11 +10,13 @@ import pytest
 
 from sandbox.guest.go_entry import Events, declared_tests, list_packages, write_controls
 from sandbox.guest.record_channel import START, sign
-from sandbox.judge import judge
+from sandbox.judge import judge, run_tests
 from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, Invocation, RunRequest
 from sandbox.runners.go import GoTest, split_go_test
+from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
+from tests.fakes.scripted_backend import ScriptedGuest
 
 PLACES = GuestPlaces(
     python="/opt/env/bin/python",
@@ -53,6 +55,17 @@ def ended(test: str, action: str, *lines: str) -> list[str]:
             event(action, test=test)]  # fmt: skip
 
 
+def signed(key: bytes, declared: list[str], records: list[list[object]]) -> bytes:
+    """Return the data of a run: the declared tests, then these records."""
+    packed = base64.b64encode(zlib.compress(json.dumps(declared).encode())).decode()
+    lines, previous = [], START
+    for record in (["tests", packed], *records):
+        payload = json.dumps(record).encode()
+        previous = sign(key, previous, payload)
+        lines.append(previous.encode() + b" " + payload + b"\n")
+    return b"".join(lines)
+
+
 def ran(
     *events: str,
     status: int = 1,
@@ -63,20 +76,15 @@ def ran(
     controlled: bool = False,
 ) -> TestReport:
     """Return the judged report of a run with these events; CONTROL is the control test."""
+    request = RunRequest(command=command, targets=targets)
+    invocation = GoTest().prepare(request, PLACES)
     channel = Records()
     reader = Events(channel)
     for line in events:
-        reader.take(json.loads(line))
-    packed = base64.b64encode(zlib.compress(json.dumps(declared).encode())).decode()
-    request = RunRequest(command=command, targets=targets)
-    invocation = GoTest().prepare(request, PLACES)
-    data, previous = bytearray(), START
-    before = [["tests", packed], *([["controlled", "CONTROL"]] if controlled else [])]
-    for record in (*before, *channel.all, ["exit", status]):
-        payload = json.dumps(record).replace("CONTROL", invocation.control).encode()
-        previous = sign(invocation.key, previous, payload)
-        data += previous.encode() + b" " + payload + b"\n"
-    result = CommandResult(argv=(), exit_code=status, results=bytes(data), stderr=stderr)
+        reader.take(json.loads(line.replace("CONTROL", invocation.control)))
+    before = [["controlled", invocation.control]] if controlled else []
+    data = signed(invocation.key, declared, [*before, *channel.all, ["exit", status]])
+    result = CommandResult(argv=(), exit_code=status, results=data, stderr=stderr)
     reading = GoTest().read(request, invocation, result)
     return judge(request, GoTest(), reading, result)
 
@@ -260,6 +268,23 @@ def test_requested_tests_must_have_run() -> None:
     events = (*ended("TestA", "pass"), event("pass"))
     assert ran(*events, status=0, targets=("m::TestA",)).success
     assert not ran(*events, status=0, targets=("m::TestB",)).success
+
+
+@pytest.mark.anyio
+async def test_requested_tests_must_have_run_in_a_line_with_several_modules() -> None:
+    records = [["test", "m::TestA", "p", 1], ["test", "m::TestB", "p", 1], ["package", "m", "p", ""]]
+
+    def script(argv: tuple[str, ...]) -> CommandResult:
+        key = bytes.fromhex(json.loads(guest.inputs[-1])["key"])
+        data = signed(key, DECLARED, [*records, ["exit", 0]])
+        return CommandResult(argv=argv, exit_code=0, results=data)
+
+    guest = ScriptedGuest(script)
+    command, limits = "cd a && go test ./... && cd ../b && go test ./...", RunLimits(wall_s=9.0)
+    for target, verdict in (("m::TestA", RunVerdict.PASS), ("m::TestC", RunVerdict.NO_VERDICT)):
+        report = await run_tests(guest, command, limits=limits, targets=(target,), confirm=False)
+        assert report.verdict is verdict
+    assert "the requested test was not found: m::TestC" in report.summary
 
 
 def test_results_and_exit_status_must_agree() -> None:
