@@ -20,6 +20,7 @@ _FUNCTION = re.compile(
 _CLOSURE = re.compile(r"(?:\.(?:func|gowrap)?\d+)+$")
 _STACK = re.compile(r"^\t(/\S{1,500}\.go):(\d{1,7})(?: \+0x[0-9a-f]+)?$")
 _SECTION = re.compile(r"^# \[?([^\s\]]{1,300})\]?(?: \[([^\s\]]{1,300})\.test\])?$")
+_SECTION_LINES = 50
 _MESSAGE_LINES = 5
 _MOST_FRAMES = 40
 
@@ -97,7 +98,7 @@ def _frames(lines: Sequence[str], checkout: CheckoutPaths) -> tuple[Frame, ...]:
 
 
 def read_sections(text: str) -> dict[str, str]:
-    """Return the build errors of each package in the error output of Go."""
+    """Return the first build errors of each package in the error output of Go."""
     found: dict[str, list[str]] = {}
     package = ""
     for line in plain_lines(text):
@@ -105,7 +106,7 @@ def read_sections(text: str) -> dict[str, str]:
             package = match[2] or match[1]
         elif package and line.strip():
             found.setdefault(package, []).append(line)
-    return {name: "\n".join(lines) for name, lines in found.items()}
+    return {name: "\n".join(lines[:_SECTION_LINES]) for name, lines in found.items()}
 
 
 def describe_package(
@@ -120,8 +121,8 @@ def describe_package(
         checkout: The folder of the run.
     """
     is_build = "[build failed]" in printed or "[setup failed]" in printed
-    # The error may be in a package that this one imports.
-    text = sections.get(name) or ("\n".join(sections.values()) if is_build else "")
+    # The error may be in a package that this one imports: Go prints the first one first.
+    text = sections.get(name) or (next(iter(sections.values()), "") if is_build else "")
     found = next(iter(read_findings((compilers.GO,), text)), None)
     if found is None:
         described = describe_failure(name, text or printed, ".", checkout)

@@ -240,6 +240,16 @@ def test_a_package_without_an_error_of_its_own_names_the_imported_one() -> None:
     assert report.failures[0].file == "api/other/b.go"
 
 
+def test_many_packages_that_import_a_broken_one_are_read_in_bounded_time() -> None:
+    packages = [f"m/{n}" for n in range(1000)]
+    broken = "".join(f"# x/{n}\n./a.go:3:{n}: undefined: x{'y' * 99}\n" for n in range(1500))
+    events = [line for one in packages for line in (event("output", one, text="[build failed]"), event("fail", one))]
+    started = time.process_time()
+    report = ran(*events, declared=[], stderr=broken)
+    assert time.process_time() - started < 5
+    assert {(one.file, one.column) for one in report.failures} == {("api/a.go", 0)}
+
+
 def test_a_package_that_ends_its_process_is_an_error() -> None:
     report = ran(
         event("output", text="exit status 3\n"),
