@@ -258,10 +258,10 @@ class _Session:
         )
 
     def _find_gap(self) -> str:
-        """Return what is missing for a PASS: the packages, the end of one, or its control test."""
+        """Return what is missing for a PASS: a package's declared tests, end or control test."""
         packages = self._results.keys()
-        if not self._folders:
-            return "`go list` named no package"
+        if unknown := sorted(packages - self._folders.keys()):
+            return f"`go list` did not name {unknown[0][:200]}"
         if unfinished := sorted(packages - self._ended):
             return f"the tests of {unfinished[0][:200]} did not end"
         tested = self._tested if self._is_controlled else set()

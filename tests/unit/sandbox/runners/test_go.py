@@ -399,9 +399,10 @@ def test_a_package_without_results_needs_its_control_test_too() -> None:
     assert "the control test did not run in a" in report.summary
 
 
-def test_a_run_without_known_packages_gives_no_verdict() -> None:
-    report = ran(event("pass"), status=0, declared=[])
-    assert (report.verdict, report.success) == (RunVerdict.NO_VERDICT, False)
+def test_a_package_that_was_not_listed_gives_no_verdict() -> None:
+    report = ran(event("pass"), status=0, declared=["a\t/work/repo/a\t"])
+    assert report.verdict is RunVerdict.NO_VERDICT
+    assert "`go list` did not name m" in report.summary
 
 
 def test_control_tests_are_written_beside_the_checkout(tmp_path: Path) -> None:
