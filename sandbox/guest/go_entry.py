@@ -4,7 +4,7 @@ Standard input contains a JSON object: the key of the records, and the commands 
 test`. Go runs each package's tests in a process of their own and converts what that process prints.
 Code of the repository can therefore print results that no test had. It can also write to Go's own
 output, because it runs as the same user, and so invent results of other packages. It cannot write
-records. That the sources declare a test is read before any code of the repository runs.
+records. The declared tests are read from the sources before any test runs.
 
 Records: `tests` declared tests (JSON, zlib, base64), each as package, folder and test with tabs
 between · `controlled` name of the control test · `test` name, outcome, milliseconds · `fail` name,

@@ -307,8 +307,8 @@ def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, 
         version = job.node if job else None
         node = plan_node(context.files, plan.node_folders, version, plan.node_install)
         parts = (*parts, node.with_(optional=plan.node_optional))
-    commands = " && ".join((*plan.prepare, plan.command))
-    go = plan_go(context.files, commands, plan.folder, job.go if job else None)
+    lines = (*plan.prepare, plan.command)
+    go = plan_go(context.files, lines, plan.folder, job.go if job else None)
     return parts if go is None else (*parts, go)
 
 

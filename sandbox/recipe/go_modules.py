@@ -1,7 +1,7 @@
 """Plan the Go part of a recipe, and the files of the checkout that name its modules."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from posixpath import dirname, join, normpath
 
 from sandbox.recipe.fidelity import FidelityLog
@@ -27,18 +27,21 @@ def needs_go(command: str) -> bool:
     return _RUNS.search(command) is not None
 
 
-def plan_go(files: CheckoutFiles, command: str, folder: str, version: str | None) -> GoPart | None:
-    """Return the Go part of a recipe; None if its command does not run Go.
+def plan_go(
+    files: CheckoutFiles, lines: Sequence[str], folder: str, version: str | None
+) -> GoPart | None:
+    """Return the Go part of a recipe; None if none of its command lines runs Go.
 
     Args:
         files: The checkout.
-        command: The command line of the recipe.
-        folder: Its working directory.
+        lines: The command lines of the recipe, each of which starts in the same folder.
+        folder: This folder.
         version: The job's Go; None takes the project's.
     """
+    command = "\n".join(lines)
     if not needs_go(command):
         return None
-    steps = split_steps(command) or ()
+    steps = [step for line in lines for step in split_steps(line) or ()]
     places = [normpath(join(folder, step.folder)) for step in steps if needs_go(step.command)]
     folders = tuple(dict.fromkeys(_module_of(files, place) for place in places or [folder]))
     compiles = _COMPILES.search(command) is not None

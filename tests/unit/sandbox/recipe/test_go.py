@@ -25,6 +25,7 @@ jobs:
       - uses: actions/setup-go@v5
         with: {INPUTS}
       - run: go mod download
+      - run: EARLIER
       - name: Check
         run: SCRIPT
 """
@@ -47,9 +48,12 @@ replace example.org/own => ./own
 
 
 def plan(
-    script: str, files: dict[str, str], inputs: str = 'go-version: "${{ matrix.go }}"'
+    script: str,
+    files: dict[str, str],
+    inputs: str = 'go-version: "${{ matrix.go }}"',
+    earlier: str = "go version",
 ) -> Recipe:
-    job = JOB.replace("INPUTS", inputs).replace("SCRIPT", script)
+    job = JOB.replace("INPUTS", inputs).replace("SCRIPT", script).replace("EARLIER", earlier)
     texts = {".github/workflows/ci.yml": job, **files}
     contents = {name: texts[name].encode() for name in relevant_files(texts)}
     hints = JobHints(job_name="go (1.23.x)", step_name="Check")
@@ -182,8 +186,17 @@ def test_modules_are_downloaded_where_the_checkout_lacks_them(
     assert recipe.go.modules == folders
 
 
+def test_an_earlier_step_elsewhere_does_not_hide_the_module() -> None:
+    files = {"go.mod": REQUIRES, "tools/go.mod": MODULE}
+    recipe = plan("go test ./...", files, earlier="cd tools && cp a b")
+    assert recipe.prepare == ("cd tools && cp a b",)
+    assert recipe.go == GoPart(version="1.23", modules=(".",))
+
+
 def test_a_comment_behind_a_bracket_hides_no_module() -> None:
-    text = "require ( // direct\n\texample.org/a v1.0.0\n)\n\nrequire (\n\texample.org/b v1.0.0\n)\n"
+    text = (
+        "require ( // direct\n\texample.org/a v1.0.0\n)\n\nrequire (\n\texample.org/b v1.0.0\n)\n"
+    )
     files = CheckoutFiles({"go.mod": text.encode()}, None, FidelityLog())
     assert needed_modules(files, ".") == ("example.org/a", "example.org/b")
 
