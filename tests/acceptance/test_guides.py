@@ -47,6 +47,9 @@ NOT_RUN = {
     "python3 -m venv /opt/metaagent": "needs root and systemd; tests/architecture/test_monitoring_files.py",
     "make service-image": "needs root and Docker Compose; tests/architecture/test_compose.py",
     "export POSTGRES_PASSWORD": "needs Docker Compose; tests/architecture/test_compose.py",
+    "kubectl create namespace": "needs a cluster; tests/architecture/test_chart.py",
+    "helm install": "needs a cluster; tests/architecture/test_chart.py",
+    "install -d -o 65532": "needs a cluster's node; tests/integration/test_service_image.py",
     "pip install '.[s3]'": "needs a bucket; tests/contract/test_blobs.py",
     "metaagent logs mission:": "needs a mission of a service",
 }
