@@ -9,7 +9,7 @@ from bot.mission.failures.rust_signatures import missing_rust_part
     ("message", "part"),
     [
         (
-            "error: no matching package named `serde` found\nlocation searched: crates.io index\n",
+            "error: no matching package named `serde` found\nlocation searched: vendored index\n",
             "the crate `serde` is not vendored",
         ),
         ("error: failed to download `serde v1.0.2`\n", "the crate `serde` is not vendored"),
