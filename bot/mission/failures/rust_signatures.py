@@ -4,7 +4,8 @@ import re
 
 _PARTS = {
     "the crate `{0}` is not vendored": (
-        r"no matching package named `([\w-]{1,80})` found\nlocation searched: crates\.io"
+        r"no matching package named `([\w-]{1,80})` found\n"
+        r"location searched: (?:[^\n/]{1,80} index\b|directory source )"
         r"|failed to download `([\w-]{1,80}) v[^`\n]{1,40}`"
     ),
     "crates are missing": r"attempting to make an HTTP request, but --offline was specified",

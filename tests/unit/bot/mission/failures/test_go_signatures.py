@@ -15,8 +15,8 @@ OWN = ("example.org/m/api", "github.com/me/shop/cart")
             "no module that `go.mod` and `go.sum` name has the package `github.com/x/y`",
         ),
         (
-            "v.go:2:8: missing go.sum entry for module providing package golang.org/x/y (imported",
-            "no module that `go.mod` and `go.sum` name has the package `golang.org/x/y`",
+            "v.go:2:8: missing go.sum entry for module providing package example.org/x/y (imported",
+            "no module that `go.mod` and `go.sum` name has the package `example.org/x/y`",
         ),
         (
             "go: go.mod requires go >= 1.99 (running go 1.24.11; GOTOOLCHAIN=local)",

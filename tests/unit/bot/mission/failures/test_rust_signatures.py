@@ -9,7 +9,11 @@ from bot.mission.failures.rust_signatures import missing_rust_part
     ("message", "part"),
     [
         (
-            "error: no matching package named `serde` found\nlocation searched: vendored index\n",
+            "error: no matching package named `serde` found\nlocation searched: main index\n",
+            "the crate `serde` is not vendored",
+        ),
+        (
+            "no matching package named `serde` found\nlocation searched: directory source `/w/vendor`",
             "the crate `serde` is not vendored",
         ),
         ("error: failed to download `serde v1.0.2`\n", "the crate `serde` is not vendored"),
