@@ -45,6 +45,14 @@ TEST_COMMAND = "python -m pytest -q"
 NODE_RUNNERS = frozenset({"vitest", "jest", "mocha"})
 
 
+class _Trial(NamedTuple):
+    """Edits, and the check's report with them."""
+
+    chosen: Sequence[EditProposal]
+    changes: tuple[FileChange, ...]
+    after: TestReport
+
+
 @dataclass
 class _RepairState:
     """State of one repair: file texts, accepted edits and spending."""
@@ -60,20 +68,12 @@ class _RepairState:
     templates: list[str] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
     runs: int = 0
-    doubted: "_Doubted | None" = None
-    """The first edit with which the check is green and a later step's tests are red."""
+    doubted: _Trial | None = None
+    """The first edits on the present texts that reach a later step whose tests are red."""
 
     @property
     def may_go_on(self) -> bool:
         return self.runs < MAX_RUNS and time.monotonic() < self.until
-
-
-class _Doubted(NamedTuple):
-    """An edit that leaves tests red."""
-
-    chosen: Sequence[EditProposal]
-    edits: tuple[SpanEdit, ...]
-    failing: frozenset[str]
 
 
 async def fix_findings(
@@ -154,7 +154,7 @@ async def _step(
     ]
     for chosen in rounds:
         if not work.may_go_on or work.runs >= most:
-            return False
+            break
         edits = tuple(edit for proposal in chosen for edit in proposal.edits)
         key = tuple(sorted(f"{e.path}:{_edit_key(work, e)}" for e in edits))
         if key in tried:
@@ -166,9 +166,12 @@ async def _step(
 
 
 async def _settle(work: _RepairState) -> bool:
-    """Take the first edit that leaves tests red, if there is one."""
-    doubted, work.doubted = work.doubted, None
-    return doubted is not None and await _try(work, doubted.chosen, doubted.edits, settled=True)
+    """Keep the first edits that leave tests red, if there are any."""
+    if work.doubted is None:
+        return False
+    await work.workspace.apply_changes(work.doubted.changes)
+    _keep(work, work.doubted)
+    return True
 
 
 def _disjoint(proposals: Sequence[EditProposal]) -> list[EditProposal]:
@@ -202,14 +205,12 @@ def _edit_key(work: _RepairState, edit: SpanEdit) -> str:
 async def _try(
     work: _RepairState,
     chosen: Sequence[EditProposal],
-    edits: tuple[SpanEdit, ...],
-    *,
-    settled: bool = False,
+    edits: Sequence[SpanEdit],
 ) -> bool:
     """Apply edits, run the check and keep those that repair something, if it finds less.
 
     An edit that leaves the tests of a later step red waits until none is better, or until another
-    one leaves the same tests red, unless it is settled.
+    one leaves the same tests red.
     """
     paths = dict.fromkeys(edit.path for edit in edits)
     for path in paths:
@@ -226,12 +227,13 @@ async def _try(
     if not is_better(work.report, after):
         await work.workspace.apply_changes(_whole(now))
         return False
+    trial = _Trial(chosen, changes, after)
     is_red = after.steps > work.report.steps and after.verdict is RunVerdict.FAIL
-    if is_red and after.knows_tests and not settled:
+    if is_red and after.knows_tests:
         await work.workspace.apply_changes(_whole(now))
-        if work.doubted is not None and work.doubted.failing == after.failing:
+        if work.doubted is not None and work.doubted.after.failing == after.failing:
             return await _settle(work)
-        work.doubted = work.doubted or _Doubted(chosen, edits, after.failing)
+        work.doubted = work.doubted or trial
         return False
     useful = _useful(chosen, work.findings, after)
     if 0 < len(useful) < len(chosen) and work.may_go_on:
@@ -240,12 +242,17 @@ async def _try(
         if await _try(work, useful, left):
             return True
         await work.workspace.apply_changes(changes)
-    work.report = after
-    work.texts |= {change.path: change.content or "" for change in changes}
-    work.descriptions += [proposal.description for proposal in chosen]
-    work.templates += [proposal.template for proposal in chosen]
-    work.costs += [proposal.cost for proposal in chosen]
+    _keep(work, trial)
     return True
+
+
+def _keep(work: _RepairState, trial: _Trial) -> None:
+    """Continue from applied edits."""
+    work.report, work.doubted = trial.after, None
+    work.texts |= {change.path: change.content or "" for change in trial.changes}
+    work.descriptions += [proposal.description for proposal in trial.chosen]
+    work.templates += [proposal.template for proposal in trial.chosen]
+    work.costs += [proposal.cost for proposal in trial.chosen]
 
 
 def _useful(

@@ -145,6 +145,22 @@ async def test_an_edit_with_which_the_tests_of_a_later_step_pass_is_looked_for()
     assert candidate(found).changes[0].content == text.replace("lenght\n", "length_of\n")
 
 
+async def test_an_edit_that_leaves_tests_red_is_forgotten_after_another_one_is_kept() -> None:
+    files = {"a.py": NONE, "b.py": f"# longer\n{NONE}"}
+    found, _ = await mended(files, check=check_then_test)
+    changed = {change.path: change.content for change in candidate(found).changes}
+    assert changed == {path: text.replace("==", "is") for path, text in files.items()}
+
+
+async def test_an_edit_that_leaves_tests_red_is_kept_when_no_more_may_be_tried() -> None:
+    text = "lengths = 1\nlength_of = 2\nx = lenght\n"
+    found, workspace = await mended(
+        {"a.py": text}, check=check_then_test, budget=FixBudget(max_candidates=1)
+    )
+    assert candidate(found).changes
+    assert workspace.commands.count("ruff check .") == 1
+
+
 async def test_an_edit_with_which_the_check_is_green_becomes_a_candidate() -> None:
     found, workspace = await mended({"a.py": NONE})
     only = candidate(found)
