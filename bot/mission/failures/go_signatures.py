@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from bot.mission.failures.parts import compile_signs, describe_part
+
 _PACKAGE = re.compile(
     r"(?:no required module provides package|cannot find module providing package"
     r"|missing go\.sum entry for module providing package) ([^\s;:]{1,200})"
@@ -22,7 +24,7 @@ _PARTS = {
         r"|exec: \"(pkg-config)\": executable file not found"
     ),
 }
-_SIGNS = tuple((words, re.compile(pattern)) for words, pattern in _PARTS.items())
+_SIGNS = compile_signs(_PARTS)
 
 
 def missing_go_part(text: str, packages: Collection[str]) -> str | None:
@@ -37,10 +39,7 @@ def missing_go_part(text: str, packages: Collection[str]) -> str | None:
         if _repository(found[1]) in own:
             return None
         return f"no module that `go.mod` and `go.sum` name has the package `{found[1]}`"
-    for words, sign in _SIGNS:
-        if found := sign.search(text):
-            return words.format(next((group for group in found.groups() if group), ""))
-    return None
+    return describe_part(text, _SIGNS)
 
 
 def _repository(package: str) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from bot.mission.failures.parts import compile_signs, describe_part
+
 _PACKAGE = re.compile(
     r"(?:Cannot find (?:module|package)|Failed to resolve import|Could not resolve) "
     r"['\"]((?:@[a-z0-9~][\w.~-]{0,100}/)?[a-z0-9~][\w.~-]{0,100})(?:/[^'\"\s]{0,200})?['\"]"
@@ -25,7 +27,7 @@ _PARTS = {
         r"|The engine \"node\" is incompatible[^\n]{0,100}?Expected version \"([^\"\n]{1,60})\""
     ),
 }
-_SIGNS = tuple((words, re.compile(pattern)) for words, pattern in _PARTS.items())
+_SIGNS = compile_signs(_PARTS)
 
 
 def missing_package(text: str) -> str | None:
@@ -36,10 +38,7 @@ def missing_package(text: str) -> str | None:
 
 def missing_node_part(text: str) -> str | None:
     """Describe what of Node.js a message misses; None if it names nothing that is known."""
-    for words, sign in _SIGNS:
-        if found := sign.search(text):
-            return words.format(next((group for group in found.groups() if group), ""))
-    return None
+    return describe_part(text, _SIGNS)
 
 
 def is_own_package(package: str, files: Collection[str]) -> bool:

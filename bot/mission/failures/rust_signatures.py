@@ -1,6 +1,6 @@
 """Read messages of cargo about parts of the environment that are missing. Pure."""
 
-import re
+from bot.mission.failures.parts import compile_signs, describe_part
 
 _PARTS = {
     "the crate `{0}` is not vendored": (
@@ -15,12 +15,9 @@ _PARTS = {
     ),
     "the linker `{0}` is not in the image": r"linker `([\w.-]{1,40})` not found",
 }
-_SIGNS = tuple((words, re.compile(pattern)) for words, pattern in _PARTS.items())
+_SIGNS = compile_signs(_PARTS)
 
 
 def missing_rust_part(text: str) -> str | None:
     """Describe what of Rust a message misses; None if it names nothing that is known."""
-    for words, sign in _SIGNS:
-        if found := sign.search(text):
-            return words.format(next((group for group in found.groups() if group), ""))
-    return None
+    return describe_part(text, _SIGNS)

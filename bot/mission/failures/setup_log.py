@@ -1,6 +1,6 @@
 """Find the missing part in the log of a failed set-up. Pure."""
 
-import re
+from bot.mission.failures.parts import compile_signs, describe_part
 
 _READ = 20_000
 """Characters to read, from the end of the log."""
@@ -45,7 +45,7 @@ _SAYS = {
     "the module `{0}` is needed to build": r"No module named '?([\w.]{1,80})",
 }
 """Messages of installers, compilers and shells, by meaning."""
-_SIGNS = tuple((words, re.compile(pattern)) for words, pattern in _SAYS.items())
+_SIGNS = compile_signs(_SAYS)
 
 
 def find_missing_part(log: str) -> str:
@@ -54,10 +54,8 @@ def find_missing_part(log: str) -> str:
     Args:
         log: The end of the set-up's output, bounded and gated.
     """
-    text = log[-_READ:]
-    for words, sign in _SIGNS:
-        found = sign.search(text)
-        if found:
-            part = next((group for group in found.groups() if group), "")
-            return words.format(part.strip().strip("`'\".")[:_MOST])
-    return ""
+    return describe_part(log[-_READ:], _SIGNS, _shorten) or ""
+
+
+def _shorten(part: str) -> str:
+    return part.strip().strip("`'\".")[:_MOST]

@@ -234,7 +234,7 @@ def _plugins(red: TestReport) -> str | None:
 
 def _other_parts(red: TestReport) -> str | None:
     """Describe what of Node.js, Go or Rust every failing test lacks, such as a package."""
-    packages = [name.partition("::")[0] for name in red.outcomes]
+    packages = {name.partition("::")[0] for name in red.outcomes}
     wanted = [
         missing_node_part(text) or missing_go_part(text, packages) or missing_rust_part(text)
         for text in map(join_text, red.failures)
