@@ -101,16 +101,13 @@ class Source:
             name: Such as `cart > adds 2`, which `cart > adds %i` may be.
         """
         tests = [one for one in self.definitions if one.kind is DefinitionKind.TEST]
-        for found in (
-            [one for one in tests if one.name == name],
-            [one for one in tests if _fits(name, one.name)],
-        ):
-            if found:
-                return found[0]
+        exact = (one for one in tests if one.name == name)
+        gaps = (one for one in tests if _fits(name, one.name))
+        if found := next(exact, None) or next(gaps, None):
+            return found
         # The title of a suite may be computed.
-        last = [
-            one for one in tests if one.name.rpartition(TITLES)[2] == name.rpartition(TITLES)[2]
-        ]
+        title = name.rpartition(TITLES)[2]
+        last = [one for one in tests if one.name.rpartition(TITLES)[2] == title]
         return last[0] if len(last) == 1 else None
 
     def setup(self, test: Definition) -> tuple[Definition, ...]:
@@ -238,12 +235,12 @@ class Files:
     async def source(self, path: str) -> Source | None:
         """Return a file, or None if it is missing or not text."""
         if path not in self._read:
-            text = None
+            found: Source | None = None
             with suppress(ChangeRejected):
                 text = await self._workspace.read_file(path)
-            readable = text is not None and "\0" not in text and "\ufffd" not in text
-            usable = text is not None and readable
-            self._read[path] = Source(path, text or "", room=self._room) if usable else None
+                if text is not None and "\0" not in text and "\ufffd" not in text:
+                    found = Source(path, text, room=self._room)
+            self._read[path] = found
         return self._read[path]
 
     async def checkout(self, path: str) -> CheckoutModules:

@@ -13,7 +13,7 @@ from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS
 from bot.fixers.rung2_model.edits.parsed_file import ParsedFile
 from bot.fixers.rung2_model.edits.reindent import docstring_node, first_line, reindent_definition
 from bot.fixers.rung2_model.edits.snippet import FenceRejected, Snippet, is_other
-from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, normal_form
+from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, is_named, normal_form
 from bot.fixers.rung2_model.edits.values import Reason
 from sandbox.diffs import line_changes
 from sandbox.types import Frozen
@@ -121,7 +121,7 @@ def _choose(snippet: Snippet, node: Definition, name: str) -> tuple[ParsedFile, 
         (file, symbol)
         for file in snippet.files
         for symbol in file.symbols
-        if symbol.is_named(name)
+        if is_named(symbol.name, name)
         and isinstance(symbol.node, ast.ClassDef) == isinstance(node, ast.ClassDef)
     )
     found = list(islice(named, _MOST_NAMED))
@@ -144,11 +144,8 @@ def _preferences(
     anchor: str, node: Definition, name: str
 ) -> Iterable[Callable[[ParsedFile, Symbol], bool]]:
     """Yield criteria that distinguish definitions of one name, strongest first."""
-    yield (
-        lambda _, symbol: (
-            bool(anchor) and (symbol.is_named(anchor) or symbol.is_named(f"{anchor}.{name}"))
-        )
-    )
+    anchors = (anchor, f"{anchor}.{name}") if anchor else ()
+    yield lambda _, symbol: any(is_named(symbol.name, one) for one in anchors)
     yield _is_shown
     yield lambda _, symbol: _is_method(symbol.node) == _is_method(node)
     yield lambda _, symbol: not symbol.nested

@@ -34,10 +34,6 @@ class Symbol(Frozen):
         """Return the index after its last line."""
         return self.node.end_lineno or self.node.lineno
 
-    def is_named(self, name: str) -> bool:
-        """Return True if the name equals it, or its last parts."""
-        return is_named(self.name, name)
-
 
 def is_named(whole: str, name: str) -> bool:
     """Return True if a name equals a qualified name, or its last parts."""
