@@ -138,9 +138,9 @@ class Queries:
             repository = (await self._find(wanted, viewer)).repository
         elif not viewer.is_operator:
             readable = await self.parts.records.repositories(viewer.sees)
-            if not readable:
-                return LessonsView()
-            repository = readable[0].repository
+            repository = readable[0].repository if readable else None
+        if repository is None and not viewer.is_operator:
+            return LessonsView()
         key = None if repository is None else str(repository)
         found = await self.parts.lessons.entries(repository_id=key, limit=LESSONS)
         return LessonsView(repository=repository, lessons=found)

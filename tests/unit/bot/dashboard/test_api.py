@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.dashboard.access import HEADERS
-from bot.domain.mission_record import MissionRecord, MissionView
+from bot.domain.mission_record import MissionRecord, MissionView, RepositoryTally
 from bot.domain.pause import Pause
 from bot.errors import StoreError
 from bot.ports import Readable
@@ -210,6 +210,20 @@ async def test_lessons_without_a_repository_are_those_of_the_latest(house: House
     assert [one["sentence"] for one in found["lessons"]] == ["learned in shop"]
     everything = (await get(house, "/api/lessons")).json()
     assert (everything["repository"], len(everything["lessons"])) == (None, 2)
+
+
+async def test_lessons_of_all_are_for_the_operator_even_if_a_folder_is_readable(
+    house: House,
+) -> None:
+    figures = dict.fromkeys(("missions", "fixed", "flaky", "merged", "refused"), 1)
+    folder = RepositoryTally(repository=None, place="/src/shop", newest="2026-11-24", **figures)
+
+    class Folders:
+        async def repositories(self, readable: Readable = None) -> tuple[RepositoryTally, ...]:
+            return (folder,)
+
+    house.with_parts(records=Folders())
+    assert (await get(house, "/api/lessons", "reader")).json()["lessons"] == []
 
 
 async def test_a_lesson_is_sent_whole(house: House) -> None:
