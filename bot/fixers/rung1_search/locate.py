@@ -49,7 +49,7 @@ def suspect_lines(
             note(file, line, score, f"in the traceback of {failure.name}")
     for suspect in diagnosis.suspects:
         note(suspect.file, suspect.line, suspect.score, suspect.reason)
-    sources = {place: entry for place, entry in found.items() if _is_source(place[0])}
+    sources = {place: entry for place, entry in found.items() if _may_edit(place[0])}
     ranked = sorted(sources.items(), key=lambda item: (-item[1][0], item[0]))[:MAX_SUSPECTS]
     return tuple(
         SuspectLine(file=file, line=line, score=round(score, 4), reason=reason)
@@ -67,19 +67,19 @@ def red_hunks(red_diff: SourceDiff) -> tuple[RedHunk, ...]:
         red_diff: Changes since the check was green.
     """
     safe = [hunk for hunk in red_diff.hunks if is_safe_path(hunk.path) and is_source(hunk.path)]
-    return tuple(hunk if _is_source(hunk.path) else hunk.with_(before="") for hunk in safe)[
+    return tuple(hunk if _may_edit(hunk.path) else hunk.with_(before="") for hunk in safe)[
         :MAX_HUNKS
     ]
 
 
 def _changed(red_diff: SourceDiff) -> list[tuple[str, int]]:
     """Return changed lines of source files, with an equal share for each file."""
-    sources = sorted((file, lines) for file, lines in red_diff.files.items() if _is_source(file))
+    sources = sorted((file, lines) for file, lines in red_diff.files.items() if _may_edit(file))
     share = max(1, MAX_CHANGED // max(1, len(sources)))
     return [(file, line) for file, lines in sources for line in lines[:share]][:MAX_CHANGED]
 
 
-def _is_source(path: str) -> bool:
+def _may_edit(path: str) -> bool:
     """Return True if the search may edit the file."""
     return is_source(path) and is_safe_path(path) and not is_protected(path)
 
@@ -90,7 +90,7 @@ def _frames(failure: TestResult) -> Mapping[tuple[str, int], float]:
     if not frames and failure.file and failure.line:
         frames = [(failure.file, failure.line, "")]
     # Frames are listed outermost first.
-    inside = [(file, line) for file, line, _ in reversed(frames) if _is_source(file)]
+    inside = [(file, line) for file, line, _ in reversed(frames) if _may_edit(file)]
     scores: dict[tuple[str, int], float] = {}
     for depth, (file, line) in enumerate(inside):
         score = DEEPEST_FRAME if depth == 0 else OUTER_FRAME / depth
