@@ -31,8 +31,8 @@ The body of each error is `{"detail": "…"}`.
 FORM = """## Form
 
 Times are ISO 8601 in UTC. Every text is untrusted: it comes from repositories, logs and models. Secrets and control characters are
-removed and very long texts are cut, but escape it wherever you show it. `detail` of a mission has the keys of its [evidence](evidence.md), and is null once it
-has expired (`keep_days`). Ignore fields that you do not know.
+removed and very long texts are cut, but escape it wherever you show it. `detail` of a mission has the keys of its
+[evidence](evidence.md), and is null once it has expired (`keep_days`). Ignore fields that you do not know.
 """
 
 

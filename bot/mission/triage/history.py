@@ -20,7 +20,7 @@ async def plan_by_history(
 ) -> RunPlan:
     """Return the number of reruns, by what is known of the failing tests.
 
-    A test that was flaky may be red several times in a row. A failure whose fix people took is
+    A test that was flaky may be red several times in a row. A failure whose fix was merged is
     steady, and so are findings of a linter or type checker.
 
     Args:
