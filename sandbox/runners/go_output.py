@@ -15,7 +15,7 @@ _TIMED_OUT = "test timed out after"
 _RACE = "WARNING: DATA RACE"
 _FUNCTION = re.compile(
     r"^(?:created by )?(?:[\w.-]{1,200}/)*[\w.-]{1,200}?\.((?:[^\s/(]|\(\*){1,300})"
-    r"(?:\(.{0,1000}\)| in goroutine \d+)?$"
+    r"(?:\([^()]{0,1000}\)| in goroutine \d+)?$"
 )
 _CLOSURE = re.compile(r"(?:\.(?:func|gowrap)?\d+)+$")
 _STACK = re.compile(r"^\t(/\S{1,500}\.go):(\d{1,7})(?: \+0x[0-9a-f]+)?$")

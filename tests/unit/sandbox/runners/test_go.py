@@ -156,7 +156,12 @@ def test_tests_and_sub_tests_have_names_and_places() -> None:
 
 
 @pytest.mark.parametrize(
-    "printed", ["--- FAIL: x", "\n".join(["." * 200 + "(" * 310 + ")" * 1000 + "x"] * 6)]
+    "printed",
+    [
+        "--- FAIL: x",
+        "\n".join(["." * 200 + "(" * 310 + ")" * 1000 + "x"] * 6),
+        "\n".join(["." * 200 + "(*" * 300 + ")" * 1000 + "x"] * 6),
+    ],
 )
 def test_what_many_tests_print_is_read_in_bounded_time(printed: str) -> None:
     """A run has room for so many failures, or for fewer with such lines."""
