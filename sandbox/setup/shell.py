@@ -63,6 +63,11 @@ class Shell:
         limits = RunLimits(wall_s=min(left, wall_s or left))
         return await self.guest.run(argv, limits=limits, cwd=cwd, env=self._env | dict(env or {}))
 
+    async def place(self, files: Mapping[str, bytes], folder: str) -> None:
+        """Write files to a folder inside, which may be missing."""
+        await self.check(await self.run("mkdir", "-p", folder), "make a folder")
+        await self.guest.unpack(pack(files), folder)
+
     async def run_ours(self, module: str, *arguments: str) -> CommandResult:
         """Run a guest program with the environment's interpreter but without its packages."""
         start = (

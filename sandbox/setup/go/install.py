@@ -16,7 +16,7 @@ from sandbox.setup.go.layout import (
     go_variables,
 )
 from sandbox.setup.node.install import runtime_part
-from sandbox.setup.shell import Shell, pack
+from sandbox.setup.shell import Shell
 from sandbox.spec import SandboxSpec
 from sandbox.types import CommandResult, GoPart, PythonPart, Recipe
 
@@ -108,8 +108,7 @@ class GoToolchain:
             if name.startswith(GO_FILES)
         }
         tree = f"{shell.folder}/{_TREE}"
-        await shell.check(await shell.run("mkdir", "-p", tree), "make a folder")
-        await shell.guest.unpack(pack(own), tree)
+        await shell.place(own, tree)
         proxy = await self._open_proxy(shell)
         for folder in recipe.go.modules:
             done = await _run_go(
@@ -242,8 +241,7 @@ async def _compile_library(shell: Shell, *, race: bool) -> None:
     source = f"package usual\n\nimport (\n{imports})\n"
     files = {"go.mod": b"module usual\n\ngo 1.21\n", "usual_test.go": source.encode()}
     folder, cache = f"{shell.scratch}/usual", f"{shell.folder}/{COMPILED}"
-    await shell.check(await shell.run("mkdir", "-p", folder), "make a folder")
-    await shell.guest.unpack(pack(files), folder)
+    await shell.place(files, folder)
     for options in ((), ("-race",)) if race else ((),):
         command = ("test", "-count=1", *options, "./...")
         done = await _run_go(shell, *command, cwd=folder, env={"GOCACHE": cache})

@@ -10,7 +10,7 @@ from sandbox.setup.node.layout import NODE_FILES, NODE_LINKS, USUAL_MAJOR
 from sandbox.setup.node.managers import install_command
 from sandbox.setup.node.programs import LINK, SCAN
 from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
-from sandbox.setup.shell import Shell, pack
+from sandbox.setup.shell import Shell
 from sandbox.spec import SandboxSpec
 from sandbox.types import CommandResult, NodePart, PythonPart, Recipe
 
@@ -92,8 +92,7 @@ class NodeToolchain:
                 "Replace it by a package of the registry.",
             )
         tree = f"{shell.folder}/{_TREE}"
-        await shell.check(await shell.run("mkdir", "-p", tree), "make a folder")
-        await shell.guest.unpack(pack(own), tree)
+        await shell.place(own, tree)
         npm = runtime_npm(shell, self._registry)
         registry = await npm.open_registry(self._backend)
         for folder in recipe.node.folders:
