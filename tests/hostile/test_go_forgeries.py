@@ -1,8 +1,6 @@
 """A failing Go test never gets a PASS from the usual ways to fake one."""
 
-import io
 import posixpath
-import tarfile
 from collections.abc import Iterable
 
 import pytest
@@ -11,6 +9,7 @@ from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.judge import run_tests
 from sandbox.setup.go.layout import go_variables
+from sandbox.setup.shell import pack
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import GoPart, PythonPart, Recipe, RunVerdict, TestReport, TrustTier
@@ -41,15 +40,12 @@ async def image(backend: DockerBackend) -> str:
 
 async def place(guest: Guest, repositories: Iterable[dict[str, str]]) -> None:
     """Put every repository into a folder of its own."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for number, files in enumerate(repositories):
-            for path, text in {**MODULE, **files}.items():
-                member = tarfile.TarInfo(f"c{number}/{path}")
-                content = text.encode()
-                member.size, member.mode = len(content), 0o644
-                tar.addfile(member, io.BytesIO(content))
-    await guest.unpack(buffer.getvalue(), guest.workdir)
+    texts = {
+        f"c{number}/{path}": text.encode()
+        for number, files in enumerate(repositories)
+        for path, text in {**MODULE, **files}.items()
+    }
+    await guest.unpack(pack(texts), guest.workdir)
 
 
 async def run(guest: Guest, number: int, *targets: str) -> TestReport:

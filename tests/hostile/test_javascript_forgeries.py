@@ -1,9 +1,7 @@
 """A failing JavaScript test never gets a PASS, whatever its repository does to its runner."""
 
-import io
 import json
 import posixpath
-import tarfile
 from collections.abc import Iterable
 
 import pytest
@@ -12,6 +10,7 @@ from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.judge import run_tests
 from sandbox.setup.node.layout import NODE_LINKS
+from sandbox.setup.shell import pack
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import NodePart, PythonPart, Recipe, RunVerdict, TestReport, TrustTier
@@ -53,15 +52,12 @@ async def image(backend: DockerBackend) -> str:
 
 async def place(guest: Guest, repositories: Iterable[dict[str, str]]) -> None:
     """Put every repository into a folder of its own, with links to the packages above them."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for number, files in enumerate(repositories):
-            for path, text in files.items():
-                member = tarfile.TarInfo(f"c{number}/{path}")
-                content = text.encode()
-                member.size, member.mode = len(content), 0o644
-                tar.addfile(member, io.BytesIO(content))
-    await guest.unpack(buffer.getvalue(), guest.workdir)
+    texts = {
+        f"c{number}/{path}": text.encode()
+        for number, files in enumerate(repositories)
+        for path, text in files.items()
+    }
+    await guest.unpack(pack(texts), guest.workdir)
     home = posixpath.dirname(posixpath.dirname(guest.python))
     copy = ("cp", "-a", f"{home}/{NODE_LINKS}/.", guest.workdir)
     assert (await guest.run(copy, limits=RunLimits(wall_s=60), cwd="/")).ok
