@@ -3,6 +3,7 @@
 import ast
 import configparser
 import json
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
@@ -16,6 +17,8 @@ MOST_BYTES = 512 * 1024
 _LONGEST_PATTERN = 200
 _LONGEST_PATH = 400
 _MOST_PYTHON_BYTES = 256 * 1024
+_MOST_CHARACTERS = 100_000
+_MOST_VERSION_LINES = 20
 
 
 class CheckoutFiles:
@@ -171,6 +174,27 @@ def inside(folder: str, path: str) -> str | None:
         return None
     found = normpath(f"{folder}/{plain}")
     return None if found.startswith(("/", "..")) else found
+
+
+def file_text(path: str, contents: Mapping[str, bytes]) -> str:
+    """Return the beginning of a file's text; empty if the file is missing."""
+    return contents.get(path, b"").decode("utf-8", "replace")[:_MOST_CHARACTERS]
+
+
+def named_version(path: str, contents: Mapping[str, bytes], tool: str) -> str:
+    """Return the version in a file such as `.nvmrc` or `.tool-versions`; empty if there is none.
+
+    Args:
+        path: The file.
+        contents: The files that were read.
+        tool: Pattern of the tool's name in `.tool-versions`.
+    """
+    text = file_text(path, contents)
+    if path.rsplit("/", 1)[-1] == ".tool-versions":
+        asked = re.search(rf"^{tool}\s+(\S+)", text, re.MULTILINE)
+        return asked[1] if asked else ""
+    lines = (line.split("#")[0].strip() for line in text.splitlines()[:_MOST_VERSION_LINES])
+    return next(filter(None, lines), "")
 
 
 def section(table: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

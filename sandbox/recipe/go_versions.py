@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from sandbox.recipe.files import CheckoutFiles, beside
+from sandbox.recipe.files import CheckoutFiles, beside, file_text, named_version
 from sandbox.setup.go.directives import read_entries
 
 NEWEST = "1"
@@ -35,16 +35,11 @@ def read_go(words: str) -> str | None:
 
 def go_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
     """Return the version in `go.mod`, `go.work`, `.go-version` or `.tool-versions`."""
-    text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
-    name = path.rsplit("/", 1)[-1]
-    if name in {"go.mod", "go.work"}:
-        named = (*read_entries(text, "toolchain"), *read_entries(text, "go"))
-        return next((found[1] for entry in named if (found := _RELEASE.match(entry))), None)
-    if name == ".tool-versions":
-        asked = re.search(r"^go(?:lang)?\s+(\S+)", text, re.MULTILINE)
-        return read_go(asked[1]) if asked else None
-    lines_ = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
-    return read_go(next(filter(None, lines_), ""))
+    if path.rsplit("/", 1)[-1] not in {"go.mod", "go.work"}:
+        return read_go(named_version(path, contents, "go(?:lang)?"))
+    text = file_text(path, contents)
+    named = (*read_entries(text, "toolchain"), *read_entries(text, "go"))
+    return next((found[1] for entry in named if (found := _RELEASE.match(entry))), None)
 
 
 def go_of_project(files: CheckoutFiles, folder: str, asked: str | None) -> str | None:

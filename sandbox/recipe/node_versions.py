@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from sandbox.recipe.files import CheckoutFiles, beside, mapping
+from sandbox.recipe.files import CheckoutFiles, beside, mapping, named_version
 from sandbox.setup.node.layout import USUAL_MAJOR
 
 _PLAIN = re.compile(r"[~^=v\s]*(\d{1,3})(?:\.(\d{1,4}|x|\*))?(?:\.(\d{1,4}|x|\*))?")
@@ -60,14 +60,8 @@ def _read_range(text: str) -> str | None:
 
 
 def node_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
-    """Return the version in `.nvmrc`, `.node-version`, `.tool-versions` or `package.json`."""
-    text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
-    name = path.rsplit("/", 1)[-1]
-    if name == ".tool-versions":
-        asked = re.search(r"^node(?:js)?\s+(\S+)", text, re.MULTILINE)
-        return read_node(asked[1]) if asked else None
-    lines = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
-    return read_node(next(filter(None, lines), ""))
+    """Return the version in `.nvmrc`, `.node-version` or `.tool-versions`."""
+    return read_node(named_version(path, contents, "node(?:js)?"))
 
 
 def _runtime(package: Mapping[str, object]) -> object:

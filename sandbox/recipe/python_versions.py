@@ -5,6 +5,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from sandbox.recipe.files import file_text, named_version
+
 _PLAIN = re.compile(r"(?:python-?)?v?(3)\.(\d{1,2})(?:\.\d+)?(?:[abrc]+\d*)?(?:-dev|t)?")
 _OTHER = re.compile(r"(?:pypy|graalpy|jython)-?v?(3)\.(\d{1,2})(?:[-.]?v?[\w.]*)?", re.IGNORECASE)
 _BOUND = re.compile(
@@ -50,16 +52,9 @@ def is_python2(words: str) -> bool:
 
 def version_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
     """Return the version in `.python-version`, `.tool-versions`, `pyproject.toml` or `Pipfile`."""
-    text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
-    name = path.rsplit("/", 1)[-1]
-    if name == ".tool-versions":
-        asked = re.search(r"^python\s+(\S+)", text, re.MULTILINE)
-        return read_version(asked[1]) if asked else None
-    if name in {"pyproject.toml", "Pipfile"}:
-        return read_version(_find_in_toml(text))
-    # of several lines in .python-version the first counts
-    lines = [line for line in text.splitlines()[:_MOST_LINES] if line.split("#")[0].strip()]
-    return read_version(lines[0].strip().removeprefix("cpython-")) if lines else None
+    if path.rsplit("/", 1)[-1] in {"pyproject.toml", "Pipfile"}:
+        return read_version(_find_in_toml(file_text(path, contents)))
+    return read_version(named_version(path, contents, "python").removeprefix("cpython-"))
 
 
 def _version(line: str) -> str | None:
