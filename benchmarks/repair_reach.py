@@ -21,6 +21,7 @@ from benchmarks.repair import broken_lines
 from benchmarks.sets.built import Planted
 from benchmarks.sets.catalogue import PLANTED, planted_of
 from benchmarks.sets.judge import same_program
+from benchmarks.sets.syntax_changes import equal_ends
 from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
 from sandbox.guest.search.candidates.outer import outer_candidates
 from sandbox.guest.search.candidates.templates import load_templates
@@ -82,16 +83,8 @@ def reach(planted: Planted, right: str, most: int) -> dict[str, Any]:
 
 def common_ends(one: str, other: str) -> tuple[int, int]:
     """How many characters two texts share at their beginnings and their ends, less some for what stands around."""
-    before = _shared(one, other)
-    after = _shared(one[before:][::-1], other[before:][::-1])
+    before, after = equal_ends(one, other)
     return max(0, before - AROUND), max(0, after - AROUND)
-
-
-def _shared(one: str, other: str) -> int:
-    return next(
-        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
 
 
 def candidates_of(source: SourceFile, lines: set[int]) -> Iterator[CandidatePatch]:

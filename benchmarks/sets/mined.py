@@ -30,6 +30,7 @@ from benchmarks.sets.syntax_changes import (
     changes_behaviour,
     classify,
     differences,
+    equal_ends,
     normalized_tree,
 )
 
@@ -257,10 +258,7 @@ def _is_one_token(sides: tuple[tuple[str, ...], tuple[str, ...]]) -> bool:
 
 def _hunks(before: list[str], after: list[str]) -> list[_Hunk]:
     """Return where two texts differ, as a diff with three lines of context parts it."""
-    shortest = min(len(before), len(after))
-    head = next((i for i in range(shortest) if before[i] != after[i]), shortest)
-    most = shortest - head
-    tail = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+    head, tail = equal_ends(before, after)
     one, other = before[head : len(before) - tail], after[head : len(after) - tail]
     if max(len(one), len(other)) > 1500:
         return []

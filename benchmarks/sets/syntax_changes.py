@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,19 @@ def differences(old: ast.AST, new: ast.AST) -> list[Difference]:
     return list(_compare(old, new, ()))
 
 
+def equal_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
+    """Return how many items two sequences share at their beginnings, and then at their ends.
+
+    Args:
+        one: A sequence.
+        other: Another one.
+    """
+    shortest = min(len(one), len(other))
+    head = next((i for i in range(shortest) if one[i] != other[i]), shortest)
+    most = shortest - head
+    return head, next((i for i in range(most) if one[-1 - i] != other[-1 - i]), most)
+
+
 def classify(found: list[Difference]) -> str:
     """Return the kind of a change.
 
@@ -166,10 +179,7 @@ def _compare_lists(
     before, after = list(map(_dump, old)), list(map(_dump, new))
     if before == after:
         return
-    shortest = min(len(before), len(after))
-    head = next((i for i in range(shortest) if before[i] != after[i]), shortest)
-    most = shortest - head
-    tail = next((i for i in range(most) if before[-1 - i] != after[-1 - i]), most)
+    head, tail = equal_ends(before, after)
     old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     if len(old) == len(new) and field != "keys":
         for one, other in zip(old, new, strict=True):
@@ -284,7 +294,7 @@ def _classify_expression(found: Difference) -> str:
         return "name"
     if found.field in ("attr", "arg"):
         return "attribute name"
-    if _is_text(old, new) or (isinstance(found.parent, ast.Constant) and _is_text(old, new)):
+    if _is_text(old, new):
         return "text" if not _is_special_text(found) else "format, mode or pattern"
     if isinstance(found.parent, ast.Constant) or (
         isinstance(old, ast.Constant) and isinstance(new, ast.Constant)
