@@ -7,7 +7,7 @@ import tree_sitter_go
 from tree_sitter import Node
 
 from sandbox.languages.outline import Definition, DefinitionKind, Import, Outline, Span
-from sandbox.languages.syntax_tree import Grammar, SyntaxTree, lines_of, members, walk
+from sandbox.languages.syntax_tree import Grammar, SyntaxTree, body_line, lines_of, members, walk
 
 _ABOVE = frozenset({"comment"})
 _FUNCTIONS = frozenset({"function_declaration", "method_declaration"})
@@ -70,13 +70,12 @@ def _function(tree: SyntaxTree, node: Node, first: int) -> Definition:
     name = f"{owner}.{own}" if owner else own
     line, last = lines_of(node)
     said = " ".join(tree.text(one) for one in (given, result) if one is not None)
-    inside = body.named_children if body is not None else []
     return Definition(
         name=name,
         kind=DefinitionKind.FUNCTION,
         first=first,
         line=line,
-        body=lines_of(inside[0])[0] if inside else line,
+        body=body_line(body, line),
         last=last,
         read_names=partial(tree.names.between, start, node.end_byte),
         arguments=tuple(

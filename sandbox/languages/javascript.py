@@ -10,7 +10,7 @@ import tree_sitter_typescript
 from tree_sitter import Node
 
 from sandbox.languages.outline import TITLES, Definition, DefinitionKind, Import, Outline, Span
-from sandbox.languages.syntax_tree import Grammar, SyntaxTree, lines_of, members, walk
+from sandbox.languages.syntax_tree import Grammar, SyntaxTree, body_line, lines_of, members, walk
 
 _ABOVE = frozenset({"comment", "decorator"})
 _METHODS = frozenset(
@@ -255,7 +255,6 @@ class _Reader:
             # Some decorators are inside of the node.
             line = lines_of(named)[0]
         start = named.end_byte if named is not None else value.start_byte
-        inside = block.named_children if block is not None else []
         parts = [one for one in (given, _field(value, "return_type")) if one is not None]
         signature = " ".join("".join(self._tree.text(one, _SIGNATURE) for one in parts).split())
         return Definition(
@@ -263,7 +262,7 @@ class _Reader:
             kind=kind,
             first=min(place.first, line),
             line=line,
-            body=lines_of(inside[0])[0] if inside else line,
+            body=body_line(block, line),
             last=last,
             read_names=partial(self._names.between, start, place.node.end_byte),
             arguments=tuple(self._arguments(given)) if given is not None else (),

@@ -7,7 +7,7 @@ import tree_sitter_rust
 from tree_sitter import Node
 
 from sandbox.languages.outline import Definition, DefinitionKind, Import, Outline, Span
-from sandbox.languages.syntax_tree import Grammar, SyntaxTree, lines_of, members
+from sandbox.languages.syntax_tree import Grammar, SyntaxTree, body_line, lines_of, members
 
 _ABOVE = frozenset({"line_comment", "block_comment", "attribute_item"})
 _FUNCTIONS = frozenset({"function_item", "function_signature_item", "macro_definition"})
@@ -77,7 +77,6 @@ class _Reader:
         body, given = node.child_by_field_name("body"), node.child_by_field_name("parameters")
         returned = node.child_by_field_name("return_type")
         line, last = lines_of(node)
-        inside = body.named_children if body is not None else []
         parts = [
             self._tree.text(given) if given is not None else "",
             f" -> {self._tree.text(returned)}" if returned is not None else "",
@@ -87,7 +86,7 @@ class _Reader:
             kind=kind,
             first=first,
             line=line,
-            body=lines_of(inside[0])[0] if inside else line,
+            body=body_line(body, line),
             last=last,
             read_names=partial(self._names.between, start, node.end_byte),
             arguments=tuple(

@@ -141,6 +141,12 @@ def lines_of(node: Node) -> tuple[int, int]:
     return node.start_point.row + 1, last
 
 
+def body_line(body: Node | None, line: int) -> int:
+    """Return the first line inside of a body, or the definition's own line if it has none."""
+    inside = body.named_children if body is not None else []
+    return lines_of(inside[0])[0] if inside else line
+
+
 def members(node: Node, above: frozenset[str]) -> Iterator[tuple[Node, int]]:
     """Yield the nodes directly below a node, each with its first line.
 
