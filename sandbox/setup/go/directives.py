@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-_NAME = re.compile(r'"?([\w.~/-]+)')
+_NAME = re.compile(r'"?([\w.~/-]{1,300})')
 
 
 def read_entries(text: str, directive: str) -> Iterator[str]:

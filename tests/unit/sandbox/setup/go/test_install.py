@@ -177,6 +177,15 @@ async def test_modules_that_cannot_be_had_are_named() -> None:
 
 
 @pytest.mark.anyio
+async def test_a_very_long_name_of_a_module_is_cut() -> None:
+    world = World(failing="mod download", proxy="https://proxy.example")
+    files = {"go/api/go.mod": f"module m\nrequire example.org/{'a' * 100_000} v1.0.0\n"}
+    with pytest.raises(SetupFailed) as caught:
+        await world.snapshotter.ensure(MODULES, MINE, files=files)
+    assert len(caught.value.message) < 1000
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("world", "why"),
     [
