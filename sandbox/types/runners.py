@@ -15,7 +15,7 @@ class RunnerTraits(Frozen):
     names_packages: bool = False
     """Its tests are named by their package, which does not tell their folder."""
     is_forgeable: bool = False
-    """The process of the tests reports their results itself, without control tests."""
+    """The process of the tests reports their results itself, so code in it can forge them."""
     searched_by: str = ""
     """The guest folder whose `server.py` searches repairs; empty if there is no search."""
 
