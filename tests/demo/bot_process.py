@@ -48,7 +48,7 @@ class BotProcess:
         return self.data / "serve.log"
 
     def start(self) -> Self:
-        """Start it and wait until it answers; the local GitHub then sends webhooks there, to all but a worker.
+        """Start it and wait until it answers. Unless it is a worker, it then gets the webhooks.
 
         Raises:
             RuntimeError: it does not answer in time; carries the end of its log.
@@ -72,9 +72,12 @@ class BotProcess:
         return self
 
     def command(self) -> list[str]:
-        """The command line that starts it."""
-        place = ["--host", "127.0.0.1", "--port", str(self.port)]
-        return [sys.executable, "-m", "bot", self.role, *place]
+        """Return the command line that starts it."""
+        return [sys.executable, "-m", "bot", *self.arguments()]
+
+    def arguments(self) -> list[str]:
+        """Return the command of the bot, with its options."""
+        return [self.role, "--host", "127.0.0.1", "--port", str(self.port)]
 
     def environment(self) -> dict[str, str]:
         """What it is told, as variables."""

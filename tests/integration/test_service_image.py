@@ -55,15 +55,7 @@ class BotContainer(BotProcess):
             *(word for name in settings for word in ("--env", name)),
         ]
         if self.egress is None:
-            return [
-                *command,
-                self.image,
-                self.role,
-                "--host",
-                "127.0.0.1",
-                "--port",
-                str(self.port),
-            ]
+            return [*command, self.image, *self.arguments()]
         group = str(SOCKET.stat().st_gid)
         command += ["--volume", f"{SOCKET}:{SOCKET}", "--group-add", group]
         command += ["--volume", f"{self.egress}:{self.egress}", "--no-healthcheck"]
