@@ -1,4 +1,4 @@
-"""Parse workflow YAML into plain values, with limits against hostile growth."""
+"""Parse YAML files into plain values, with limits against hostile growth."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from sandbox.recipe.requirements import clean_line
 from sandbox.types import Recipe
 
 _PYTHON = re.compile(r"3\.\d{1,2}")
-_NODE = re.compile(r"\d{1,3}(?:\.\d{1,4}){0,2}")
+_RELEASE = re.compile(r"\d{1,3}(?:\.\d{1,4}){0,2}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADVICE = (
     "The recipe was changed after it was written; copy the bundle again from the mission's host."
@@ -35,10 +35,10 @@ def check_given(recipe: Recipe) -> Recipe:
         if folder.startswith("/") or "\0" in folder or normpath(folder).split("/")[0] == "..":
             raise SetupFailed("A folder of the recipe is outside the checkout.", _ADVICE)
     go = recipe.go
-    if go is not None and go.version is not None and not _NODE.fullmatch(go.version):
+    if go is not None and go.version is not None and not _RELEASE.fullmatch(go.version):
         raise SetupFailed("The recipe's Go is not a version.", _ADVICE)
     versions = (node.version, node.manager_version) if node is not None else ()
-    if not all(version is None or _NODE.fullmatch(version) for version in versions):
+    if not all(version is None or _RELEASE.fullmatch(version) for version in versions):
         raise SetupFailed("The recipe's Node.js or npm is not a version.", _ADVICE)
     if python.version is not None and not _PYTHON.fullmatch(python.version):
         raise SetupFailed(

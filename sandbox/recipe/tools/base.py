@@ -80,7 +80,7 @@ class Options:
     given: tuple[tuple[str, str], ...] = ()
     """Options with their values; a flag has an empty one."""
     rest: tuple[str, ...] = ()
-    """The words after `--`."""
+    """The words after `--`, or those of the script or program that a call starts."""
 
     def values(self, *names: str) -> list[str]:
         """Return the values of an option in order."""
