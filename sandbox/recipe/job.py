@@ -62,11 +62,6 @@ class Job(Frozen):
     """The version of setup-node, as `20` or `20.11.1`."""
     go: str | None = None
     """The version of setup-go, as `1.24` or `1.24.3`."""
-    toolchains: dict[str, str] = Field(default_factory=dict)
-    """Other languages that the job sets up, with their version: `{"node": "20"}`.
-
-    None is installed here.
-    """
     obstacles: tuple[str, ...] = ()
 
 

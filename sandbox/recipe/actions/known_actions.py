@@ -17,8 +17,6 @@ class Effect:
     reason: str
     script: str = ""
     """The command that it wraps."""
-    toolchain: str = ""
-    """The language that it sets up."""
     obstacle: str = ""
     """The missing part of a job that uses it and fails in a test."""
 
@@ -131,7 +129,7 @@ _TOOLCHAINS = {
     "erlef/setup-beam": "Erlang",
     "haskell-actions/": "Haskell",
     "haskell/actions": "Haskell",
-    "golangci/golangci-lint-action": "go",
+    "golangci/golangci-lint-action": "golangci-lint",
     "microsoft/setup-msbuild": "MSBuild",
     "ilammy/msvc-dev-cmd": "MSVC",
 }
@@ -187,10 +185,10 @@ def _set_up_language(language: str, name: str, inputs: Inputs) -> Effect:
     if language in {"node", "bun"}:
         reason = "the set-up installs the package manager that the project names"
         script = _node_install(name, inputs)
-        return Effect("replaced", reason, script=script, toolchain=language)
+        return Effect("replaced", reason, script=script)
     if language == "rust":
-        return Effect("replaced", "the image's own Rust is used", toolchain=language)
-    return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
+        return Effect("replaced", "the image's own Rust is used")
+    return Effect("dropped", f"{language} is not in the sandbox")
 
 
 def _node_install(name: str, inputs: Inputs) -> str:

@@ -147,14 +147,7 @@ def _read(
     job = _job(candidate, tuple(steps), obstacles)
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
-    return job.model_copy(
-        update={
-            "python": python,
-            "node": reader.node,
-            "go": reader.go,
-            "toolchains": reader.toolchains,
-        }
-    )
+    return job.model_copy(update={"python": python, "node": reader.node, "go": reader.go})
 
 
 def _nothing_to_run(candidate: JobCandidate) -> str:

@@ -72,7 +72,6 @@ class StepReader:
         self.python: str | None = None
         self.node: str | None = None
         self.go: str | None = None
-        self.toolchains: dict[str, str] = {}
         self.obstacles: list[str] = []
         """Missing parts that earlier steps need."""
         self.artifacts: list[str] = []
@@ -259,9 +258,6 @@ class StepReader:
             and use.inputs.get("path")
         ):
             self.others[normpath(use.inputs["path"])] = use.inputs["repository"]
-        if effect.toolchain:
-            versions = [use.inputs[key] for key in use.inputs if key.endswith("version")]
-            self.toolchains[effect.toolchain] = versions[0] if versions else ""
         if effect.obstacle:
             self.obstacles.append(effect.obstacle)
         if (artifact := find_artifact(use)) is not None:

@@ -61,11 +61,11 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
     if use.name == _NODE:
         node = read_setup_node(use, contents)
         named = f"Node.js {node}" if node else "Node.js"
-        return Effect("replaced", f"{named} is installed if a command needs it", toolchain="node")
+        return Effect("replaced", f"{named} is installed if a command needs it")
     if use.name == _GO:
         go = read_setup_go(use, contents)
         named = f"Go {go}" if go else "Go"
-        return Effect("replaced", f"{named} is installed if the command needs it", toolchain="go")
+        return Effect("replaced", f"{named} is installed if a command needs it")
     if use.name.startswith("actions/download-artifact"):
         return Effect("dropped", "artifacts of other jobs are not available")
     if use.name.startswith("docker://"):

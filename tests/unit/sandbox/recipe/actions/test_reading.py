@@ -261,9 +261,9 @@ def test_a_step_is_resolved() -> None:
         True,
         120.0,
     )
-    assert (job.python, job.toolchains, job.container) == (
+    assert (job.python, job.node, job.container) == (
         "3.11",
-        {"node": "20"},
+        "20",
         "images.example.org/x/python:3.12-slim",
     )
     assert (
