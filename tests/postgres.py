@@ -4,7 +4,6 @@ import contextlib
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from uuid import uuid4
 
 import psycopg
 
+from tests.demo.bot_process import free_port
 from tests.missing import missing
 
 USERS = ("postgres", "nobody")
@@ -59,7 +59,7 @@ class Server:
 @contextmanager
 def a_server() -> Iterator[Server]:
     """A new server, until the end; a miss where PostgreSQL is not installed."""
-    if _program("pg_ctl") is None or _program("initdb") is None:
+    if find_program("pg_ctl") is None or find_program("initdb") is None:
         missing("PostgreSQL is not installed (scripts/ensure-postgres)")
     folder = Path(tempfile.mkdtemp(prefix="metaagent-postgres-"))
     if (owner := _owner()) is not None:
@@ -78,7 +78,7 @@ def a_server() -> Iterator[Server]:
             "-E",
             "UTF8",
         )
-        server = Server(folder, _free_port())
+        server = Server(folder, free_port())
         server.start()
         try:
             yield server
@@ -90,7 +90,7 @@ def a_server() -> Iterator[Server]:
 
 
 def _run(program: str, *arguments: str) -> None:
-    found = _program(program)
+    found = find_program(program)
     assert found is not None
     subprocess.run(
         [found, *arguments],
@@ -102,7 +102,8 @@ def _run(program: str, *arguments: str) -> None:
     )
 
 
-def _program(name: str) -> str | None:
+def find_program(name: str) -> str | None:
+    """Return the path of one of PostgreSQL's programs."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return shutil.which(name) or next(
         (str(one / name) for one in places if (one / name).is_file()), None
@@ -115,9 +116,3 @@ def _owner() -> str | None:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
     return next(user for user in USERS if user in known)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -53,7 +53,7 @@ def ours(path: Path) -> dict[str, Service]:
 
 def mounts(service: Service) -> dict[str, str]:
     """Targets of the volumes by their source."""
-    return dict(one.split(":")[:2] for one in service["volumes"])
+    return dict(resolve(one).split(":")[:2] for one in service["volumes"])
 
 
 def settings_of(service: Service) -> Settings:
@@ -144,7 +144,10 @@ def test_the_database_is_reached_by_our_services_only_and_reaches_nothing() -> N
 def test_a_worker_opens_no_port_that_a_health_check_could_ask() -> None:
     worker, web = ours(MANY)["worker"], ours(MANY)["web"]
     assert (worker["healthcheck"], "ports" in worker) == ({"disable": True}, False)
-    assert ("healthcheck" in web, web["ports"]) == (False, ["127.0.0.1:8080:8080"])
+    assert ("healthcheck" in web, [*map(resolve, web["ports"])]) == (
+        False,
+        ["127.0.0.1:8080:8080"],
+    )
     assert "HEALTHCHECK CMD" in DOCKERFILE
 
 

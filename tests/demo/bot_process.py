@@ -55,9 +55,7 @@ class BotProcess:
         """
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.port:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                self.port = probe.getsockname()[1]
+            self.port = free_port()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command(),
@@ -148,3 +146,10 @@ class BotProcess:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+
+def free_port() -> int:
+    """Return a port of the loopback that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

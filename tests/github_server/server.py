@@ -21,7 +21,7 @@ from tests.github_server.ci import LocalCi
 from tests.github_server.controls import Controls
 from tests.github_server.exchange import Checker
 from tests.github_server.hub import Hub
-from tests.github_server.keys import new_private_key
+from tests.github_server.keys import new_certificate, new_private_key
 from tests.github_server.waiting import wait_until
 from tests.github_server.webhooks import Webhooks
 from tests.github_server.world import World
@@ -41,6 +41,8 @@ class Options:
 
     Attributes:
         data: where the repositories live; a temporary folder by default, removed at the end.
+        host: where both servers listen: the loopback, or the address of a bridge of containers.
+        tls: with a certificate of its own for `host`, see `LocalGitHub.certificate`.
         port: 0 takes a free one.
         openapi_dir: the folder with GitHub's description; without it exchanges are not checked.
         ci_python: what `python` means in CI steps.
@@ -48,6 +50,8 @@ class Options:
     """
 
     data: Path | None = None
+    host: str = "127.0.0.1"
+    tls: bool = False
     port: int = 0
     openapi_dir: Path | None = None
     ci_python: Path = Path(sys.executable)
@@ -75,13 +79,15 @@ class _Uvicorn(uvicorn.Server):
 class _Server(threading.Thread):
     """One uvicorn server on a socket that is bound before the thread starts."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, host: str, port: int, certificate: Path | None) -> None:
         super().__init__(daemon=True)
         # With the protocol left at 0 asyncio does not set TCP_NODELAY, and every answer waits 40 ms for an ACK.
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._socket.bind(("127.0.0.1", port))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._socket.bind((host, port))
+        scheme = "http" if certificate is None else "https"
+        self.url = f"{scheme}://{host}:{self._socket.getsockname()[1]}"
+        self._certificate = certificate
         self._server: _Uvicorn | None = None
 
     def serve(self, app: object) -> None:
@@ -92,6 +98,7 @@ class _Server(threading.Thread):
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=3,
+            ssl_certfile=self._certificate,
         )
         self._server = _Uvicorn(config)
         self.start()
@@ -132,6 +139,10 @@ class LocalGitHub(Controls):
         self.world = World(data, self.options.private_key_pem or new_private_key())
         self.hub = Hub(self.world, Webhooks(self.world))
         self.checker = Checker(description)
+        self.certificate = data / "certificate.pem" if self.options.tls else None
+        """Its certificate with the key, for those who shall trust it."""
+        if self.certificate is not None:
+            self.certificate.write_text(new_certificate(self.options.host))
         jobs = data / "jobs"
         jobs.mkdir(parents=True, exist_ok=True)
         self.ci = LocalCi(self.hub, self.options.ci_python, jobs)
@@ -159,7 +170,8 @@ class LocalGitHub(Controls):
             self.hub.webhooks.start()
             stack.callback(self.hub.webhooks.stop)
             stack.callback(self.ci.stop)
-            main, blobs = _Server(self.options.port), _Server(0)
+            host, certificate = self.options.host, self.certificate
+            main, blobs = (_Server(host, port, certificate) for port in (self.options.port, 0))
             for server in (main, blobs):
                 stack.callback(server.close)
             for server in (main, blobs):

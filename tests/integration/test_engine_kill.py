@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.demo.bot_process import free_port
 from tests.patience import HANG_S
 from tests.unit.bot.intake import payloads
 
@@ -21,12 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MISSION = f"mission:42:{payloads.HEAD}:auto"
 
 pytestmark = pytest.mark.slow
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Bot:

@@ -14,7 +14,7 @@ from bot.store.opening import open_database
 from bot.store.schema.current import head
 from bot.terminal.db import run_db
 from tests.missing import missing
-from tests.postgres import Server, _program
+from tests.postgres import Server, find_program
 
 WAITING = "INSERT INTO delivery (id, event, received_at, state) VALUES ('d', 'push', '2026-01-02T03:04:05+00:00', 'waiting')"
 ENGINE = """
@@ -37,7 +37,7 @@ def settings(postgres: Server, tmp_path: Path) -> Settings:
 
 
 def program(name: str) -> str:
-    return _program(name) or missing(f"{name} is not installed")
+    return find_program(name) or missing(f"{name} is not installed")
 
 
 def test_a_server_is_told_with_what_is_stuck_on_it(settings: Settings) -> None:
@@ -102,7 +102,7 @@ def test_a_dump_that_fails_leaves_no_file_and_shows_no_password(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_the_program_it_is_said_what_to_run(tmp_path: Path) -> None:
+def test_without_thefind_program_it_is_said_what_to_run(tmp_path: Path) -> None:
     url = "postgresql://u@db/metaagent?sslmode=require&password=hunter2"
     with pytest.raises(StoreError, match="pg_dump is not installed here") as told:
         asyncio.run(dump(url, tmp_path / "kept.dump", {"PATH": ""}))
