@@ -44,7 +44,7 @@ def main() -> None:
         BotProcess(github, Path(folder) / "bot") as bot,
     ):
         for broken in chosen:
-            told = [_play(github, broken, f"owner{turn}") for turn in range(arguments.runs + 1)]
+            told = [play(github, broken, f"owner{turn}") for turn in range(arguments.runs + 1)]
             stages = [stages_of(evidence_of(one, bot.data)) for one in told[1:] if one.pull_request]
             tree = Path(folder) / "trees" / broken.name
             results[broken.name] = {
@@ -56,7 +56,7 @@ def main() -> None:
     report("mission", {"runs": arguments.runs, "repositories": results}, bytecode_was_off=was_off)
 
 
-def _play(github: LocalGitHub, broken: BrokenRepository, owner: str) -> Told:
+def play(github: LocalGitHub, broken: BrokenRepository, owner: str) -> Told:
     """One mission, in a repository of its own: no lesson of an earlier turn is recalled."""
     name = push_green(github, broken, owner)
     wait_for_ci(github, github.store(name).ref("refs/heads/main") or "")
