@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from tests.missing import missing
@@ -35,3 +36,12 @@ def browser() -> Iterator[Any]:
         started = launch(driver, program)
         yield started
         started.close()
+
+
+def inaccessible(page: Any) -> list[str]:
+    """Return what axe finds on an open page: its rule, how serious it is, and where."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {[node['target'] for node in one['nodes']]}"
+        for one in found
+    ]

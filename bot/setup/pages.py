@@ -21,7 +21,8 @@ button { margin-top: 1.5rem; font: inherit; font-weight: 600; padding: .55rem 1.
   border: 0; border-radius: 6px; background: var(--accent); color: #fff; cursor: pointer; }
 .wrong { border-left: 4px solid #d1242f; padding: .2rem .8rem; }
 table { border-collapse: collapse; width: 100%; }
-td { border-top: 1px solid var(--line); padding: .3rem .5rem; }
+th, td { border-top: 1px solid var(--line); padding: .3rem .5rem; }
+th { font-weight: normal; text-align: left; }
 code { overflow-wrap: anywhere; }
 """
 _SCRIPT = (
@@ -95,7 +96,7 @@ It may keep a dashboard issue in repositories that want one (permission: issues,
 def manifest_page(content: Mapping[str, Any], action: str) -> str:
     """Return the page that shows the requested permissions and sends the manifest to GitHub."""
     rows = "".join(
-        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{escape(level)}</td>"
+        f'<tr><th scope="row">{escape(name.replace("_", " "))}</th><td>{escape(level)}</td>'
         f"<td>{_MEANINGS.get(name, '')}</td></tr>"
         for name, level in content["default_permissions"].items()
     )
@@ -127,5 +128,5 @@ def _page(title: str, body: str) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{plain}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
-        f"<body><h1>{title}</h1>{body}</body></html>"
+        f"<body><main><h1>{title}</h1>{body}</main></body></html>"
     )

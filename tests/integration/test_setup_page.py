@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from bot.settings import load
-from tests.browser import browser
+from tests.browser import browser, inaccessible
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -111,11 +111,13 @@ def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
         stranger.fill("#code", "a guess")
         stranger.click("button")
         assert "wrong or was used already" in stranger.text_content("p.wrong")
+        assert inaccessible(stranger) == []
         person.click("button")
         person.fill("#name", "Shop Fixer")
         assert person.input_value("#address") == home
         person.click("button")
         assert "pull requests" in person.text_content("table")
+        assert inaccessible(person) == []
         stranger.goto(f"{home}/setup#{code}")
         stranger.click("button")
         assert "used already" in stranger.text_content("p.wrong")
