@@ -65,13 +65,13 @@ async def _measure(house: House, *, waits: bool) -> dict[str, Any]:
         first = await http.get("/dashboard")
         fetched = [await http.get(path) for path in sorted(set(ASSET.findall(first.text)))]
         for path in PAGES:
-            seconds = []
+            seconds, size = [], 0
             for _ in range(ROUNDS):
                 start = clock()
                 answer = await http.get(f"/dashboard{path}")
                 seconds.append((clock() - start) * 1000)
-                answer.raise_for_status()
-            pages[path or "/"] = {**summary(seconds, digits=1), "bytes": len(answer.content)}
+                size = len(answer.raise_for_status().content)
+            pages[path or "/"] = {**summary(seconds, digits=1), "bytes": size}
     total = sum(len(one.content) for one in (first, *fetched))
     return {"pages_ms": pages, "first_page_bytes": total, "files": 1 + len(fetched)}
 
