@@ -70,13 +70,18 @@ class SetupFailed(SandboxError):
         message: What happened.
         advice: What to do.
         log: The bounded, redacted end of the set-up's output.
+        requested: The requested packages without which the set-up may work: they cannot be
+            installed. These names come from output of others.
     """
 
     fault = FaultOwner.REPOSITORY
 
-    def __init__(self, message: str, advice: str = "", *, log: str = "") -> None:
+    def __init__(
+        self, message: str, advice: str = "", *, log: str = "", requested: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message, advice)
         self.log = log
+        self.requested = requested
 
 
 class ChangeRejected(SandboxError):

@@ -22,6 +22,7 @@ from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.editable import editable_files, source_roots
 from sandbox.recipe.given import check_given
 from sandbox.recipe.go_modules import go_files
+from sandbox.recipe.left_out import without_requirement
 from sandbox.recipe.node_packages import node_files, without_node
 from sandbox.recipe.programs import RUNTIMES, settle
 from sandbox.recipe.relevant import relevant_files
@@ -41,8 +42,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _REMEMBERED_S = 3600.0
-"""Time before a failed Node.js part is tried again, in seconds. All workspaces of a mission must be
-alike, so it is longer than a mission; a registry may recover, so it is not for ever."""
+"""Time before a failed part of a recipe is tried again, in seconds. All workspaces of a mission
+must be alike, so it is longer than a mission; a registry may recover, so it is not for ever."""
 _MOST_REMEMBERED = 200
 
 
@@ -73,8 +74,8 @@ class Parts:
     importer: Importer
     snapshotter: Snapshotter
     housekeeping: Housekeeping
-    failed_node: Remembered[str] = field(default_factory=Remembered)
-    """Why the Node.js part of a job could not be set up."""
+    reduced: Remembered[Recipe] = field(default_factory=Remembered)
+    """Recipes without the parts that could not be set up."""
     recipes: Remembered[Recipe] = field(default_factory=Remembered)
 
 
@@ -125,20 +126,25 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
         else await _planned(checkout.hints, names, contents, parts.recipes)
     )
     imported = _Imported(checkout, source, names, contents, started)
-    key = imported.node_key(recipe)
-    known = parts.failed_node.find(key)
-    recipe = (without_node(recipe, known) if known else None) or recipe
-    try:
-        return await _open_recipe(imported, recipe, parts, stack)
-    except SetupFailed as error:
-        why = error.message.rstrip(".")
-        reduced = without_node(recipe, why)
-        if reduced is None:
-            raise
-    # If it was Python that failed, it fails again, and this error is the mission's.
-    opened = await _open_recipe(imported, reduced, parts, stack)
-    log.warning("set-up of Node.js failed, opened a sandbox without it: %s", why)
-    parts.failed_node.add(key, why)
+    key = imported.key(recipe)
+    planned = recipe
+    recipe = parts.reduced.find(key) or planned
+    while True:
+        try:
+            opened = await _open_recipe(imported, recipe, parts, stack)
+            break
+        except SetupFailed as error:
+            why = error.message.rstrip(".")
+            # If it was Python that failed, it fails again without Node.js, and that error counts.
+            reduced = without_requirement(recipe, error, parts.spec.left_out_most) or without_node(
+                recipe, why
+            )
+            if reduced is None:
+                raise
+        log.warning("set-up failed, trying again without a part that is not essential: %s", why)
+        recipe = reduced
+    if recipe is not planned:
+        parts.reduced.add(key, recipe)
     return opened
 
 
@@ -172,8 +178,8 @@ class _Imported:
     contents: Mapping[str, bytes]
     started: float
 
-    def node_key(self, recipe: Recipe) -> str:
-        """Return a key of everything that the set-up of Node.js depends on."""
+    def key(self, recipe: Recipe) -> str:
+        """Return a key of everything that the set-up of Python and Node.js depends on."""
         files = node_files(recipe, self.names, self.contents)
         inputs = [
             self.checkout.source.repository_id,

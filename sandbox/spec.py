@@ -91,6 +91,10 @@ class SandboxSpec(Frozen):
     """The largest single file a command may write."""
     setup_wall_s: float = 600.0
     """Time limit of a set-up, in seconds."""
+    left_out_most: int = Field(default=3, ge=0)
+    """Requirements of tests that a set-up leaves out if they cannot be installed; with 0, the
+    mission ends instead.
+    """
     setup_bytes: int = 3 * GIB
     """Bytes that a set-up may write."""
     test_wall_s: float = 300.0

@@ -39,7 +39,10 @@ def build(folder: str, python: str) -> Dict[str, Any]:
         )
         if done.returncode:
             raise Failed(
-                source["name"], "it could not be built from source", done.stdout + done.stderr
+                source["name"],
+                "it could not be built from source",
+                done.stdout + done.stderr,
+                requested=source["requested"],
             )
     wheels = [
         os.path.join(built, name) for name in sorted(os.listdir(built)) if name.endswith(".whl")
@@ -47,21 +50,23 @@ def build(folder: str, python: str) -> Dict[str, Any]:
     done = uv("pip", "install", "--quiet", "--offline", "--no-deps", "--python", python, *wheels)
     if done.returncode:
         raise Failed("", "the built wheels could not be installed", done.stderr)
-    _check_missing({source["name"] for source in plan}, python)
+    _check_missing({source["name"]: source["requested"] for source in plan}, python)
     return {"built": len(wheels)}
 
 
-def _check_missing(names: "set[str]", python: str) -> None:
+def _check_missing(requested: Dict[str, List[str]], python: str) -> None:
     """Check for requirements of a built project that its metadata did not list."""
     output = " ".join(uv("pip", "check", "--python", python).stderr.split())
     for package, wanted in re.findall(
         r"The package `([^`]+)` requires `([^`]+)`, but it'?s not installed", output
     ):
-        if normal_name(package) in names:
+        name = normal_name(package)
+        if name in requested:
             raise Failed(
-                normal_name(package),
+                name,
                 "it requires %s, which its metadata does not list" % wanted,
                 output,
+                requested=requested[name],
             )
 
 

@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Sequence, Set
 
 from sandbox.guest.source_index import Index, NotGiven, SourceDistribution, normal_name
 from sandbox.guest.source_metadata import Described, describe
+from sandbox.guest.unavailable import read_unavailable
 
 ROUNDS = 60
 MAX_VERSIONS = 2000
@@ -27,16 +28,28 @@ _NO_WHEEL = re.compile(
     r"|(?<!\S)(?!\d+\.\d)([A-Za-z0-9][A-Za-z0-9._-]*)(?:\{[^{}]*\})?(?:[<>=!~]\S*)?"
     r" ha(?:s|ve) no (?:usable )?wheels"
 )
+_NAME_OF_LINE = re.compile(r"(?m)^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Failed(Exception):
-    """A failed fetch, with package and reason."""
+    """A failed fetch or build.
 
-    def __init__(self, package: str, reason: str, log: str = "") -> None:
+    Args:
+        package: The package; empty if it is unknown.
+        reason: What failed.
+        log: Output of the failed program.
+        requested: The requested packages that need it, if it cannot be installed at all; empty
+            if another attempt or other versions may help.
+    """
+
+    def __init__(
+        self, package: str, reason: str, log: str = "", *, requested: Sequence[str] = ()
+    ) -> None:
         Exception.__init__(self, reason)
         self.package = package
         self.reason = reason
         self.log = log
+        self.requested = list(requested)
 
 
 def installer() -> str:
@@ -73,7 +86,9 @@ def run_and_report(work: "Any") -> None:
         send_result(work())
     except Failed as error:
         print(error.log, file=sys.stderr)
-        send_result({"package": error.package, "reason": error.reason})
+        send_result(
+            {"package": error.package, "reason": error.reason, "requested": error.requested}
+        )
         sys.exit(1)
 
 
@@ -113,17 +128,19 @@ class Fetching:
         if pins:
             self._install("the wheels", self._python, *pins, "--no-deps")
         plan = []
+        requested = self._find_requested(chosen)
         # Sorted, so that builds have the same order in each run.
         for number, stand_in in enumerate(sorted(filter(None, chosen.values()))):
             source = self._offered[stand_in]
             tools = os.path.join(self._path("tools"), str(number))
-            self._make_tools(source, self._fetched[stand_in], tools)
+            self._make_tools(source, self._fetched[stand_in], tools, requested[source.name])
             plan.append(
                 {
                     "name": source.name,
                     "version": source.version,
                     "file": source.file,
                     "tools": tools,
+                    "requested": requested[source.name],
                 }
             )
         with open(self._path(PLAN), "w") as file:
@@ -133,33 +150,20 @@ class Fetching:
     def _resolve(self) -> Dict[str, str]:
         """Return the pins to install, each with its stand-in if it has no wheel."""
         for _ in range(ROUNDS):
-            done = uv(
-                *(
-                    "pip",
-                    "compile",
-                    "--python",
-                    self._python,
-                    "--only-binary",
-                    ":all:",
-                    "--no-header",
-                    "--format",
-                ),
-                *(
-                    "pylock.toml",
-                    "--find-links",
-                    self._path("stand-ins"),
-                    self._input_path("requirements.txt"),
-                ),
-                *self._constraints(),
-            )
+            done = self._compile("--format", "pylock.toml")
             # The installer names the projects without a wheel: offer stand-ins for them, and
             # resolve again.
             if done.returncode:
                 names = names_without_wheel(done.stderr) - self._names
                 if not names:
-                    raise Failed("", "the requirements cannot be resolved", done.stderr)
+                    raise Failed(
+                        "",
+                        "the requirements cannot be resolved",
+                        done.stderr,
+                        requested=_blamed(done.stderr),
+                    )
                 for name in sorted(names):
-                    self._offer(name)
+                    self._offer(name, done.stderr)
                 continue
             chosen = parse_lock(done.stdout)
             # A stand-in is first offered without requirements: fetch it, and resolve again with
@@ -175,8 +179,33 @@ class Fetching:
                 self._fetch(stand_in)
         raise Failed("", "the requirements could not be resolved in %d rounds" % ROUNDS)
 
-    def _offer(self, name: str) -> None:
-        """Create stand-ins for every version of a project that only has a source distribution."""
+    def _compile(self, *options: str) -> "subprocess.CompletedProcess[str]":
+        """Let the installer choose versions, among wheels and stand-ins only."""
+        return uv(
+            *("pip", "compile", "--python", self._python, "--only-binary", ":all:", "--no-header"),
+            *("--find-links", self._path("stand-ins"), self._input_path("requirements.txt")),
+            *self._constraints(),
+            *options,
+        )
+
+    def _find_requested(self, chosen: Dict[str, str]) -> Dict[str, List[str]]:
+        """Return the requested packages that need each package without a wheel."""
+        with open(self._input_path("requirements.txt")) as file:
+            asked = {normal_name(line.group()) for line in re.finditer(_NAME_OF_LINE, file.read())}
+        names = {self._offered[stand_in].name for stand_in in chosen.values() if stand_in}
+        found = {name: [name] for name in names & asked}
+        if names - asked:
+            parents = parse_parents(self._compile("--annotation-style", "line").stdout)
+            found.update({name: find_roots(name, parents) for name in names - asked})
+        return found
+
+    def _offer(self, name: str, said: str) -> None:
+        """Create stand-ins for every version of a project that only has a source distribution.
+
+        Args:
+            name: The project.
+            said: The installer's message that names it.
+        """
         self._names.add(name)
         with open(self._input_path("requirements.txt")) as file:
             wanted = file.read()
@@ -192,6 +221,7 @@ class Fetching:
             raise Failed(
                 name,
                 "the index has neither a usable wheel nor a usable source distribution of it",
+                requested=_blamed(said),
             )
         for source in stay[-MAX_VERSIONS:]:
             self._offered[self._stand_in(source, Described([], [], []), 0)] = source
@@ -227,21 +257,47 @@ class Fetching:
             wheel.writestr(info + "RECORD", "")
         return file
 
-    def _make_tools(self, source: SourceDistribution, described: Described, folder: str) -> None:
+    def _make_tools(
+        self,
+        source: SourceDistribution,
+        described: Described,
+        folder: str,
+        requested: Sequence[str],
+    ) -> None:
         """Create an environment with the build tools, from wheels."""
         made = uv("venv", "--quiet", "--no-project", "--python", self._python, folder)
         if made.returncode:
             raise Failed(source.name, "creating its build environment failed", made.stderr)
         if described.build:
             python = os.path.join(folder, "bin", "python")
-            self._install("its build requirements", python, *described.build, package=source.name)
+            self._install(
+                "its build requirements",
+                python,
+                *described.build,
+                package=source.name,
+                requested=requested,
+            )
 
-    def _install(self, what: str, python: str, *wanted: str, package: str = "") -> None:
+    def _install(
+        self,
+        what: str,
+        python: str,
+        *wanted: str,
+        package: str = "",
+        requested: Sequence[str] = (),
+    ) -> None:
         done = uv(
             "pip", "install", "--quiet", "--only-binary", ":all:", "--python", python, *wanted
         )
         if done.returncode:
-            raise Failed(package, "%s: not available as wheels" % what, done.stderr)
+            # Other errors, such as those of a connection, may pass.
+            lasting = read_unavailable(done.stderr) is not None
+            raise Failed(
+                package,
+                "%s: not available as wheels" % what,
+                done.stderr,
+                requested=requested if lasting else (),
+            )
 
     def _constraints(self) -> List[str]:
         # The host always writes the file, and an empty one means no constraints.
@@ -271,6 +327,29 @@ def parse_lock(lock: str) -> Dict[str, str]:
             pin = "%s==%s" % (found["name"].group(1), found["version"].group(1))
             chosen[pin] = stand_in.group(1) if stand_in else ""
     return chosen
+
+
+def parse_parents(annotated: str) -> Dict[str, List[str]]:
+    """Parse a list of pins: each package with those that need it, or with the input file."""
+    lines = re.findall(r"(?m)^([A-Za-z0-9._-]+)==\S+ +# via (.+)$", annotated)
+    return {normal_name(name): parents.split(", ") for name, parents in lines}
+
+
+def find_roots(name: str, parents: Dict[str, List[str]]) -> List[str]:
+    """Return the requested packages that need a package, directly or through others."""
+    found, left = [name], [name]
+    while left:
+        more = [normal_name(one) for one in parents.get(left.pop(), []) if one[0] != "-"]
+        more = [one for one in dict.fromkeys(more) if one not in found]
+        found += more
+        left += more
+    is_root = {one: any(via.startswith("-r ") for via in parents.get(one, [])) for one in found}
+    return sorted(one for one in found if is_root[one])
+
+
+def _blamed(said: str) -> List[str]:
+    found = read_unavailable(said)
+    return [] if found is None else [found.name]
 
 
 def default_index() -> str:

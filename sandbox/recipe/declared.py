@@ -79,7 +79,7 @@ class Project(Frozen):
             left += [normal_name(extra) for extra in found.extras]
             lines = tuple(line for line in found.lines if line not in own)
             wanted = wanted.plus(found.with_(lines=lines, extras=(), itself=False))
-        return wanted
+        return wanted.as_for_tests()
 
     def test_extras(self) -> tuple[str, ...]:
         """Return the extras with names that suggest tests."""

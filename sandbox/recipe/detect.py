@@ -21,6 +21,7 @@ from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside
 from sandbox.recipe.go_modules import needs_go, plan_go
 from sandbox.recipe.job import Job, merge_folders
+from sandbox.recipe.left_out import find_test_only
 from sandbox.recipe.local import with_local_projects
 from sandbox.recipe.needs import needs_of_tests
 from sandbox.recipe.node_packages import plan_node
@@ -222,7 +223,8 @@ def _complete_requirements(
     wanted = with_local_projects(wanted, context.files)
     if is_ours:
         # A job that says what it installs is left alone: its tests skip in CI, too.
-        wanted = wanted.plus(needs_of_tests(context.files, project, wanted))
+        needs = needs_of_tests(context.files, project, wanted)
+        wanted = wanted.plus(needs.as_for_tests())
     if plan.kind not in {StepKind.LINT, StepKind.FORMAT}:
         built = build_in_place(wanted, context.files, folder)
         wanted = wanted.plus(built.wanted)
@@ -315,6 +317,8 @@ def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, 
 def _python_part(plan: Rebuilt, context: ToolContext) -> PythonPart:
     wanted = plan.wanted
     folders = tuple(dict.fromkeys(local.folder for local in wanted.local))
+    own = [project_in(context.files, folder) for folder in {".", plan.folder, *folders}]
+    is_test = plan.kind is StepKind.TEST
     return PythonPart(
         version=plan.python or _python_file(context.files.contents),
         requirements=wanted.lines,
@@ -323,6 +327,7 @@ def _python_part(plan: Rebuilt, context: ToolContext) -> PythonPart:
         projects=folders,
         extras=tuple(dict.fromkeys(extra for local in wanted.local for extra in local.extras)),
         constraints=_usable_constraints(wanted),
+        test_only=find_test_only(wanted, (*plan.prepare, plan.command), own) if is_test else (),
     )
 
 

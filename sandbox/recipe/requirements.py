@@ -27,6 +27,11 @@ _INDEX = re.compile(
     r"|no-binary|only-binary|prefer-)"
 )
 _ADDRESS = re.compile(r"(?:^|[@\s])\s*(?:(?:git|hg|svn|bzr)\+|https?://|ssh://|git@|file://)")
+_FOR_TESTS = re.compile(
+    r"(?:(?:^|/)tests?/[^/]+"
+    r"|(?:^|[/_.-])(?:tests?|testing|dev|develop|development)(?:[_.-][^/]*)?)$"
+)
+"""Paths of requirement files for tests or development."""
 _MOST_LINES = 2000
 _MOST_CHARACTERS = 600
 _DEEPEST = 5
@@ -58,9 +63,16 @@ class Requirements(Frozen):
     """Version bounds that install nothing."""
     missing: tuple[str, ...] = ()
     """Unavailable requirements, each naming the missing part."""
+    for_tests: tuple[str, ...] = ()
+    """Lines that are declared for tests or another purpose of development."""
 
     def plus(self, other: "Requirements") -> "Requirements":
-        """Merge two lists in order, without duplicates."""
+        """Merge two lists in order, without duplicates.
+
+        A line that either of them requires for other purposes is not for tests only.
+        """
+        for_tests = _unique(self.for_tests + other.for_tests)
+        needed = {*self.other_lines(), *other.other_lines()} if for_tests else set[str]()
         return Requirements(
             lines=_unique(self.lines + other.lines),
             files=_unique(self.files + other.files),
@@ -69,7 +81,19 @@ class Requirements(Frozen):
             local=tuple(dict.fromkeys(self.local + other.local))[:_MOST_LOCAL],
             constraints=_unique(self.constraints + other.constraints),
             missing=_unique(self.missing + other.missing),
+            for_tests=tuple(line for line in for_tests if line not in needed),
         )
+
+    def other_lines(self) -> tuple[str, ...]:
+        """Return the lines that are not for tests only."""
+        if not self.for_tests:
+            return self.lines
+        for_tests = set(self.for_tests)
+        return tuple(line for line in self.lines if line not in for_tests)
+
+    def as_for_tests(self) -> "Requirements":
+        """Mark all lines as declared for tests."""
+        return self.with_(for_tests=self.lines)
 
     def with_own_project(self, folder: str) -> "Requirements":
         """Replace the checkout itself by the project in a folder."""
@@ -202,6 +226,11 @@ def read_requirement_file(  # noqa: PLR0917 (the last two by name)
     if raw is None or depth > _DEEPEST:
         log.dropped(path, "the requirements file cannot be read")
         return Requirements()
+
+    def own(lines: list[str]) -> Requirements:
+        found = clean_lines(lines, path, log, folder)
+        return found.as_for_tests() if _FOR_TESTS.search(path) else found
+
     wanted = Requirements(files=(path,))
     text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))
     plain: list[str] = []
@@ -212,13 +241,13 @@ def read_requirement_file(  # noqa: PLR0917 (the last two by name)
             plain.append(bare)
             continue
         inner = normpath(join(dirname(path), refers[2]))
-        wanted = wanted.plus(clean_lines(plain, path, log, folder))
+        wanted = wanted.plus(own(plain))
         plain = []
         if refers[1] in {"-c", "--constraint"}:
             wanted = wanted.plus(read_constraint_file(inner, contents, log))
         else:
             wanted = wanted.plus(read_requirement_file(inner, contents, log, depth + 1, folder))
-    return wanted.plus(clean_lines(plain, path, log, folder))
+    return wanted.plus(own(plain))
 
 
 def read_constraint_file(

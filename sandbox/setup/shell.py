@@ -88,14 +88,24 @@ class Shell:
         if not result.ok:
             raise self.failure(result, f"could not {what}")
 
-    def failure(self, result: CommandResult, what: str) -> SetupFailed:
-        """Return the error for a failed command."""
+    def failure(
+        self, result: CommandResult, what: str, requested: tuple[str, ...] = ()
+    ) -> SetupFailed:
+        """Return the error for a failed command.
+
+        Args:
+            result: How it ended.
+            what: What failed.
+            requested: The requested packages that cannot be installed.
+        """
         log = clean(result.stdout + result.stderr, cap=_LOG_CHARACTERS)
         if result.timed_out:
             return SetupFailed(
                 f"Set-up took longer than {self._spec.setup_wall_s:g} s: {what}.", log=log
             )
-        return SetupFailed(f"Set-up failed: {what}.", "Read the set-up's output.", log=log)
+        return SetupFailed(
+            f"Set-up failed: {what}.", "Read the set-up's output.", log=log, requested=requested
+        )
 
     async def compile(self) -> None:
         """Compile installed modules, because the root is read-only afterwards.

@@ -46,6 +46,10 @@ class PythonPart(Frozen):
     """
     constraints: tuple[str, ...] = ()
     """Version bounds (`-c`, a lock file), each already validated. They install nothing."""
+    test_only: tuple[str, ...] = ()
+    """Names of requirements that only tests need, so that the set-up may leave them out."""
+    left_out: tuple[str, ...] = ()
+    """Names of requirements that could not be installed and were left out."""
 
 
 class NodePart(Frozen):

@@ -135,16 +135,17 @@ def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
     return "; ".join((*parts, *facts.recipe.obstacles[:3]))
 
 
-def lacks_something(report: TestReport, before: Collection[str]) -> bool:
+def lacks_something(report: TestReport, before: Collection[str], facts: WorkspaceFacts) -> bool:
     """Return True if a run without a verdict names a module or plugin that is not installed.
 
     Args:
         report: A red run.
         before: The base commit's files; a module among them was removed and is not missing.
+        facts: Python and recipe; a requirement that was left out may have any option of pytest.
     """
-    return _plugin(f"{report.summary}\n{report.raw_output}") is not None or bool(
-        missing_modules(report, before)
-    )
+    text = f"{report.summary}\n{report.raw_output}"
+    left_out = facts.recipe.python.left_out and _REFUSED_OPTION.search(text)
+    return _plugin(text) is not None or bool(left_out or missing_modules(report, before))
 
 
 def missing_part(
@@ -160,6 +161,8 @@ def missing_part(
     """
     if not red.failures:
         return None
+    if (left_out := _left_out(red, evidence, facts, log)) is not None:
+        return left_out
     in_ci = _join_ci_text(log)
     python = _other_python(facts)
     if python and all(_speaks_of_python(f) and (f.error or "") not in in_ci for f in red.failures):
@@ -171,6 +174,53 @@ def missing_part(
     obstacle = None if green_before else _obstacle(red, facts.recipe) or _variables(red)
     whole = _module(red, evidence, in_ci) or _plugins(red) or _other_parts(red) or obstacle
     return whole or _uncollected(red, evidence, in_ci)
+
+
+def _left_out(
+    red: TestReport, evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None
+) -> str | None:
+    """Describe the requirements that were left out, if a failing test may need one of them.
+
+    A package may have modules and fixtures of any name, so each missing one counts. Tests that
+    also fail on the base commit, and that CI does not name, are not what the mission is about.
+    """
+    names = facts.recipe.python.left_out
+    if not names:
+        return None
+    files = (*evidence.files, *evidence.base.files)
+    ci_text = _join_ci_text(log)
+    needing = [
+        failure
+        for failure in red.failures
+        if _lacks_package(failure, missing_modules(red.with_(failures=(failure,)), files), ci_text)
+    ]
+    before = evidence.base.report.failing if evidence.base.report is not None else frozenset()
+    in_ci = log.failing if log is not None else frozenset()
+    asked = [
+        failure
+        for failure in needing
+        if failure.name not in before or any(is_same_test(one, failure.name) for one in in_ci)
+    ]
+    if not asked and len(needing) < len(red.failures):
+        return None
+    shown = ", ".join(f"`{name}`" for name in names)
+    first = (asked or needing)[0]
+    return (
+        f"a failing test needs a package that is missing, and {shown} could not be installed "
+        f"here: `{first.name}` ({_line(first)})"
+    )
+
+
+def _lacks_package(failure: TestResult, modules: Collection[str], ci_text: str) -> bool:
+    """Return True if a test misses a fixture or module that CI had."""
+    if found := _NO_FIXTURE.search(join_text(failure)):
+        return found[0] not in ci_text
+    return any(f"No module named '{module}" not in ci_text for module in modules)
+
+
+def is_same_test(in_ci: str, here: str) -> bool:
+    """Return True if two names mean one test: CI's are relative to the step's working directory."""
+    return here == in_ci or here.endswith(f"/{in_ci}") or in_ci.startswith(f"{here}::")
 
 
 def _join_ci_text(log: LogReading | None) -> str:

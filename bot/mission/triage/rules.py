@@ -8,7 +8,12 @@ from collections import Counter
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.policy import Limits
 from bot.mission.failures.signatures import no_verdict
-from bot.mission.triage.environment import lacks_something, missing_part, why_unbuildable
+from bot.mission.triage.environment import (
+    is_same_test,
+    lacks_something,
+    missing_part,
+    why_unbuildable,
+)
 from bot.mission.triage.infra import by_outage, detect_ci_outage
 from bot.mission.triage.rates import interval
 from bot.mission.triage.site import list_failures, reds
@@ -32,7 +37,7 @@ def without_a_verdict(red: TestReport, base: OtherCommit, facts: WorkspaceFacts)
     reason = why_unbuildable(red, facts) or "the command gave no verdict"
     found = Triage(kind=FailureKind.NOT_BUILDABLE, reason=reason, report=red, runs=1, red_runs=1)
     green_before = base.checked and base.report is not None and base.report.success
-    if not green_before or lacks_something(red, base.files):
+    if not green_before or lacks_something(red, base.files, facts):
         return found
     reason = f"{reason}; on the base commit it passes, so this commit broke it"
     return found.with_(kind=FailureKind.BUG, reason=reason, base_checked=True)
@@ -291,17 +296,12 @@ def _notes(counted: Triage, steady: set[str], log: LogReading | None) -> tuple[s
     if (
         log is not None
         and log.failing
-        and not any(_same(a, b) for a in log.failing for b in counted.per_test_reds)
+        and not any(is_same_test(a, b) for a in log.failing for b in counted.per_test_reds)
     ):
         notes.append(
             f"CI named other failures than fail here: {', '.join(sorted(log.failing)[:5])}"
         )
     return tuple(notes)
-
-
-def _same(in_ci: str, here: str) -> bool:
-    """Return True if two names mean one test: CI's are relative to the step's working directory."""
-    return here == in_ci or here.endswith(f"/{in_ci}") or in_ci.startswith(f"{here}::")
 
 
 def _bug_reason(counted: Triage) -> str:

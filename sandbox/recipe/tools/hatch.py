@@ -183,7 +183,7 @@ def _wanted(env: _Environment, folder: str, context: ToolContext) -> Requirement
         f"hatch environment {env.name}",
         context.log,
         folder,
-    )
+    ).as_for_tests()
     features = tuple(lists["features"])
     if (
         env.options.get("detached") is not True

@@ -232,9 +232,10 @@ class SessionRun:
                 text="session.install",
                 folder=self.folder,
             )
-            self.reading = self.reading.plus(
-                ToolReading(wanted=pip.read_install(call, tuple(words), self.context))
-            )
+            wanted = pip.read_install(call, tuple(words), self.context)
+            if not any(word.startswith(("-r", "--requirement")) for word in words):
+                wanted = wanted.as_for_tests()
+            self.reading = self.reading.plus(ToolReading(wanted=wanted))
         elif method in {"chdir", "cd"} and words:
             self.folder = inside(self.folder, words[0]) or self.folder
         elif method in {"run", "run_always", "run_install"} and words:

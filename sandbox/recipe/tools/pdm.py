@@ -90,7 +90,7 @@ def _install(call: Call, options: Options, context: ToolContext) -> Requirements
     without = set(options.split("--without"))
     groups = [name for name in groups if name not in without and not name.startswith(":")]
     rye = words(section(toml, "tool", "rye").get("dev-dependencies"))
-    wanted = clean_lines(rye, "tool.rye", context.log, folder)
+    wanted = clean_lines(rye, "tool.rye", context.log, folder).as_for_tests()
     if call.program == "rye":
         for name in ("requirements-dev.lock", "requirements.lock"):
             if context.files.is_file(beside(folder, name)):

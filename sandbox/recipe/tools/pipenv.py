@@ -75,7 +75,8 @@ def _packages(call: Call, context: ToolContext, *, dev: bool) -> Requirements:
     for name in ("packages", *(("dev-packages",) if dev else ())):
         packages = section(table, name)
         lines = [line.replace("==*", "") for line in poetry_lines(packages)]
-        wanted = wanted.plus(clean_lines(lines, "Pipfile", context.log, folder))
+        found = clean_lines(lines, "Pipfile", context.log, folder)
+        wanted = wanted.plus(found.as_for_tests() if name == "dev-packages" else found)
         places = (inside(folder, path) for path in poetry_paths(packages))
         wanted = wanted.plus(
             Requirements(local=tuple(Local(folder=place) for place in places if place is not None))

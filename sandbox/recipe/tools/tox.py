@@ -286,7 +286,7 @@ class _Environment:
                 wanted = wanted.plus(
                     clean_lines(
                         [plain], f"{self.config.path}: deps", self.context.log, self.config.folder
-                    )
+                    ).as_for_tests()
                 )
         for line in self._lines("constraints", environment):
             path = inside(self.config.folder, line.replace("$PWD_OF_TOX/", ""))

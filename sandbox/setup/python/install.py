@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 
 from sandbox.backends.base import Backend
+from sandbox.errors import SetupFailed
+from sandbox.guest.unavailable import read_unavailable
 from sandbox.setup.python.interpreters import Interpreters
 from sandbox.setup.shell import Shell, pack
 from sandbox.spec import SandboxSpec
@@ -150,14 +152,16 @@ async def _fetch(shell: Shell, python: PythonPart) -> tuple[str, ...]:
     if wheels.ok:
         return ()
     if not _may_need_build(wheels):
+        blamed = read_unavailable(wheels.stderr)
+        if blamed is not None:
+            what = f"could not install {blamed.name}: {blamed.reason}"
+            raise shell.failure(wheels, what, (blamed.name,))
         await shell.check(wheels, "install the requirements")
     fetched = await shell.run_ours("fetch_sdists", shell.scratch, shell.python)
     answer = _parse_reply(fetched)
     sources = answer.get("sources")
     if not fetched.ok or not isinstance(sources, list):
-        raise shell.failure(
-            fetched, _describe_failure(answer, "could not install the requirements")
-        )
+        raise _failure(shell, fetched, answer, "could not install the requirements")
     if len(sources) > _MOST_BUILT or not all(_PIN.fullmatch(str(source)) for source in sources):
         raise shell.failure(fetched, "could not install the requirements")
     return tuple(str(source) for source in sources)
@@ -166,9 +170,7 @@ async def _fetch(shell: Shell, python: PythonPart) -> tuple[str, ...]:
 async def _build(shell: Shell) -> None:
     done = await shell.run_ours("build_sdists", shell.scratch, shell.python)
     if not done.ok:
-        raise shell.failure(
-            done, _describe_failure(_parse_reply(done), "could not build what has no wheel")
-        )
+        raise _failure(shell, done, _parse_reply(done), "could not build what has no wheel")
 
 
 def _parse_reply(result: CommandResult) -> dict[str, object]:
@@ -178,6 +180,15 @@ def _parse_reply(result: CommandResult) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _failure(
+    shell: Shell, result: CommandResult, answer: Mapping[str, object], otherwise: str
+) -> SetupFailed:
+    """Return the error for a guest program that failed."""
+    given = answer.get("requested")
+    names = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
+    return shell.failure(result, _describe_failure(answer, otherwise), tuple(names[:_MOST_BUILT]))
 
 
 def _describe_failure(answer: Mapping[str, object], otherwise: str) -> str:
