@@ -30,11 +30,12 @@ def sdist(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
     return path
 
 
-def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
+def wheel(folder: Path, name: str, version: str, files: dict[str, str], *requires: str) -> Path:
     """Write a wheel."""
     info = f"{name}-{version}.dist-info"
+    needs = "".join(f"Requires-Dist: {line}\n" for line in requires)
     files = files | {
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     files[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in (*files, f"{info}/RECORD"))

@@ -392,3 +392,86 @@ async def test_a_recipe_is_planned_again_when_files_or_hints_change(tmp_path: Pa
         "attrs==23.2.0",
     ]
     assert third.command == "pytest -x"
+
+
+class LoopProject:
+    """A repository whose group for tests lists two packages that cannot be built.
+
+    Args:
+        folder: Where it is.
+        most: The most that may be left out.
+        blamed: The package that the build blames first.
+    """
+
+    def __init__(self, folder: Path, *, most: int = 3, blamed: str = "rsloop") -> None:
+        self.blamed = blamed
+        self.backend = ScriptedBackend(self.script)
+        self.sandboxes = Sandboxes(SandboxSpec(left_out_most=most), self.backend, folder / "data")
+        project = folder / "project"
+        project.mkdir()
+        (project / "pyproject.toml").write_text(
+            '[project]\nname = "demo"\ndependencies = ["attrs"]\n'
+            '[dependency-groups]\ntest = ["pytest", "rsloop", "other"]\n'
+        )
+        (project / "test_m.py").write_text("")
+        source = FolderSource(path=str(project))
+        hints = JobHints(command="pytest")
+        self.checkout = Checkout(source=source, hints=hints, tier=TrustTier.LOCAL)
+
+    def script(self, argv: tuple[str, ...]) -> CommandResult | None:
+        line = " ".join(argv)
+        wanted = self.wanted()
+        if "--only-binary" in line and self.blamed in wanted:
+            return CommandResult(argv=argv, exit_code=1, stderr="x has no usable wheels")
+        if "fetch_sdists" in line:
+            said = json.dumps({"sources": [f"{self.blamed}==1"]}).encode()
+            return CommandResult(argv=argv, exit_code=0, results=said)
+        if "build_sdists" in line:
+            answer = {"package": self.blamed, "reason": "it could not be built from source"}
+            said = json.dumps({**answer, "requested": [self.blamed]}).encode()
+            if self.blamed == "rsloop":
+                self.blamed = "other"
+            return CommandResult(argv=argv, exit_code=1, results=said)
+        return None
+
+    def wanted(self) -> list[str]:
+        """Return the requirements of the current set-up."""
+        files = self.backend.setups[-1].unpacked.get("/work/setup", {})
+        return files.get("requirements.txt", b"").decode().splitlines()
+
+    async def recipe(self) -> Recipe:
+        async with self.sandboxes.open_workspace(self.checkout) as workspace:
+            return (await workspace.facts()).recipe
+
+
+@pytest.mark.anyio
+async def test_requirements_of_tests_that_cannot_be_built_are_left_out_and_named(
+    tmp_path: Path,
+) -> None:
+    project = LoopProject(tmp_path)
+    first = await project.recipe()
+    assert first.python.left_out == ("rsloop", "other")
+    assert set(first.python.requirements) == {"attrs", "pytest", "ruff"}
+    assert set(project.wanted()) == {"attrs", "pytest", "ruff"}
+    assert len(project.backend.setups) == 3, "one further set-up for each"
+    assert await project.recipe() == first, "all sandboxes of a mission are alike"
+    assert len(project.backend.setups) == 3, "nothing is tried again"
+    await project.sandboxes.close()
+    dropped = [entry for entry in first.fidelity if entry.treatment == "dropped"]
+    assert [entry.step for entry in dropped] == ["install rsloop", "install other"]
+    assert "it could not be built from source" in dropped[0].reason
+    assert any("the requirement rsloop" in text for text in first.obstacles)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("most", "blamed", "setups"), [(1, "rsloop", 2), (0, "rsloop", 1), (3, "attrs", 1)]
+)
+async def test_a_set_up_ends_if_more_or_something_else_is_to_be_left_out(
+    tmp_path: Path, most: int, blamed: str, setups: int
+) -> None:
+    project = LoopProject(tmp_path, most=most, blamed=blamed)
+    with pytest.raises(SetupFailed, match="it could not be built from source"):
+        await project.recipe()
+    assert len(project.backend.setups) == setups
+    await project.sandboxes.close()

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from sandbox.guest import fetch_sdists
-from sandbox.guest.fetch_sdists import names_without_wheel, parse_lock
+from sandbox.guest.fetch_sdists import (
+    find_roots,
+    names_without_wheel,
+    parse_lock,
+    parse_parents,
+)
 
 
 @pytest.mark.parametrize(
@@ -78,3 +83,19 @@ def test_a_package_that_brings_a_program_of_the_installers_name_is_not_asked(
     argv = [sys.executable, "-I", "-S", "-c", script, str(library), inside]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(tmp_path / "system/uv")
+
+
+def test_the_requested_packages_that_need_one_are_found() -> None:
+    annotated = """good==1.0                 # via -r /work/setup/requirements.txt
+leaf==1.0                 # via mid, top
+mid==1.0                  # via top, -r /work/setup/requirements.txt, -c /work/setup/constraints.txt
+Zope.Top==1.0             # via -r /work/setup/requirements.txt
+top==1.0                  # via zope-top
+circle==1.0               # via circle, leaf
+"""
+    parents = parse_parents(annotated)
+    assert find_roots("leaf", parents) == ["mid", "zope-top"]
+    assert find_roots("mid", parents) == ["mid", "zope-top"]
+    assert find_roots("good", parents) == ["good"]
+    assert find_roots("circle", parents) == ["mid", "zope-top"]
+    assert find_roots("unknown", parents) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.mission.triage.environment import missing_part, why_unbuildable
+from bot.mission.triage.environment import lacks_something, missing_part, why_unbuildable
 from bot.mission.triage.values import Evidence, OtherCommit
 from sandbox.types import LogReading, PythonPart, Recipe, TestReport, WorkspaceFacts
 from tests.builders import facts
@@ -231,3 +231,45 @@ def test_a_variable_that_the_test_handles_or_that_is_misspelt_is_a_bug(red: Test
 
 def test_a_variable_that_the_base_commit_did_without_is_a_bug() -> None:
     assert missing_part(unset("SERVICE_TOKEN"), GREEN_BEFORE, here()) is None
+
+
+LEFT_OUT = {"parts": (PythonPart(left_out=("rsloop",)),)}
+OTHER = "tests/test_n.py::test_n"
+NO_LOOP = "ModuleNotFoundError: No module named 'rsloop'"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [NO_LOOP, "ModuleNotFoundError: No module named 'its_helper'", "fixture 'loops' not found"],
+)
+def test_one_failing_test_that_may_need_what_was_left_out_ends_it(said: str) -> None:
+    red = a_run({TEST: said, OTHER: "ValueError: x"})
+    reason = missing_part(red, GREEN_BEFORE, here(**LEFT_OUT))
+    assert reason is not None
+    assert "`rsloop` could not be installed here" in reason
+    assert f"`{TEST}`" in reason
+    assert missing_part(red, GREEN_BEFORE, here()) is None
+
+
+def test_tests_that_always_need_what_was_left_out_do_not_hide_others() -> None:
+    red = a_run({TEST: NO_LOOP, OTHER: "ValueError: x"})
+    before = Evidence(base=OtherCommit(checked=True, report=a_run({TEST: NO_LOOP})))
+    assert missing_part(red, before, here(**LEFT_OUT)) is None
+    # CI had the package: the test that it names failed there for another reason.
+    log = LogReading(failures=a_run({TEST: "AssertionError"}).failures)
+    assert "`rsloop`" in (missing_part(red, before, here(**LEFT_OUT), log) or "")
+    alone = a_run({TEST: NO_LOOP})
+    assert "`rsloop`" in (missing_part(alone, before, here(**LEFT_OUT)) or "")
+
+
+def test_what_ci_misses_too_was_not_left_out() -> None:
+    assert missing("fixture 'clinet' not found", where=here(**LEFT_OUT)) is not None
+    said = "fixture 'clinet' not found"
+    assert missing(said, where=here(**LEFT_OUT), error=f"E  {said}") is None
+    assert missing("ValueError: x", where=here(**LEFT_OUT)) is None
+
+
+def test_an_unknown_option_may_be_of_what_was_left_out() -> None:
+    red = nothing_ran("pytest: error: unrecognized arguments: --frob")
+    assert lacks_something(red, (), here(**LEFT_OUT))
+    assert not lacks_something(red, (), here())

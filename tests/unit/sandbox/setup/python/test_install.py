@@ -115,3 +115,58 @@ async def test_what_has_no_wheel_is_built_when_nothing_can_be_reached() -> None:
 async def test_what_cannot_be_had_is_said(answers: dict[str, CommandResult], said: str) -> None:
     with pytest.raises(SetupFailed, match=said):
         await World(**answers).install()
+
+
+REQUIRED = "No solution found when resolving dependencies. Because {} and you require a, we can conclude that your requirements are unsatisfiable."
+
+
+@pytest.mark.parametrize(
+    ("answers", "requested", "said"),
+    [
+        (
+            {"only_binary": ended(stderr=REQUIRED.format("a==1 requires Python >=3.99"))},
+            ("a",),
+            "could not install a: .* requires another Python",
+        ),
+        (
+            {
+                "only_binary": NO_WHEEL,
+                "fetch_sdists": FETCHED,
+                "build_sdists": ended(1, b'{"package": "b", "reason": "r", "requested": ["a"]}'),
+            },
+            ("a",),
+            "could not install b: r",
+        ),
+        ({"only_binary": ended(stderr="a was not found")}, (), "install the requirements"),
+        (
+            {
+                "only_binary": NO_WHEEL,
+                "fetch_sdists": ended(1, b'{"package": "a", "reason": "r", "requested": [1, {}]}'),
+            },
+            (),
+            "could not install a: r",
+        ),
+    ],
+    ids=["installer", "build", "unknown", "malformed"],
+)
+@pytest.mark.anyio
+async def test_requested_packages_that_cannot_be_installed_are_in_the_error(
+    answers: dict[str, CommandResult], requested: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(SetupFailed, match=said) as caught:
+        await World(**answers).install()
+    assert caught.value.requested == requested
+
+
+@pytest.mark.anyio
+async def test_a_set_up_that_ran_out_of_time_blames_no_package() -> None:
+    late = CommandResult(
+        argv=(),
+        exit_code=None,
+        timed_out=True,
+        results=b'{"package": "a", "reason": "r", "requested": ["a"]}',
+    )
+    world = World(only_binary=NO_WHEEL, fetch_sdists=FETCHED, build_sdists=late)
+    with pytest.raises(SetupFailed, match="took longer") as caught:
+        await world.install()
+    assert caught.value.requested == ()
