@@ -15,6 +15,7 @@ from bot.publish.report import mission_report
 from bot.publish.story import Story
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.backends.docker_container import DockerBackend
+from sandbox.backends.docker_hardening import connect
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, GitSource, JobHints
 from sandbox.workspace import Sandboxes
@@ -124,6 +125,9 @@ async def test_tests_run_without_packages_that_cannot_be_built_and_the_report_na
 
     assert fixed.outcome is Outcome.FIXED, fixed.reason
     assert fixed.facts is not None
+    client = connect()
+    client.images.remove(fixed.facts.image, force=True)
+    client.close()
     assert sorted(fixed.facts.recipe.python.left_out) == ["carrier", "rsloop"]
     report = mission_report(Story(context=fixed, outcome=Outcome.FIXED))
     for name, culprit in (("carrier", "rusty"), ("rsloop", "rsloop")):
