@@ -132,7 +132,6 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     while True:
         try:
             opened = await _open_recipe(imported, recipe, parts, stack)
-            break
         except SetupFailed as error:
             why = error.message.rstrip(".")
             # If it was Python that failed, it fails again without Node.js, and that error counts.
@@ -141,11 +140,12 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
             )
             if reduced is None:
                 raise
-        log.warning("set-up failed, trying again without a part that is not essential: %s", why)
-        recipe = reduced
-    if recipe is not planned:
-        parts.reduced.add(key, recipe)
-    return opened
+            log.warning("set-up failed, trying again without a part of the job: %s", why)
+            recipe = reduced
+        else:
+            if recipe is not planned:
+                parts.reduced.add(key, recipe)
+            return opened
 
 
 async def _planned(

@@ -92,17 +92,13 @@ class SandboxSpec(Frozen):
     setup_wall_s: float = 600.0
     """Time limit of a set-up, in seconds."""
     left_out_most: int = Field(default=3, ge=0)
-    """Requirements of tests that a set-up leaves out if they cannot be installed; with 0, the
-    mission ends instead.
-    """
+    """Maximum number of requirements of tests that a set-up leaves out if they fail."""
     setup_bytes: int = 3 * GIB
     """Bytes that a set-up may write."""
     test_wall_s: float = 300.0
     """Time limit of one test run, in seconds."""
     test_cpu_s: float = Field(default=30.0, ge=0)
-    """Processor seconds after which one test (pytest, unittest) is stopped as endless; 0 means no
-    limit.
-    """
+    """Processor seconds after which one test (pytest, unittest) is stopped; 0 means no limit."""
     command_wall_s: float = 120.0
     """Time limit of any other command, in seconds."""
     mission_wall_s: float = 1800.0
