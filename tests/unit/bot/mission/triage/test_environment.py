@@ -240,7 +240,12 @@ NO_LOOP = "ModuleNotFoundError: No module named 'rsloop'"
 
 @pytest.mark.parametrize(
     "said",
-    [NO_LOOP, "ModuleNotFoundError: No module named 'its_helper'", "fixture 'loops' not found"],
+    [
+        NO_LOOP,
+        "ModuleNotFoundError: No module named 'its_helper'",
+        "PackageNotFoundError: No package metadata was found for rsloop",
+        "fixture 'loops' not found",
+    ],
 )
 def test_one_failing_test_that_may_need_what_was_left_out_ends_it(said: str) -> None:
     red = a_run({TEST: said, OTHER: "ValueError: x"})
