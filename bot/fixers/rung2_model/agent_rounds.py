@@ -1,6 +1,5 @@
 """Our own agent: a model that works in steps with tools, until a change passes."""
 
-import hashlib
 from dataclasses import replace
 
 from bot.domain.counted import counted
@@ -39,7 +38,6 @@ class AgentRounds:
     def __init__(self, bench: Bench, brief: Brief, report: TestReport) -> None:
         self._bench = bench
         self._brief = brief
-        self._report = report
         self._tools = AgentTools(bench, brief, report)
         self._history: list[Passage] = []
         self._idle = 0
@@ -55,25 +53,13 @@ class AgentRounds:
         works = list(self._bench.works.values())
         originals = await read_originals(works, self._brief)
         self._history += feedback.summarize(works, originals, self._brief.tokens) if works else ()
-        # Prompts have durations and other details that differ when a mission runs again after a
-        # crash. Its paid answers are found by their place after the earlier answers instead.
-        place = self._first_place()
         for step in range(self._bench.limits.agent_steps):
             question = build_question(PROMPT, await self._gaps(step), 0, self._bench.answer_tokens)
-            written = await self._bench.ask(question.with_(key=place, tools=TOOLS))
-            place = _hash(place, written.text if written is not None else f"none:{step}")
+            written = await self._bench.ask(question.with_(tools=TOOLS))
             if written is not None:
                 await self._act(written)
             if self._ended or self._bench.is_done:
                 return
-
-    def _first_place(self) -> str:
-        """Return the place of the first question in the mission."""
-        number = len(self._bench.failure.context.iterations)
-        failing = "\n".join(sorted(self._report.failing))
-        return _hash(
-            f"agent|iteration-{number}|{self._brief.tokens}", f"{self._brief.task}{failing}"
-        )
 
     async def _gaps(self, step: int) -> Gaps:
         brief = self._brief
@@ -176,13 +162,6 @@ class AgentRounds:
             if known is work:
                 self._bench.works[key] = explained
         return explained
-
-
-def _hash(place: str, text: str) -> str:
-    """Return the place that follows a text."""
-    return hashlib.sha256(
-        f"{len(place)}:{place}{text}".encode("utf-8", "surrogatepass")
-    ).hexdigest()
 
 
 def _has_edits(read: EditsRead) -> bool:

@@ -1,6 +1,7 @@
 """Workbench of one model climb: ask within the limits, read answers, try each change once."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -118,9 +119,14 @@ class Bench:
     hopeless: bool = False
     """True if the last answer that was cut off had the highest limit."""
     started_s: float = field(default_factory=time.monotonic)
+    place: str = ""
+    """Identifies the next question of the mission by the answers before it."""
 
     def __post_init__(self) -> None:
         """Take over the doubted candidates of the rungs below, and the limit of answers."""
+        context = self.failure.context
+        red = sorted(context.test_results.failing) if context.test_results else []
+        self.place = _follow(f"iteration-{len(context.iterations)}", "\n".join(red))
         self.answer_tokens = self.limits.answer_tokens
         self.longest_answer = _RAISED * self.answer_tokens
         self.doubted = {one.id: one for one in self.failure.context.doubted}
@@ -173,6 +179,10 @@ class Bench:
     async def ask(self, question: Question) -> Written | None:
         """Ask a model; return None if the answer is unusable but another sample may help.
 
+        When a mission runs again after a crash, its prompts may differ: in durations, in a lesson
+        recalled since, in a later rival. So paid answers are found by their place after the
+        earlier answers.
+
         Args:
             question: A question of the fix role.
 
@@ -181,9 +191,10 @@ class Bench:
             TooLarge: The prompt is too large.
         """
         self._check()
+        place, self.place = self.place, _follow(self.place, "no answer")
         try:
             async with asyncio.timeout(self.left_s):
-                written = await self.mind.write(question)
+                written = await self.mind.write(question.with_(key=place))
         except TimeoutError as error:
             raise Stopped("time ran out while waiting for a model") from error
         except ModelError as error:
@@ -198,6 +209,7 @@ class Bench:
                 self.refused += 1
                 return None
             raise Stopped(error.message) from error
+        self.place = _follow(place, written.text)
         self.calls += (*written.failed, written.call)
         if written.finish is Finish.LENGTH:
             self.hopeless = question.max_tokens >= self.longest_answer
@@ -363,6 +375,12 @@ class Bench:
             names = ", ".join(changed_functions(before, Source(change.path, change.content or "")))
             pieces.append(f"change {names} in {change.path}" if names else f"change {change.path}")
         return "; ".join(pieces)
+
+
+def _follow(place: str, text: str) -> str:
+    """Return the place that follows a text."""
+    parts = f"{len(place)}:{place}{text}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(parts).hexdigest()
 
 
 def _read(written: Written, sent: tuple[SentFile, ...], rules: EditRules) -> EditsRead:
