@@ -137,6 +137,8 @@ class Completion(Frozen):
     latency_s: float = 0.0
     cost_usd: float | None = None
     """The cost reported by the provider (as command-line agents do); None without a report."""
+    takes_tools: bool | None = None
+    """True if the answer has native tool calls, False if the server refused tools; else None."""
 
 
 class ModelCall(Frozen):

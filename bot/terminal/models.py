@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.domain.model import Completion, Prompt, Role, Usage, is_cli
+from bot.domain.model import Completion, ModelTool, Prompt, Role, Usage, is_cli
 from bot.domain.model_error import ModelError
 from bot.errors import SettingsError
 from bot.llm.prices import Prices
@@ -26,14 +26,26 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _TINY = Prompt(
-    system="You answer with one JSON object and nothing else.",
-    user='Answer with {"word": "ready"}',
+    system="You answer with one word.",
+    user="Are you there?",
     max_tokens=512,
     temperature=0.0,
     json_schema=_SCHEMA,
     name="check",
 )
-"""A short question; 512 tokens leave room for models that reason before they answer."""
+"""A short question; 512 tokens leave room for models that reason before they answer.
+
+Only the schema says how to answer, so an answer in its form shows that the server enforces it.
+"""
+_WITH_TOOL = Prompt(
+    system="You call the tool that you have.",
+    user="Call the tool `report` once, with the word ready.",
+    max_tokens=512,
+    temperature=0.0,
+    # Some servers refuse a tool without arguments.
+    tools=(ModelTool(name="report", description="Reports a word.", parameters=_SCHEMA),),
+    name="check_tools",
+)
 _LONG = (
     "Line {number} of a text that is here to be long enough for a cache; nothing in it matters.\n"
 )
@@ -58,7 +70,10 @@ class ModelCheck(Frozen):
     served_as: str = ""
     """The server's name of the model."""
     holds_to_schema: bool | None = None
-    """None if the server does not announce support for schemas."""
+    """None if no schema is sent to this kind of model."""
+    takes_tools: bool | None = None
+    """None if no tools are sent to this kind of model, or the server accepted a tool and the model
+    did not call it."""
     caches: bool | None = None
     """None if that was not tested."""
     usd_per_million: tuple[float, float] | None = None
@@ -143,6 +158,7 @@ async def _check_model(
     try:
         answers = [await chat.complete(_TINY, deadline_s=deadline_s)]
         latency_s = time.perf_counter() - started
+        with_tool = await _ask_with_tool(chat, deadline_s)
         if order.caching:
             answers += [
                 await chat.complete(prompt, deadline_s=deadline_s) for prompt in _long_prompts()
@@ -158,11 +174,22 @@ async def _check_model(
         latency_s=round(latency_s, 2),
         served_as=answers[0].model,
         holds_to_schema=(chat.can_hold_to_schema and _holds(answers[0])) if could else None,
+        takes_tools=with_tool[0].takes_tools if with_tool else None,
         caches=any(answer.usage.cache_read_tokens for answer in answers[1:])
         if order.caching
         else None,
     )
-    return check, answers
+    return check, [*answers, *with_tool]
+
+
+async def _ask_with_tool(chat: Chat, deadline_s: float) -> list[Completion]:
+    """Offer a tool to a model; return no answer if it gives none, or is an agent of its own."""
+    if is_cli(chat.name):
+        return []
+    try:
+        return [await chat.complete(_WITH_TOOL, deadline_s=deadline_s)]
+    except ModelError:
+        return []
 
 
 def _price(
@@ -210,7 +237,8 @@ def _lines(check: ModelCheck) -> list[str]:
     return [
         f"{check.name}  ({roles})",
         f"  answers in {check.latency_s:.2f} s{served}",
-        f"  holds to a schema: {_word(check.holds_to_schema, 'not offered')}",
+        f"  holds to a schema: {_word(check.holds_to_schema, 'not known')}",
+        f"  takes tools: {_word(check.takes_tools, 'not known')}",
         f"  keeps what it has read: {_word(check.caches, 'not tried; --caching tries')}",
         f"  price: {price}; this check: {cost}",
     ]

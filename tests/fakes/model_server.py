@@ -100,6 +100,40 @@ def says(
     return answer
 
 
+def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
+    """An answer with tool calls, in the format in which it was asked for.
+
+    Args:
+        made: Name and arguments; text is sent as it is, as broken JSON is.
+        text: What the model says before them.
+    """
+
+    def openai() -> dict[str, Any]:
+        asked = [
+            {
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {
+                    "name": name,
+                    "arguments": given if isinstance(given, str) else json.dumps(given),
+                },
+            }
+            for number, (name, given) in enumerate(made)
+        ]
+        message = {"role": "assistant", "content": text, "tool_calls": asked}
+        return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+
+    def anthropic() -> dict[str, Any]:
+        used = [
+            {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": given}
+            for number, (name, given) in enumerate(made)
+        ]
+        said = [{"type": "text", "text": text}] if text else []
+        return {"content": [*said, *used], "stop_reason": "tool_use"}
+
+    return lambda asked: Reply(body=anthropic() if asked.anthropic else openai())
+
+
 def refuses(status: int, code: str = "some_error", message: str = "no", **more: Any) -> Script:
     """A refusal in the format in which it was asked for.
 

@@ -80,8 +80,9 @@ class AnthropicMessages(HttpChat):
             count(usage.get("cache_read_input_tokens")),
             count(usage.get("cache_creation_input_tokens")),
         )
+        calls = [block for block in data["content"] if _is_call(block)]
         return Completion(
-            text=_join(data["content"]),
+            text=_join(data["content"], calls),
             finish=_FINISHES.get(data.get("stop_reason") or "", Finish.OTHER),
             usage=Usage(
                 input_tokens=count(usage.get("input_tokens")) + read + written,
@@ -90,6 +91,7 @@ class AnthropicMessages(HttpChat):
                 cache_write_tokens=written,
             ),
             model=str(data.get("model") or ""),
+            takes_tools=True if calls else None,
         )
 
 
@@ -104,9 +106,8 @@ def _cached_block(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
-def _join(blocks: Sequence[Mapping[str, Any]]) -> str:
+def _join(blocks: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of the blocks, then the calls of tools; thoughts are omitted."""
-    calls = [block for block in blocks if block["type"] == "tool_use" and not _is_answer(block)]
     text = "".join(map(_text, blocks))
     return append_calls(text, ((block["name"], block.get("input")) for block in calls))
 
@@ -116,6 +117,10 @@ def _text(block: Mapping[str, Any]) -> str:
     if block["type"] == "tool_use" and _is_answer(block):
         return json.dumps(block["input"], ensure_ascii=False)
     return str(block["text"]) if block["type"] == "text" else ""
+
+
+def _is_call(block: Mapping[str, Any]) -> bool:
+    return block["type"] == "tool_use" and not _is_answer(block)
 
 
 def _is_answer(block: Mapping[str, Any]) -> bool:

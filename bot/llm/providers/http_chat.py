@@ -98,6 +98,11 @@ class HttpChat(ABC):
         """Return True until the server rejects `json_schema`."""
         return self._adaptive.takes(self.schema_parameter)
 
+    @property
+    def _takes_tools(self) -> bool:
+        """Return True until the server refuses tools."""
+        return self._adaptive.takes("tools") and self._adaptive.takes(_NATIVE_TOOLS)
+
     async def close(self) -> None:
         """Drop the transport; no connection is kept between questions."""
         self._post = None
@@ -135,8 +140,13 @@ class HttpChat(ABC):
                 answer = self._read(reply)
                 if has_tools and not prompt.tools:
                     self._adaptive.drop(_NATIVE_TOOLS)
+                refuses_tools = has_tools and not self._takes_tools
                 return answer.model_copy(
-                    update={"attempts": sent, "latency_s": time.monotonic() - began}
+                    update={
+                        "attempts": sent,
+                        "latency_s": time.monotonic() - began,
+                        "takes_tools": False if refuses_tools else answer.takes_tools,
+                    }
                 )
             except RequestFailed as fault:
                 failed += 1

@@ -72,12 +72,14 @@ class OpenAIChat(HttpChat):
         refused = bool(message.get("refusal"))
         finish = _FINISHES.get(choice.get("finish_reason") or "", Finish.OTHER)
         usage = data.get("usage") or {}
+        calls = tuple(_calls(message.get("tool_calls")))
         return Completion(
-            text=append_calls(_text(message.get("content")), _calls(message.get("tool_calls"))),
+            text=append_calls(_text(message.get("content")), calls),
             finish=Finish.REFUSAL if refused else finish,
             usage=_usage(usage),
             model=str(data.get("model") or ""),
             cost_usd=amount(usage.get("cost")),  # OpenRouter reports the cost
+            takes_tools=True if calls else None,
         )
 
 

@@ -12,6 +12,7 @@ from bot.errors import SettingsError
 from bot.llm.providers.fallback import FallbackChat
 from bot.settings import Settings
 from bot.terminal.models import ModelsOrder, run_models_check
+from tests.fakes.model_server import Asked, Reply, Script, calls, refuses, says, served
 
 
 class Answering:
@@ -67,7 +68,7 @@ def test_a_model_that_answers_is_told_with_what_it_can_and_costs(tmp_path: Path)
         True,
         None,
     )
-    assert (told["usd_per_million"], told["cost_usd"]) == ([1.0, 2.0], pytest.approx(0.00102))
+    assert (told["usd_per_million"], told["cost_usd"]) == ([1.0, 2.0], pytest.approx(0.00204))
     assert "openai-chat:small  (judge, fix)" in result.text
     assert "served as small-2026" in result.text
     assert "$1 in, $2 out" in result.text
@@ -94,6 +95,65 @@ def test_holding_to_a_schema_is_seen_in_the_answer(
 ) -> None:
     result = run_models_check(ModelsOrder(), settings(tmp_path), build=lambda _: {Role.FIX: chat})
     assert result.json_object["models"][0]["holds_to_schema"] is holds
+
+
+def held(script: Script) -> Script:
+    """A server that enforces a schema; a question with a tool is answered by the script."""
+
+    def answer(asked: Asked) -> Reply:
+        has_schema = "response_format" in asked.body or "tool_choice" in asked.body
+        return (says('{"word": "ready"}') if has_schema else script)(asked)
+
+    return answer
+
+
+def ignores_both(asked: Asked) -> Reply:
+    other = '{"word": "yes"}' if "tool_choice" in asked.body else "```tool\nreport ready\n```"
+    return says(other)(asked)
+
+
+def takes_no_tools(asked: Asked) -> Reply:
+    for name in asked.body.keys() & {"tools", "response_format"}:
+        return refuses(400, message=f"{name}: Extra inputs are not permitted")(asked)
+    return says("Yes.")(asked)
+
+
+@pytest.mark.parametrize("kind", ["openai-chat", "anthropic"])
+@pytest.mark.parametrize(
+    ("script", "known", "words"),
+    [
+        (held(calls(("report", {"word": "ready"}))), (True, True), ("yes", "yes")),
+        (held(says("Ready.")), (True, None), ("yes", "not known")),
+        (ignores_both, (False, None), ("no", "not known")),
+        (takes_no_tools, (False, False), ("no", "no")),
+    ],
+    ids=["takes both", "does not call", "writes a call", "refuses both"],
+)
+def test_schemas_and_tools_are_known_by_what_the_server_answers(
+    tmp_path: Path,
+    kind: str,
+    script: Script,
+    known: tuple[bool, bool | None],
+    words: tuple[str, str],
+) -> None:
+    with served(script) as server:
+        named = Settings(data_dir=tmp_path, model=f"{kind}:big@{server.openai_url}")
+        result = run_models_check(ModelsOrder(), named)
+        assert len([asked for asked in server.asked if "report" in asked.user]) <= 2
+    (told,) = result.json_object["models"]
+    assert (told["holds_to_schema"], told["takes_tools"]) == known
+    assert f"holds to a schema: {words[0]}\n  takes tools: {words[1]}\n" in result.text
+
+
+def test_a_model_that_fails_only_with_a_tool_still_answers(tmp_path: Path) -> None:
+    def fails(asked: Asked) -> Reply:
+        return (refuses(401) if "report" in asked.user else says())(asked)
+
+    with served(fails) as server:
+        named = Settings(data_dir=tmp_path, model=f"openai-chat:big@{server.openai_url}")
+        result = run_models_check(ModelsOrder(), named)
+    assert result.all_answer
+    assert result.json_object["models"][0]["takes_tools"] is None
 
 
 def test_whether_a_server_keeps_what_it_has_read_is_tried_when_asked_for(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Native tool calls: offered if a server accepts them, and converted to the text of other models."""
 
-import json
 from typing import Any
 
 import pytest
@@ -18,7 +17,16 @@ from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
 from bot.llm.providers.replay import hash_prompt
 from tests.databases import a_database
-from tests.fakes.model_server import Asked, ModelServer, Reply, Script, refuses, says, serving
+from tests.fakes.model_server import (
+    Asked,
+    ModelServer,
+    Reply,
+    Script,
+    calls,
+    refuses,
+    says,
+    serving,
+)
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, passed
 from tests.unit.bot.fixers.rung2_model.climbs import FIX_ADD, Climb, minds_with
@@ -33,40 +41,6 @@ KINDS = pytest.mark.parametrize("kind", [OpenAIChat, AnthropicMessages])
 def chat_with(server: ModelServer, kind: type[HttpChat]) -> HttpChat:
     url = server.openai_url if kind is OpenAIChat else server.base_url
     return kind(Server(url, SecretStr("k")), "big", RetryLimits(first_pause_s=0.0))
-
-
-def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
-    """An answer with tool calls, in the format in which it was asked for.
-
-    Args:
-        made: Name and arguments; text is sent as it is, as broken JSON is.
-        text: What the model says before them.
-    """
-
-    def openai() -> dict[str, Any]:
-        asked = [
-            {
-                "id": f"call_{number}",
-                "type": "function",
-                "function": {
-                    "name": name,
-                    "arguments": given if isinstance(given, str) else json.dumps(given),
-                },
-            }
-            for number, (name, given) in enumerate(made)
-        ]
-        message = {"role": "assistant", "content": text, "tool_calls": asked}
-        return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
-
-    def anthropic() -> dict[str, Any]:
-        used = [
-            {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": given}
-            for number, (name, given) in enumerate(made)
-        ]
-        said = [{"type": "text", "text": text}] if text else []
-        return {"content": [*said, *used], "stop_reason": "tool_use"}
-
-    return lambda asked: Reply(body=anthropic() if asked.anthropic else openai())
 
 
 async def read_calls(kind: type[HttpChat], script: Script) -> tuple[ToolCall | str, ...]:
@@ -165,6 +139,24 @@ async def test_a_server_that_takes_no_tools_is_asked_by_text_alone(
         chat = chat_with(server, kind)
         assert (await chat.complete(PROMPT, deadline_s=5)).text == "I look."
         assert (await chat.complete(PROMPT, deadline_s=5)).attempts == 1
+
+
+@KINDS
+async def test_an_answer_says_whether_the_server_takes_tools(kind: type[HttpChat]) -> None:
+    def takes_none(asked: Asked) -> Reply:
+        return (refuses(400, message="no tools") if "tools" in asked.body else says())(asked)
+
+    for script, known in (
+        (calls(("list", {})), True),
+        (says("I look."), None),
+        (takes_none, False),
+    ):
+        async with serving(script) as server:
+            chat = chat_with(server, kind)
+            answers = [await chat.complete(PROMPT, deadline_s=5) for _ in range(2)]
+            bare = await chat.complete(PROMPT.with_(tools=()), deadline_s=5)
+        assert [answer.takes_tools for answer in answers] == [known, known]
+        assert bare.takes_tools is not False, "no tools were offered"
 
 
 async def test_a_refusal_for_another_reason_does_not_cost_the_tools() -> None:
