@@ -13,7 +13,8 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ from bot.ports import Fixer, Workspace
 from sandbox.backends import open_backend
 from sandbox.spec import SandboxSpec
 from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource, JobHints
-from sandbox.workspace import Sandboxes
+from sandbox.workspace import Sandboxes, SandboxWorkspace
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_mind import ScriptedMind
 
@@ -63,31 +64,36 @@ class WithoutSearch(SearchTrials):
         return ()
 
 
-def oracle(bug: Halved) -> ScriptedMind:
-    """What stands in for a model: always the same half."""
+def oracle(bug: Halved, half: str | None = None) -> ScriptedMind:
+    """What stands in for a model: always the same half, the right one unless another is given."""
     path, right, wrong = bug.written
-    return ScriptedMind({"fix": BLOCK.format(path, wrong, right)})
+    return ScriptedMind({"fix": BLOCK.format(path, wrong, half or right)})
 
 
-async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str, Any]:
-    """One bug, three ways."""
-    lessons = MemoryLessons()
+@asynccontextmanager
+async def planted(sandboxes: Sandboxes, bug: Halved) -> AsyncIterator[SandboxWorkspace]:
+    """A workspace with the broken program and the tests that everybody sees."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in {**bug.broken, SHOWN: bug.shown}.items():
             (Path(folder) / path).write_text(text)
         checkout = Checkout(source=FolderSource(path=folder), hints=JobHints(command=COMMAND))
         async with sandboxes.open_workspace(checkout) as workspace:
-            failure = await failure_of(workspace, bug.name)
-            search = await climbed(failure, SearchFixer(lessons), limit_s)
-            rung = ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS)
-            half = await climbed(failure, rung, limit_s, below=search)
-            begun = time.monotonic()
-            rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
-            together = await climbed(failure, rung, limit_s, below=search)
-            seconds = time.monotonic() - begun
-            verdicts = [
-                await right_ones(workspace, bug, found) for found in (search, half, together)
-            ]
+            yield workspace
+
+
+async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str, Any]:
+    """One bug, three ways."""
+    lessons = MemoryLessons()
+    async with planted(sandboxes, bug) as workspace:
+        failure = await failure_of(workspace, bug.name)
+        search = await climbed(failure, SearchFixer(lessons), limit_s)
+        rung = ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS)
+        half = await climbed(failure, rung, limit_s, below=search)
+        begun = time.monotonic()
+        rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
+        together = await climbed(failure, rung, limit_s, below=search)
+        seconds = time.monotonic() - begun
+        verdicts = [await right_ones(workspace, bug, found) for found in (search, half, together)]
     return {
         "bug": bug.name,
         "search_alone": any(verdicts[0]),

@@ -73,6 +73,9 @@ async def test_given_changes_over_several_files_are_confirmed_compared_and_told_
     assert any("literal of the failing test" in warning for warning in found["special"].warnings)
     (compared,) = [event for event in events if isinstance(event, SurvivorComparison)]
     assert len(set(compared.clusters)) == 2
+    places = [survivor.description for survivor in survivors(events)]
+    right = compared.profiles[places.index("right")]
+    assert right.mutants >= right.mutants_killed > 0, "both files were edited, and then mutated"
 
 
 async def test_of_given_changes_that_mend_a_part_only_it_is_told_what_they_mend(

@@ -7,8 +7,9 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.compare.alternatives import Alternative
-from sandbox.guest.search.compare.mutants import kill_count, new_lines
+from sandbox.guest.search.compare.mutants import kill_count
 from sandbox.guest.search.compare.naturalness import MOST_BYTES, Language, surprise
+from sandbox.guest.search.compare.patched import new_lines
 from sandbox.guest.search.compare.phase import Phase
 from sandbox.guest.search.process.forked import Report, collect
 from sandbox.guest.search.process.limits import Limiter

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 import time
+from functools import partial
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
-from sandbox.guest.search.compare.alternatives import Alternative
+from sandbox.guest.search.compare.alternatives import NOTHING, Alternative
+from sandbox.guest.search.compare.branch import branch
+from sandbox.guest.search.compare.patched import PatchedFunction, patched_functions
 from sandbox.guest.search.execution.screen import Chunk, Trial
-from sandbox.guest.search.session.harness import PASS
-from sandbox.guest.search.source.functions import Unit, find_twin, signature
-from sandbox.guest.search.source.render import SourceFile
+from sandbox.guest.search.process.forked import Report, collect
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.harness import PASS, SKIP, Runner
+from sandbox.guest.search.session.plans import make_plans
+from sandbox.guest.search.source.functions import signature
 from sandbox.guest.search.source.scope import CodeScope
 
 MOST = 40
@@ -22,11 +27,10 @@ MUTATORS = (
     "boolean_logic", "swap_operands", "augmented_assignment", "slice_index",
 )  # fmt: skip
 """Templates for small mistakes. All templates would take long and add no information."""
-LONGEST_SCOPE = 400
-"""Maximum number of lines of a function that is mutated; a longer one takes too long."""
+KillCount = Optional[Tuple[int, int]]
 
 
-def kill_count(facts: Any, one: Alternative, seconds: float) -> Optional[Tuple[int, int]]:
+def kill_count(facts: Any, one: Alternative, seconds: float) -> KillCount:
     """Return how many mutants the tests killed and how many were tried, or None.
 
     Args:
@@ -35,11 +39,13 @@ def kill_count(facts: Any, one: Alternative, seconds: float) -> Optional[Tuple[i
         seconds: Timeout.
     """
     deadline = time.monotonic() + seconds
-    patched = _patch(one)
-    if patched is None or facts.baseline.isolated:
+    patched = patched_functions(facts, one)
+    if not patched or facts.baseline.isolated:
         return None
-    unit, twin, lines = patched
-    trials = _trials(facts, unit, twin, lines)
+    rows = itertools.zip_longest(*(_trials(facts, function) for function in patched))
+    trials = [trial for row in rows for trial in row if trial is not None][:MOST]
+    if not one.swaps:
+        return _kills_in_copy(facts, one, trials, deadline)
     killed = tried = 0
     for start in range(0, len(trials), AT_ONCE):
         if time.monotonic() > deadline:
@@ -53,35 +59,47 @@ def kill_count(facts: Any, one: Alternative, seconds: float) -> Optional[Tuple[i
     return (killed, tried) if tried else None
 
 
-def _patch(one: Alternative) -> Optional[Tuple[Unit, Unit, Set[int]]]:
-    """Return the function before and after the edit, and the numbers of its new lines."""
-    if len(one.units) != 1 or not one.swaps:
+def _kills_in_copy(
+    facts: Any, one: Alternative, trials: Sequence[Trial], deadline: float
+) -> KillCount:
+    """Return the counts for a survivor of several places, applied to a copy of this process.
+
+    Without a mutant, every test has to pass in the copy; else nothing is known.
+    """
+    # A failing test may end before it reaches the second place.
+    passing = dict.fromkeys(test for trial in trials for test in trial.passing)
+    tests = [*facts.items.failing[:MOST_TESTS], *list(passing)[:MOST_TESTS]]
+
+    def work(_: Limiter, report: Report) -> None:
+        one.apply(facts.root)
+        killed = 0
+        mutants = [Alternative((), trial.candidate.files()) for trial in trials]
+        for number, mutant in enumerate([NOTHING, *mutants]):
+            run = partial(_all_pass, facts, tests, mutant)
+            green = branch(run, deadline - time.monotonic()) is True
+            if time.monotonic() > deadline or not (number or green):
+                return
+            killed += not green
+            report([killed, number])
+
+    reports = collect(work, deadline - time.monotonic(), facts.screen.bounds) if trials else []
+    # The child ran untrusted code: it may report anything.
+    counts = reports[-1] if reports else None
+    if not isinstance(counts, list) or [type(count) for count in counts] != [int, int]:
         return None
-    unit = one.units[0]
-    data = one.files.get(unit.source.path)
-    if data is None:
-        return None
-    try:
-        source = SourceFile(unit.source.path, data)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
-    twin = find_twin(source, unit)
-    if twin is None or twin.last_line - twin.first_line > LONGEST_SCOPE:
-        return None
-    return unit, twin, new_lines(unit.source.data, data)
+    killed, tried = counts
+    return (killed, tried) if 0 <= killed <= tried <= len(trials) and tried else None
 
 
-def new_lines(old: bytes, new: bytes) -> Set[int]:
-    """Return the numbers of new lines; around a deletion, the lines next to it."""
-    before, after = old.split(b"\n"), new.split(b"\n")
-    most = min(len(before), len(after))
-    start = next((i for i in range(most) if before[i] != after[i]), most)
-    end = next((i for i in range(most - start) if before[-1 - i] != after[-1 - i]), most - start)
-    found = set(range(start + 1, len(after) - end + 1))
-    return found or {max(1, start), start + 1}
+def _all_pass(facts: Any, tests: Sequence[int], mutant: Alternative, limiter: Limiter) -> bool:
+    mutant.apply(facts.root)
+    runner = Runner(facts.items.all, limiter, make_plans(facts.items.all, tests))
+    limits = facts.screen.limits
+    return all(runner.run(test, limits.of(test, 1.0)) in (PASS, SKIP) for test in tests)
 
 
-def _trials(facts: Any, unit: Unit, twin: Unit, lines: Set[int]) -> List[Trial]:
+def _trials(facts: Any, patched: PatchedFunction) -> List[Trial]:
+    unit, twin, lines = patched
     scope = CodeScope(twin.source, twin.node, facts.literals)
     scope.nodes = [node for node in scope.nodes if _stands_on(node, lines)]
     flat = Suspicion({twin.source.path: dict.fromkeys(lines, 1.0)})

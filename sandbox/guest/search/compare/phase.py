@@ -237,9 +237,7 @@ class Phase:
             profile["held_out_failed"] = held_out_failures(
                 one, self._facts, min(3.0, 0.3 * self.left())
             )
-            profile["warnings"] = condition_doubts(
-                one, self._facts.live, self._facts.items, tests, wait_s=wait
-            )
+            profile["warnings"] = condition_doubts(one, self._facts, tests, wait_s=wait)
         return {
             "clusters": clusters, "profiles": profiles, "inputs": len(inputs),
             "differences": self._differences(inputs, after, clusters),

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.compare.branch import branch
-from sandbox.guest.search.compare.mutants import new_lines
+from sandbox.guest.search.compare.patched import patched_functions
 from sandbox.guest.search.process.limits import Limiter
-from sandbox.guest.search.session.harness import Items, Runner
-from sandbox.guest.search.source.functions import Unit, find_twin
+from sandbox.guest.search.session.harness import Runner
+from sandbox.guest.search.source.functions import Swap
 from sandbox.guest.search.source.render import SourceFile, TextEdit
 
 NAME = "__condition_seen__"
@@ -24,21 +24,19 @@ ENOUGH = 5
 
 
 def condition_doubts(
-    one: Alternative, live: Any, items: Items, tests: Sequence[int], *, wait_s: float
+    one: Alternative, facts: Any, tests: Sequence[int], *, wait_s: float
 ) -> List[str]:
     """Return doubts about the conditions on a survivor's changed lines.
 
     Args:
         one: The survivor.
-        live: The live functions.
-        items: All tests.
+        facts: What is known from the collected tests.
         tests: Indexes of those to run.
         wait_s: Timeout in seconds.
     """
-    probed = _probe(one)
+    probed = _probe(facts, one)
     if probed is None or wait_s <= 0.05:
         return []
-    unit, twin, code = probed
 
     def work(limiter: Limiter) -> Any:
         seen: Dict[bool, int] = {True: 0, False: 0}
@@ -48,9 +46,8 @@ def condition_doubts(
             return value
 
         setattr(builtins, NAME, note)
-        for function, new in live.swaps(twin, code, unit):
-            function.__code__ = new
-        runner = Runner(items.all, limiter)
+        probed.apply(facts.root)
+        runner = Runner(facts.items.all, limiter)
         for test in tests[:MOST_TESTS]:
             runner.run(test, 1.0)
         return [seen[True], seen[False]]
@@ -68,22 +65,20 @@ def describe_doubts(holds: int, fails: int) -> List[str]:
     return [f"its condition is {'always' if holds else 'never'} true in the tests"]
 
 
-def _probe(one: Alternative) -> Any:
-    """Return the edited function with a probe on every new condition, or None."""
-    if len(one.units) != 1 or not one.swaps:
-        return None
-    unit: Unit = one.units[0]
-    data = one.files.get(unit.source.path)
-    try:
-        source = SourceFile(unit.source.path, data or b"")
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
-    twin = find_twin(source, unit)
-    if twin is None:
-        return None
-    edits = probe_edits(source, twin.node, new_lines(unit.source.data, source.data))
-    code = twin.compile(edits) if edits else None
-    return None if code is None else (unit, twin, code)
+def _probe(facts: Any, one: Alternative) -> Optional[Alternative]:
+    """Return a survivor with a probe on every new condition; None if it has no such condition."""
+    swaps: List[Swap] = []
+    edits: Dict[SourceFile, List[TextEdit]] = {}
+    for unit, twin, lines in patched_functions(facts, one):
+        found = probe_edits(twin.source, twin.node, lines)
+        code = twin.compile(found) if found else None
+        if code is not None:
+            swaps += facts.live.swaps(twin, code, unit)
+            edits.setdefault(twin.source, []).extend(found)
+    if one.swaps:
+        return one._replace(swaps=tuple(swaps)) if swaps else None
+    files = {source.path: source.render(tuple(found)) for source, found in edits.items()}
+    return one._replace(files={**one.files, **files}) if files else None
 
 
 def probe_edits(source: SourceFile, root: ast.AST, lines: Set[int]) -> Tuple[TextEdit, ...]:

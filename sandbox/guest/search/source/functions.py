@@ -116,11 +116,13 @@ def list_units(source: SourceFile, filename: str) -> List[Unit]:
 
 
 def find_twin(source: SourceFile, unit: Unit) -> Optional[Unit]:
-    """Return the same function in another version of its file.
+    """Return the same function in another version of its file."""
+    return nearest_twin(list_units(source, unit.filename), unit)
 
-    Of several with its name, it is the one at the nearest line.
-    """
-    alike = (other for other in list_units(source, unit.filename) if other.names == unit.names)
+
+def nearest_twin(units: Sequence[Unit], unit: Unit) -> Optional[Unit]:
+    """Return the unit with a function's name; of several, the one at the nearest line."""
+    alike = (other for other in units if other.names == unit.names)
     return min(alike, key=lambda other: abs(other.first_line - unit.first_line), default=None)
 
 
