@@ -5,6 +5,7 @@ SandboxError
 │   └── HostGone         the Docker daemon does not respond, perhaps for a while: the operator's
 ├── ImportRejected       the repository cannot be imported (fetch failed, limit): the repository's
 ├── SetupFailed          the environment of the job could not be rebuilt: the repository's
+│   └── LockDrift        a package manager refuses the lock file: the repository's
 ├── ChangeRejected       an edit breaks a rule of path, size or content: the proposer's
 └── SandboxDied          the sandbox went away during a command: the run's
 """
@@ -82,6 +83,21 @@ class SetupFailed(SandboxError):
         super().__init__(message, advice)
         self.log = log
         self.requested = requested
+
+
+class LockDrift(SetupFailed):
+    """A package manager refuses a lock file that does not fit the declared packages.
+
+    Args:
+        failure: The error of the installation.
+        folder: The folder of the checkout with the lock file.
+        refused: The refused command.
+    """
+
+    def __init__(self, failure: SetupFailed, folder: str, refused: str) -> None:
+        super().__init__(failure.message, failure.advice, log=failure.log)
+        self.folder = folder
+        self.refused = refused
 
 
 class ChangeRejected(SandboxError):

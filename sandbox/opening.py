@@ -8,14 +8,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from sandbox.archive import take_archive
 from sandbox.backends.base import Backend, Guest
 from sandbox.baseline import Baseline
 from sandbox.checkout import CheckoutSource, CommitSource, FolderContents, take_folder
-from sandbox.errors import SandboxUnavailable, SetupFailed
+from sandbox.drifted_lock import is_refused_there, repair_lock
+from sandbox.errors import LockDrift, SandboxUnavailable, SetupFailed
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.recipe.detect import plan_recipe
@@ -34,6 +35,7 @@ from sandbox.types import (
     Fidelity,
     GitSource,
     JobHints,
+    LockRepair,
     Recipe,
     WorkspaceFacts,
 )
@@ -45,12 +47,19 @@ _REMEMBERED_S = 3600.0
 """Time before a failed part of a recipe is tried again, in seconds. All workspaces of a mission
 must be alike, so it is longer than a mission; a registry may recover, so it is not for ever."""
 _MOST_REMEMBERED = 200
+_MOST_LOCKS = 20
+"""Remembered lock files, of at most 1 MiB each."""
 
 
 class Remembered(Generic[T]):
-    """Memory of the last results, for a limited time."""
+    """Memory of the last results, for a limited time.
 
-    def __init__(self) -> None:
+    Args:
+        most: The number of results.
+    """
+
+    def __init__(self, most: int = _MOST_REMEMBERED) -> None:
+        self._most = most
         self._results: OrderedDict[str, tuple[float, T]] = OrderedDict()
 
     def find(self, key: str) -> T | None:
@@ -61,7 +70,7 @@ class Remembered(Generic[T]):
     def add(self, key: str, result: T) -> None:
         """Remember a result."""
         self._results[key] = (time.monotonic(), result)
-        while len(self._results) > _MOST_REMEMBERED:
+        while len(self._results) > self._most:
             self._results.popitem(last=False)
 
 
@@ -77,6 +86,8 @@ class Parts:
     reduced: Remembered[Recipe] = field(default_factory=Remembered)
     """Recipes without the parts that could not be set up."""
     recipes: Remembered[Recipe] = field(default_factory=Remembered)
+    locks: Remembered[LockRepair] = field(default_factory=lambda: Remembered(_MOST_LOCKS))
+    """The lock files that package managers wrote instead of refused ones."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,8 @@ class OpenCheckout:
     baseline: Baseline
     recipe: Recipe
     facts: WorkspaceFacts
+    refused_lock: LockRepair | None = None
+    """The lock file without which every command is red; None if the checkout's own one fits."""
 
 
 async def take_source(checkout: Checkout, parts: Parts) -> CheckoutSource:
@@ -129,23 +142,73 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     key = imported.key(recipe)
     planned = recipe
     recipe = parts.reduced.find(key) or planned
+    repair = parts.locks.find(key)
     while True:
         try:
-            opened = await _open_recipe(imported, recipe, parts, stack)
+            opened = await _open_repaired(imported, recipe, parts, stack, repair=repair)
         except SetupFailed as error:
             why = error.message.rstrip(".")
             # If it was Python that failed, it fails again without Node.js, and that error counts.
             reduced = without_requirement(recipe, error, parts.spec.left_out_most) or without_node(
                 recipe, why
             )
-            if reduced is None:
+            if reduced is not None:
+                log.warning("set-up failed, trying again without a part of the job: %s", why)
+                recipe = reduced
+            elif repair is None and isinstance(error, LockDrift):
+                repair = await _repair(imported, recipe, error, parts)
+            else:
                 raise
-            log.warning("set-up failed, trying again without a part of the job: %s", why)
-            recipe = reduced
         else:
             if recipe is not planned:
                 parts.reduced.add(key, recipe)
+            if repair is not None:
+                parts.locks.add(key, repair)
             return opened
+
+
+async def _repair(
+    imported: "_Imported", recipe: Recipe, drift: LockDrift, parts: Parts
+) -> LockRepair:
+    """Let the package manager write the refused lock file again.
+
+    Raises:
+        LockDrift: It cannot.
+    """
+    try:
+        return await repair_lock(
+            drift,
+            recipe,
+            imported.names,
+            imported.contents,
+            origin=imported.origin,
+            snapshotter=parts.snapshotter,
+        )
+    except SetupFailed as error:
+        log.warning("writing a lock file failed: %s", error.message)
+        drift.advice = f"It was not written for you: {error.message}"
+        raise drift from error
+
+
+async def _open_repaired(
+    imported: "_Imported",
+    recipe: Recipe,
+    parts: Parts,
+    stack: AsyncExitStack,
+    *,
+    repair: LockRepair | None,
+) -> OpenCheckout:
+    """Open a checkout in the environment of its own lock file or of the repaired one.
+
+    The installation refuses a repaired one like any other if it does not fit.
+    """
+    if repair is None:
+        return await _open_recipe(imported, recipe, parts, stack)
+    contents = {**imported.contents, repair.path: repair.content.encode()}
+    opened = await _open_recipe(replace(imported, contents=contents), recipe, parts, stack)
+    refused = await is_refused_there(repair, imported.source, imported.contents)
+    facts = opened.facts.with_(lock_repair=repair)
+    return replace(opened, facts=facts, refused_lock=repair if refused else None)
 
 
 async def _planned(
@@ -178,6 +241,15 @@ class _Imported:
     contents: Mapping[str, bytes]
     started: float
 
+    @property
+    def origin(self) -> EnvironmentOrigin:
+        """Return where the code comes from that may run while the environment is set up."""
+        return EnvironmentOrigin(
+            repository_id=self.checkout.source.repository_id,
+            tier=self.checkout.tier,
+            head_repository_id=self.checkout.head_repository_id,
+        )
+
     def key(self, recipe: Recipe) -> str:
         """Return a key of everything that the set-up of Python and Node.js depends on."""
         files = node_files(recipe, self.names, self.contents)
@@ -203,12 +275,7 @@ async def _open_recipe(
     files |= node_files(recipe, names, contents) | go_files(recipe, names, contents)
 
     async def ensure() -> Environment:
-        origin = EnvironmentOrigin(
-            repository_id=checkout.source.repository_id,
-            tier=checkout.tier,
-            head_repository_id=checkout.head_repository_id,
-        )
-        return await parts.snapshotter.ensure(recipe, origin, files=files, checkout=source)
+        return await parts.snapshotter.ensure(recipe, imported.origin, files=files, checkout=source)
 
     environment, surroundings = await ensure(), checkout.surroundings
     async with AsyncExitStack() as opened:

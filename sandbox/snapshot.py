@@ -16,11 +16,12 @@ from sandbox.backends.base import TREE_NOTE, Backend, Guest
 from sandbox.image.build import UV_VERSION
 from sandbox.setup.go.install import GoToolchain
 from sandbox.setup.node.install import NodeToolchain
+from sandbox.setup.node.relock import WrittenLock, write_lock
 from sandbox.setup.python.install import PythonToolchain
 from sandbox.setup.shell import Shell
 from sandbox.setup.toolchain import Toolchain
 from sandbox.spec import SandboxSpec
-from sandbox.types import Egress, Fidelity, Frozen, Recipe, TrustTier
+from sandbox.types import Egress, Fidelity, Frozen, NodePart, Recipe, TrustTier
 
 _VERSION = "8"
 """Version of the installation procedure. A higher number invalidates older environments."""
@@ -132,22 +133,53 @@ class Snapshotter:
             SetupFailed: An installation failed.
             SandboxUnavailable: There is no backend.
         """
-        toolchain = await self._backend.ensure_toolchain()
-        notes = await self._backend.environment_notes(toolchain)
-        # The image without guest programs, because those change with every version.
-        base = notes.get("base") or await self._backend.digest(toolchain)
-        asked = recipe
-        for each in self._toolchains:
-            recipe = each.expect(recipe)
-        order = _Order(
-            base=base, stands_on=toolchain, recipe=recipe, files=dict(files or {}), origin=origin
-        )
-        order = await self._select_base(order)
+        order = await self._begin(recipe, origin, files or {})
         if not recipe.setup or checkout is None:
             made = await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
         else:
             made = await self._with_setup_commands(order, checkout)
-        return made.with_(notes=(*made.notes, *_note_go(asked, order.recipe)))
+        return made.with_(notes=(*made.notes, *_note_go(recipe, order.recipe)))
+
+    async def write_lock(
+        self, recipe: Recipe, origin: EnvironmentOrigin, files: Mapping[str, str], folder: str
+    ) -> WrittenLock:
+        """Let the package manager of Node.js write a lock file, in a set-up sandbox of its own.
+
+        Args:
+            recipe: The recipe with its Node part.
+            origin: Repository and trust tier.
+            files: The files that the manager sees.
+            folder: The folder of the lock file.
+
+        Raises:
+            SetupFailed: The manager cannot write it, or changes more than this file.
+        """
+        order = await self._begin(recipe, origin, files)
+        async with self._backend.open_setup(order.stands_on) as guest:
+            shell = await Shell.of(guest, self._spec)
+            return await write_lock(
+                self._backend,
+                shell,
+                order.recipe.node or NodePart(),
+                files,
+                folder=folder,
+                registry=self._spec.npm_registry,
+            )
+
+    async def _begin(
+        self, recipe: Recipe, origin: EnvironmentOrigin, files: Mapping[str, str]
+    ) -> _Order:
+        """Return the order of a recipe, based on an image with the requested runtimes."""
+        toolchain = await self._backend.ensure_toolchain()
+        notes = await self._backend.environment_notes(toolchain)
+        # The image without guest programs, because those change with every version.
+        base = notes.get("base") or await self._backend.digest(toolchain)
+        for each in self._toolchains:
+            recipe = each.expect(recipe)
+        order = _Order(
+            base=base, stands_on=toolchain, recipe=recipe, files=dict(files), origin=origin
+        )
+        return await self._select_base(order)
 
     async def _select_base(self, order: _Order) -> _Order:
         """Select the base image with the requested runtimes."""

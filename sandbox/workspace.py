@@ -9,6 +9,7 @@ from typing import cast
 from sandbox.backends.base import Backend, Guest
 from sandbox.changes import apply_changes, read_file_context
 from sandbox.diffs import write_diff
+from sandbox.drifted_lock import report_refusal
 from sandbox.errands import run_errand
 from sandbox.errors import ChangeRejected
 from sandbox.housekeeping import Housekeeping
@@ -126,6 +127,9 @@ class SandboxWorkspace:
         """
         opened = await self._open()
         line = command or opened.recipe.command
+        lock = opened.refused_lock
+        if lock is not None and (red := await report_refusal(lock, opened.guest, line)):
+            return red
         if (red := await self._build_again(opened)) is not None:
             return red.with_(target=line, ended_at=red.target)
         return await run_tests(

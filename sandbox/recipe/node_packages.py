@@ -25,6 +25,8 @@ _KEPT = (
 The classic yarn only accepts workspaces in a private package. The lock file of pnpm repeats the
 folder in `publishConfig`, from which other packages of a workspace take this one.
 """
+_IN_LOCKS = ("engines", "os", "cpu", "license", "funding", "acceptDependencies")
+"""Further fields that npm repeats in its lock file. They install nothing else."""
 _NEEDED = ("dependencies", "devDependencies", "optionalDependencies")
 _PATCH = re.compile(
     r"(?:\.yarn/|[\w.-]{1,80}/)?patches/(?:@[\w.-]+/)?[\w.@+!~-]{1,200}\.(?:patch|diff)"
@@ -112,14 +114,25 @@ def _manager(files: CheckoutFiles, folder: str) -> Manager:
 
 
 def node_files(
-    recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes]
+    recipe: Recipe,
+    names: Collection[str],
+    contents: Mapping[str, bytes],
+    *,
+    for_lock: bool = False,
 ) -> dict[str, str]:
     """Return the files from which packages are installed, without scripts and addresses.
 
     They are part of the environment's key.
+
+    Args:
+        recipe: The recipe.
+        names: The files of the checkout.
+        contents: Those that are read.
+        for_lock: Whether the lock file is to be written from them.
     """
     node = recipe.node
     files = CheckoutFiles(contents, names, FidelityLog())
+    more = _IN_LOCKS if for_lock and node is not None and node.manager == "npm" else ()
     found: dict[str, str] = {}
     for folder in node.folders if node is not None else ():
         prefix = "" if folder == "." else f"{folder}/"
@@ -127,7 +140,7 @@ def node_files(
             if not name.startswith(prefix) or _FOREIGN.match(name):
                 continue
             if name.rsplit("/", 1)[-1] == "package.json" and len(found) < _MOST_PACKAGES:
-                found[f"{NODE_FILES}{name}"] = json.dumps(_kept(files, name), sort_keys=True)
+                found[f"{NODE_FILES}{name}"] = json.dumps(_kept(files, name, more), sort_keys=True)
             elif _PATCH.fullmatch(name.removeprefix(prefix)):
                 found[f"{NODE_FILES}{name}"] = contents[name].decode("utf-8", "replace")
         if (lock := lock_of(files, folder)) is not None:
@@ -137,9 +150,9 @@ def node_files(
     return found
 
 
-def _kept(files: CheckoutFiles, path: str) -> dict[str, object]:
-    """Return the fields of a `package.json` that decide what is installed."""
-    kept = {key: value for key, value in files.json(path).items() if key in _KEPT}
+def _kept(files: CheckoutFiles, path: str, more: tuple[str, ...]) -> dict[str, object]:
+    """Return the fields of a `package.json` that decide what is installed, and more fields."""
+    kept = {key: value for key, value in files.json(path).items() if key in {*_KEPT, *more}}
     if "pnpm" in kept:
         kept["pnpm"] = {
             key: value for key, value in mapping(kept["pnpm"]).items() if key in PNPM_SETTINGS

@@ -6,6 +6,7 @@ registry, a program to run or a credential, so that only listed settings are kep
 
 import json
 import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sandbox.recipe.files import CheckoutFiles, beside
@@ -21,6 +22,12 @@ _NPMRC = re.compile(
     r"=([\w@*./!,-]{0,200})"
 )
 _ADDRESSES = ("registry=", "_auth", "_password", "proxy", "cafile", "script-shell", "pnpmfile")
+_REGISTRY = re.compile(rb"registr|npmScopes", re.IGNORECASE)
+_REGISTRY_OF_JOB = re.compile(
+    rb"registry-url:|npm_config_\S{0,60}registry|YARN_\w{0,60}REGISTRY", re.IGNORECASE
+)
+_UNREAD = (".yarnrc", "bunfig.toml")
+"""Settings that may name a registry and are not read here."""
 PNPM_SETTINGS = (
     *("packages", "catalog", "catalogs", "overrides", "patchedDependencies", "packageExtensions"),
     *("nodeLinker", "hoist", "hoistPattern", "publicHoistPattern", "shamefullyHoist"),
@@ -62,6 +69,30 @@ def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[
     if manager == "yarn" and (settings := files.yaml(beside(folder, ".yarnrc.yml"))):
         found[".yarnrc.yml"] = _chosen(settings, _YARNRC)
     return {f"{NODE_FILES}{beside(folder, name)}": text for name, text in found.items()}
+
+
+def other_registry(
+    names: Collection[str], contents: Mapping[str, bytes], folder: str, workflow: str | None
+) -> str | None:
+    """Return the file that may name another registry than the manager's default; None if none does.
+
+    Args:
+        names: The files of the checkout.
+        contents: Those that are read.
+        folder: The folder of the packages.
+        workflow: The workflow of the job.
+    """
+    for place in dict.fromkeys((folder, ".")):
+        for path in (
+            beside(place, name) for name in (".npmrc", ".yarnrc.yml", "pnpm-workspace.yaml")
+        ):
+            if _REGISTRY.search(contents.get(path, b"")):
+                return path
+        unread = next((path for name in _UNREAD if (path := beside(place, name)) in names), None)
+        if unread is not None:
+            return unread
+    by_job = workflow is not None and _REGISTRY_OF_JOB.search(contents.get(workflow, b""))
+    return workflow if by_job else None
 
 
 def _chosen(table: dict[str, Any], names: tuple[str, ...]) -> str:

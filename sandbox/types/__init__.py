@@ -14,6 +14,7 @@ from sandbox.types.checkout import (
 from sandbox.types.errand import WAY_OUT, Door, Errand, Returned
 from sandbox.types.findings import EditProposal, ProposalRequest, ToolFinding
 from sandbox.types.frozen import Frozen
+from sandbox.types.locks import LOCK_RUNNER, REFUSED_LOCK, LockRepair
 from sandbox.types.log import LogReading, LogSignal
 from sandbox.types.recipe import (
     Egress,
@@ -64,6 +65,8 @@ from sandbox.types.surroundings import CHANGED, USUAL, Surroundings
 __all__ = [
     "CHANGED",
     "FAILURES_IN_FULL",
+    "LOCK_RUNNER",
+    "REFUSED_LOCK",
     "RUNNER_TRAITS",
     "USUAL",
     "WAY_OUT",
@@ -89,6 +92,7 @@ __all__ = [
     "KnownBehaviour",
     "KnownCall",
     "Lane",
+    "LockRepair",
     "LogReading",
     "LogSignal",
     "NodePart",

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.types.frozen import Frozen
+from sandbox.types.locks import LockRepair
 from sandbox.types.search import RedHunk
 
 
@@ -218,3 +219,5 @@ class WorkspaceFacts(Frozen):
     """SHA-256 over the installed distributions, as sorted `name==version` lines."""
     egress: Egress = Egress()
     """Hosts that the set-up of this environment reached; stored with the environment."""
+    lock_repair: LockRepair | None = None
+    """The lock file to commit, if the checkout's own one is refused; it was installed from."""

@@ -1,6 +1,7 @@
 """Properties of test runners that other code may depend on."""
 
 from sandbox.types.frozen import Frozen
+from sandbox.types.locks import LOCK_RUNNER
 
 
 class RunnerTraits(Frozen):
@@ -16,6 +17,8 @@ class RunnerTraits(Frozen):
     """Its tests are named by their package, which does not tell their folder."""
     is_forgeable: bool = False
     """The process of the tests reports their results itself, so code in it can forge them."""
+    only_tools: bool = False
+    """Only a tool of rung 0 can repair what it reports."""
     searched_by: str = ""
     """The guest folder whose `server.py` searches repairs; empty if there is no search."""
 
@@ -31,6 +34,7 @@ RUNNER_TRAITS = {
     "node:test": RunnerTraits(takes_targets=True),
     "go test": RunnerTraits(takes_targets=True, names_packages=True, is_forgeable=True),
     "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
+    LOCK_RUNNER: RunnerTraits(is_findings=True, only_tools=True),
 }
 """By the name of the runner, which is stored in reports. A runner that is missing here has none."""
 

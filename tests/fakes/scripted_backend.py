@@ -31,6 +31,8 @@ class ScriptedGuest:
         self.inputs: list[bytes] = []
         self.unpacked: dict[str, dict[str, bytes]] = {}
         self.files: dict[str, bytes] = {}
+        self.edits: tuple[FileEdit, ...] = ()
+        """What its commands changed since the last snap."""
 
     async def run(
         self,
@@ -80,7 +82,7 @@ class ScriptedGuest:
         return len(self.files)
 
     async def export(self) -> tuple[FileEdit, ...]:
-        return ()
+        return self.edits
 
 
 class ScriptedBackend:
@@ -104,6 +106,8 @@ class ScriptedBackend:
         self.allowed: tuple[str, ...] = ()
         self.ended: list[object] = []
         self.pruned = 0
+        self.edits: tuple[FileEdit, ...] = ()
+        """What commands change in the work folder of every set-up."""
 
     async def ensure_toolchain(self) -> str:
         return self.toolchain
@@ -114,6 +118,7 @@ class ScriptedBackend:
     @asynccontextmanager
     async def open_setup(self, image: str) -> AsyncIterator[ScriptedGuest]:
         async with self._opened(self.setups) as guest:
+            guest.edits = self.edits
             yield guest
 
     @asynccontextmanager

@@ -1,6 +1,7 @@
 """Find the missing part in the log of a failed set-up. Pure."""
 
 from bot.mission.failures.parts import compile_signs, describe_part
+from sandbox.types import REFUSED_LOCK
 
 _READ = 20_000
 """Characters to read, from the end of the log."""
@@ -9,11 +10,7 @@ _MOST = 120
 LOCK_DRIFT = "the lock file does not fit `package.json`: install again and commit the lock file"
 """A mistake of the commit, not of the environment: a package manager refuses the lock file."""
 _SAYS = {
-    LOCK_DRIFT: (
-        r"can only install packages when your package\.json and [^\n]{1,160} are in sync"
-        r"|ERR_PNPM_OUTDATED_LOCKFILE|YN0028|Your lockfile needs to be updated"
-        r"|lockfile had changes, but lockfile is frozen"
-    ),
+    LOCK_DRIFT: REFUSED_LOCK,
     "no version `{0}` is in the registry": r"No matching version found for (\S{1,120}?)\.?\s",
     "there is no package `{0}` in the registry": (
         r"404[^\n]{0,200}?'((?:@[\w.-]{1,60}/)?[\w.-]{1,80}@[^\s']{1,40})' is not"

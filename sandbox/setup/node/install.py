@@ -5,14 +5,14 @@ import re
 from collections.abc import Mapping
 
 from sandbox.backends.base import Backend
-from sandbox.errors import SetupFailed
+from sandbox.errors import LockDrift, SetupFailed
 from sandbox.setup.node.layout import NODE_FILES, NODE_LINKS, USUAL_MAJOR
-from sandbox.setup.node.managers import install_command
+from sandbox.setup.node.managers import install_command, redirect_yarn
 from sandbox.setup.node.programs import LINK, SCAN
 from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
 from sandbox.setup.shell import Shell
 from sandbox.spec import SandboxSpec
-from sandbox.types import CommandResult, NodePart, PythonPart, Recipe
+from sandbox.types import REFUSED_LOCK, CommandResult, NodePart, PythonPart, Recipe
 
 _TREE = "node/tree"
 """Folder with the packages, laid out like the checkout."""
@@ -31,12 +31,11 @@ _INTERRUPTED = re.compile(
     r"|`onCancel` handler was attached after the promise settled"
 )
 """Signs of a lost connection. Yarn before 4.18.1 ends with the last one when it tries again."""
+_DRIFT = re.compile(REFUSED_LOCK)
 _MORE_TRIES = 2
 _MOST_SCRIPTS = 50
 _PATCHES = re.compile(r"patches/[^/]+\.patch")
 _PATCHER = "node_modules/patch-package/index.js"
-_YARN_ADDRESS = r's#^( +resolved ")https://[^/"]+/((@[^/"]+/)?[^/"]+/-/)#\1{registry}\2#'
-"""A script of sed: packages in a lock file of the classic yarn come from our registry."""
 _LOCK = (
     '[ -d "$1" ] && cd "$1" && find . -path "*/node_modules/*" -type d -prune '
     "-o '(' -name .package-lock.json -o -name pnpm-lock.yaml -o -name yarn.lock -o -name bun.lock "
@@ -102,8 +101,11 @@ class NodeToolchain:
                     break
                 done = await self._install(shell, recipe.node, folder, registry)
             where = "" if folder == "." else f" of {folder}"
-            what = f"install the Node.js packages{where} with `{_install_words(recipe.node)}`"
+            what = f"install the Node.js packages{where} with `{install_words(recipe.node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))
+            if _DRIFT.search(done.stdout + done.stderr) and not done.ok:
+                failure = shell.failure(done, f"could not {what}")
+                raise LockDrift(failure, folder, install_words(recipe.node))
             await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
         scripted = tuple(name for name, _, _ in await self._scan(shell))
         # Its code runs in `build`, as that of install scripts does.
@@ -122,9 +124,7 @@ class NodeToolchain:
         await shell.run("mkdir", "-p", command.environment["TMPDIR"])
         program = (manager_path(shell, node), *command.arguments)
         if node.manager == "yarn":
-            # The classic yarn follows the addresses in its lock file, whatever the registry is.
-            script = _YARN_ADDRESS.format(registry=f"{registry.rstrip('/')}/")
-            await shell.run("sed", "-i", "-E", script, f"{cwd}/yarn.lock")
+            await redirect_yarn(shell, cwd, registry)
         return await npm.run_other(program, cwd=cwd, env=command.environment)
 
     async def _scan(self, shell: Shell) -> list[tuple[str, tuple[str, ...], str]]:
@@ -199,15 +199,19 @@ def _patched(node: NodePart, files: Mapping[str, str]) -> list[str]:
     ]
 
 
+def npm_options(node: NodePart) -> tuple[str, ...]:
+    """Return the job's options of npm that change what is installed."""
+    peers = ("--legacy-peer-deps",) if node.legacy_peers else ()
+    return (*peers, *(("--force",) if node.force else ()))
+
+
 def _npm_words(node: NodePart) -> tuple[str, ...]:
     """Return npm's sub-command and options."""
     asked = ("ci",) if node.frozen else ("install",)
-    peers = ("--legacy-peer-deps",) if node.legacy_peers else ()
-    force = ("--force",) if node.force else ()
-    return (*(asked if node.locked else ("install", "--no-package-lock")), *peers, *force)
+    return (*(asked if node.locked else ("install", "--no-package-lock")), *npm_options(node))
 
 
-def _install_words(node: NodePart) -> str:
+def install_words(node: NodePart) -> str:
     """Return the install command as a person would type it."""
     is_npm = node.manager == "npm"
     return f"npm {' '.join(_npm_words(node))}" if is_npm else f"{node.manager} install"

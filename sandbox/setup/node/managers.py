@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable
 from typing import NamedTuple
 
+from sandbox.setup.shell import Shell
 from sandbox.types import NodePart
 
 _BUN_ARCHITECTURES = {"x86_64": "x64", "aarch64": "aarch64"}
@@ -11,6 +12,15 @@ _CLASSIC = "1"
 _TIMEOUT_MS = "300000"
 """Timeout for one request, in milliseconds, as in npm. The 60 s of Yarn are too short behind a busy
 proxy if fifty downloads run at a time."""
+_YARN_ADDRESS = r's#^( +resolved ")https://[^/"]+/((@[^/"]+/)?[^/"]+/-/)#\1{registry}\2#'
+"""A script of sed: packages in a lock file of the classic yarn come from our registry."""
+LOCK_ONLY = {
+    "npm": ("--package-lock-only",),
+    "pnpm": ("--lockfile-only",),
+    "berry": ("--mode=update-lockfile",),
+    "bun": ("--lockfile-only",),
+}
+"""Options with which a manager writes its lock file and installs nothing."""
 _FREEZING = frozenset({"--frozen-lockfile", "--immutable"})
 
 
@@ -61,7 +71,7 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
         home: A folder for caches, removed afterwards.
         registry: The registry's address.
     """
-    found = _COMMANDS[_kind(node)](home, registry)
+    found = _COMMANDS[manager_kind(node)](home, registry)
     loose = {} if node.frozen else {"YARN_ENABLE_IMMUTABLE_INSTALLS": "false"}
     # Yarn writes every package to a temporary file, and the usual folder for these is in memory.
     own = {"CI": "true", "HOME": f"{home}/home", "TMPDIR": f"{home}/unpacked"}
@@ -74,11 +84,39 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     return InstallCommand(arguments, environment)
 
 
+def lock_command(node: NodePart, home: str, registry: str) -> InstallCommand:
+    """Return how pnpm, yarn or bun writes the lock file from the declared packages.
+
+    The classic yarn cannot do that without an installation, which goes into the home then.
+
+    Args:
+        node: The recipe's part.
+        home: A folder for caches.
+        registry: The registry's address.
+    """
+    found = install_command(node.with_(frozen=False), home, registry)
+    own = (f"--modules-folder={home}/modules",) if _is_classic(node) else ()
+    only = LOCK_ONLY.get(manager_kind(node), own)
+    # Yarn would keep its state beside the lock file.
+    state = {"YARN_INSTALL_STATE_PATH": f"{home}/install-state.gz"}
+    return InstallCommand((*found.arguments, *only), {**found.environment, **state})
+
+
+async def redirect_yarn(shell: Shell, folder: str, registry: str) -> None:
+    """Let packages in the lock file of a classic yarn come from a registry.
+
+    It follows the addresses in its lock file, whatever registry is set.
+    """
+    script = _YARN_ADDRESS.format(registry=f"{registry.rstrip('/')}/")
+    await shell.run("sed", "-i", "-E", script, f"{folder}/yarn.lock")
+
+
 def _is_classic(node: NodePart) -> bool:
     return (node.manager_version or _CLASSIC).split(".")[0] == _CLASSIC
 
 
-def _kind(node: NodePart) -> str:
+def manager_kind(node: NodePart) -> str:
+    """Return the manager's name, or `berry` for a Yarn that is not the classic one."""
     return "berry" if node.manager == "yarn" and not _is_classic(node) else node.manager
 
 

@@ -1,0 +1,197 @@
+"""A checkout whose lock file is refused opens in the environment of the one that its manager writes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sandbox.checkout import FolderContents
+from sandbox.diffs import Original
+from sandbox.drifted_lock import is_refused_there, repair_lock
+from sandbox.errors import LockDrift, SetupFailed
+from sandbox.setup.node.lock_file import SHOWN
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
+from sandbox.spec import SandboxSpec
+from sandbox.types import (
+    LOCK_RUNNER,
+    Checkout,
+    CommandResult,
+    FileEdit,
+    FolderSource,
+    JobHints,
+    LockRepair,
+    NodePart,
+    Recipe,
+    TrustTier,
+)
+from sandbox.workspace import Sandboxes
+from tests.fakes.scripted_backend import ScriptedBackend
+
+pytestmark = pytest.mark.anyio
+LOCK = "package-lock.json"
+REFUSAL = (
+    "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your package.json "
+    "and package-lock.json or npm-shrinkwrap.json are in sync.\nnpm error Missing: ms@2.1.3\n"
+)
+OLD = '{"name": "web", "packages": {}}\n'
+MORE = {f"node_modules/p{number}": {"version": "1.0.0"} for number in range(SHOWN + 2)}
+NEW = json.dumps({"name": "web", "packages": MORE}) + "\n"
+PACKAGE = json.dumps(
+    {"name": "web", "license": "MIT", "scripts": {"test": "node --test"}, "main": "x.js"}
+)
+
+
+class Project:
+    """A repository with a lock file that npm refuses.
+
+    Args:
+        folder: Where it is.
+        failing: The end of one more command that fails.
+    """
+
+    def __init__(self, folder: Path, *, failing: str = "nothing") -> None:
+        self.failing = failing
+        self.backend = ScriptedBackend(self.script)
+        self.backend.edits = (FileEdit(path=LOCK, mode="100644", content=NEW.encode()),)
+        self.sandboxes = Sandboxes(SandboxSpec(), self.backend, folder / "data")
+        project = folder / "project"
+        workflow = project / ".github/workflows/ci.yml"
+        workflow.parent.mkdir(parents=True)
+        steps = [{"run": "npm ci"}, {"run": "npm test"}]
+        jobs = {"c": {"runs-on": "x", "steps": steps}}
+        workflow.write_text(json.dumps({"on": "push", "jobs": jobs}))
+        (project / LOCK).write_text(OLD)
+        (project / "package.json").write_text(PACKAGE)
+        hints = JobHints(job_name="c", step_name="Run npm test")
+        self.checkout = Checkout(source=FolderSource(path=str(project)), hints=hints)
+
+    def script(self, argv: tuple[str, ...]) -> CommandResult | None:
+        line = " ".join(argv)
+        if line.endswith(" ci"):
+            placed = self.backend.setups[-1].unpacked["/opt/env/node/tree"][LOCK]
+            if placed != NEW.encode():
+                return CommandResult(argv=argv, exit_code=1, stderr=REFUSAL)
+        if line.endswith(self.failing):
+            return CommandResult(argv=argv, exit_code=1, stderr="npm error code ERESOLVE")
+        said = {"registry": "https://registry.example/\n", "--version": "10.9.2\n"}
+        return CommandResult(argv=argv, exit_code=0, stdout=said.get(argv[-1], ""))
+
+    def count(self, end: str) -> int:
+        ran = (" ".join(argv) for guest in self.backend.setups for argv in guest.commands)
+        return sum(line.endswith(end) for line in ran)
+
+
+async def test_the_command_is_red_until_the_checkout_has_the_written_lock_file(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        repair = (await workspace.facts()).lock_repair
+        assert repair is not None
+        assert (repair.path, repair.content, repair.program) == (LOCK, NEW, "npm 10.9.2")
+        assert (len(repair.packages), repair.more) == (SHOWN, 2)
+        assert repair.packages[0] == "`p0` 1.0.0 is added"
+        (guest,) = project.backend.guests
+        guest.files[LOCK] = OLD.encode()
+        before = len(guest.commands)
+        report = await workspace.run_tests()
+        assert (report.success, report.runner, report.ended_at) == (False, LOCK_RUNNER, "npm ci")
+        assert "Missing: ms@2.1.3" in report.raw_output
+        assert len(guest.commands) == before, "the job does not come to its tests"
+        guest.files[LOCK] = NEW.encode()
+        assert (await workspace.run_tests()).runner != LOCK_RUNNER
+        assert len(guest.commands) > before
+    await project.sandboxes.close()
+
+
+async def test_all_workspaces_of_a_mission_have_the_same_lock_file(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    for _ in range(2):
+        async with project.sandboxes.open_workspace(project.checkout) as workspace:
+            assert (await workspace.facts()).lock_repair is not None
+    await project.sandboxes.close()
+    assert project.count("--package-lock-only") == 1
+    assert project.count(" ci") == 2, "refused once, installed once"
+
+
+async def test_npm_sees_what_it_repeats_in_the_lock_file_and_no_script(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        await workspace.facts()
+    await project.sandboxes.close()
+    (seen,) = [g.unpacked[g.workdir] for g in project.backend.setups if g.workdir in g.unpacked]
+    assert json.loads(seen["package.json"]) == {"name": "web", "license": "MIT"}
+
+
+async def test_a_lock_file_that_cannot_be_written_stays_a_question(tmp_path: Path) -> None:
+    project = Project(tmp_path, failing="--package-lock-only")
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        with pytest.raises(LockDrift, match="npm ci") as caught:
+            await workspace.facts()
+    await project.sandboxes.close()
+    assert "in sync" in caught.value.log
+    assert "could not write package-lock.json" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".npmrc", "@company:registry=https://npm.company.example\n"),
+        (".yarnrc", ""),
+        (".github/workflows/more.yml", ""),
+        (".github/workflows/ci.yml", "# registry-url: https://npm.company.example\n"),
+    ],
+)
+async def test_no_private_package_is_looked_up_in_the_public_registry(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    project = Project(tmp_path)
+    path = tmp_path / "project" / name
+    path.write_text(text + (path.read_text() if path.exists() else ""))
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        if name.endswith("more.yml"):
+            assert (await workspace.facts()).lock_repair is not None, "it is not the job's"
+        else:
+            with pytest.raises(LockDrift) as caught:
+                await workspace.facts()
+            assert f"{name} may name another registry" in caught.value.advice
+            assert project.count("--package-lock-only") == 0
+    await project.sandboxes.close()
+
+
+async def test_versions_that_hooks_decide_are_not_written_without_them() -> None:
+    node = NodePart(manager="pnpm", manager_version="10.1.0", folders=(".",))
+    lock = b"lockfileVersion: '9.0'\npnpmfileChecksum: abc\n"
+    contents = {"package.json": b"{}", "pnpm-lock.yaml": lock}
+    backend = ScriptedBackend()
+    with pytest.raises(SetupFailed, match="hooks"):
+        await repair_lock(
+            LockDrift(SetupFailed("it is refused"), ".", "pnpm install"),
+            Recipe(command="pnpm test", parts=(node,)),
+            contents.keys(),
+            contents,
+            origin=EnvironmentOrigin(repository_id="1", tier=TrustTier.BRANCH),
+            snapshotter=Snapshotter(backend, SandboxSpec()),
+        )
+    assert backend.setups == []
+
+
+@pytest.mark.parametrize(
+    ("placed", "is_refused"),
+    [
+        ({}, True),
+        ({LOCK: NEW}, False),
+        ({"package.json": "{}"}, False),
+        ({"package.json": None}, False),
+    ],
+    ids=["the same", "another lock file", "other packages", "no packages"],
+)
+async def test_the_base_commit_is_judged_by_its_own_files(
+    placed: dict[str, str | None], *, is_refused: bool
+) -> None:
+    head = {LOCK: OLD, "package.json": PACKAGE}
+    repair = LockRepair(path=LOCK, content=NEW, program="", command="", refused="", refusal="")
+    files = {name: text for name, text in {**head, **placed}.items() if text is not None}
+    source = FolderContents.of({n: Original(content=t.encode()) for n, t in files.items()})
+    contents = {name: text.encode() for name, text in head.items()}
+    assert await is_refused_there(repair, source, contents) is is_refused
