@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from bot.domain.mission import Iteration, MissionContext
 from bot.domain.patch import Rung, Verification
+from bot.mission.verifying.guard import find_repaired_lock
 from sandbox.changes import ChangePolicy, read_patch, validate_edits
 from sandbox.changes.patch import MAX_PATCH_FILES
 from sandbox.diffs import Original, write_diff
@@ -18,7 +19,7 @@ _NAMED = re.compile(r"(?m)^diff --git a/\S.* b/(?P<path>\S.*)$")
 
 
 async def carry_over(
-    context: MissionContext, read: ReadFile, *, folder: str = ""
+    context: MissionContext, read: ReadFile, *, folder: str = "", is_own: bool = False
 ) -> MissionContext:
     """Convert the mission's fix to edits of the published commit.
 
@@ -29,6 +30,7 @@ async def carry_over(
         context: A mission with a fix.
         read: Reads files of the published commit.
         folder: Project folder in the repository: empty, or `sub/folder/`.
+        is_own: The mission ran in this process. Only then may it replace a lock file.
 
     Raises:
         ChangeRejected: The patch does not match, does more than edit and create text files, or
@@ -49,7 +51,12 @@ async def carry_over(
         for edit in read_patch(diff.encode(), _known(there))
     )
     originals = {folder + name: content for name, content in there.items()}
-    purpose = ChangePolicy(purpose="lint" if candidate.rung is Rung.TOOLS else "fix")
+    repair = context.facts.lock_repair if context.facts is not None and is_own else None
+    locks = find_repaired_lock(verification.edits, repair, context.policy)
+    purpose = ChangePolicy(
+        purpose="lint" if candidate.rung is Rung.TOOLS else "fix",
+        allowed=tuple(folder + path for path in locks),
+    )
     # The mission's own verdict may come from an untrusted job, so the edits are screened again.
     verdict = validate_edits(edits, originals, purpose)
     if not verdict.accepted:

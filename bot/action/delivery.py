@@ -118,4 +118,5 @@ async def _move_to_commit(
         return await github.read_file(repository, path, sha)
 
     # The folder comes from the workflow, not from the job that made the patch.
-    return await carry_over(moved, read, folder=step.project)
+    is_own = step.inputs.from_report is None
+    return await carry_over(moved, read, folder=step.project, is_own=is_own)

@@ -150,9 +150,10 @@ class RepositoryPolicy(Frozen):
     """Time limit for the search of a fix, in seconds."""
     flaky_reruns: int = Field(default=3, ge=0, le=50)
     """Minimum number of reruns of failing tests before any edit."""
-    dependencies: Literal["ask", "never"] = "ask"
-    """Ask a person to declare a distribution that is imported but not declared. None is added
-    without asking."""
+    dependencies: Literal["ask", "fix", "never"] = "ask"
+    """Ask a person to declare a distribution that is imported but not declared, and to accept a
+    lock file that fits `package.json` again. `fix` offers such a lock file without asking; a
+    distribution is never added without asking."""
     paths_allowed: Globs = ("**",)
     """Files that a fix may change."""
     paths_protected: Globs = ()

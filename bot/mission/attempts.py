@@ -7,7 +7,7 @@ If all candidates of a rung are rejected, the next iteration continues with the 
 
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
 from bot.domain.lesson import RecalledLesson
-from bot.domain.mission import Outcome
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import Judging
 from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rung, Verification
 from bot.domain.verdict import ChangeReview
@@ -105,7 +105,7 @@ async def try_fixes(run: Run, tree: Tree, ground: FixState, diagnosis: Diagnosis
     tried = await _verify_best(run, tree, ground, attempt)
     candidate, verification = tried[-1]
     if verification.green:
-        ending = _fixed(candidate, verification)
+        ending = _fixed(candidate, verification, run.context)
         if ending.trouble.outcome is Outcome.NEEDS_HUMAN:
             run.know(choices=await _choices(run, tree, attempt))
         raise ending
@@ -284,9 +284,9 @@ async def _choices(run: Run, tree: Tree, attempt: FixAttempt) -> tuple[Choice, .
     return stage.choices
 
 
-def _fixed(candidate: Candidate, verification: Verification) -> Ended:
+def _fixed(candidate: Candidate, verification: Verification, context: MissionContext) -> Ended:
     """End as fixed, or with a question if something speaks against the fix."""
-    if reason := why_asked(candidate, verification):
+    if reason := why_asked(candidate, verification, context):
         question = build_question(candidate, find_asked_rival(candidate))
         return end(Outcome.NEEDS_HUMAN, reason, question=question)
     return end(Outcome.FIXED, verification.reason)

@@ -2,6 +2,7 @@
 
 from bot.domain.counted import counted
 from bot.domain.lesson import Correction
+from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, Choice, FixAttempt, Rival, Rung, Verification
 from bot.fixers.rung1_search.rank_model import gate_for
 from bot.mission.tree import Tree
@@ -112,13 +113,23 @@ def build_question(candidate: Candidate, rival: Rival | None) -> str:
     return f"{asked}, where the first gives {rival.results[0]} and the second {rival.results[1]}"
 
 
-def why_asked(candidate: Candidate, verification: Verification) -> str:
+def why_asked(candidate: Candidate, verification: Verification, context: MissionContext) -> str:
     """Return why a person is asked about a verified fix; empty if it is offered.
 
     Args:
         candidate: The verified fix.
         verification: Its runs.
+        context: The policy and the workspace's facts.
     """
+    lock = context.facts.lock_repair if context.facts else None
+    written = [edit.path for edit in verification.edits if lock and edit.path == lock.path]
+    answer = context.request.answer
+    is_chosen = answer is not None and answer.choice is not None
+    if written and context.policy.dependencies != "fix" and not is_chosen:
+        return (
+            f"{written[0]} fits `package.json` again and the command passes, but which versions "
+            "are right is for a person to say, unless the policy has `dependencies: fix`"
+        )
     if why := verification.unsure or _why_unsure(candidate):
         return f"{candidate.title} makes every test pass, but {why}"
     tied = candidate.behaviours > 1 and candidate.score < _UNRANKED

@@ -11,6 +11,7 @@ from bot.domain.account import Grant
 from bot.domain.mission import Budget, Outcome
 from bot.domain.model import ModelCall
 from bot.errors import BudgetSpent, GitHubError, MetaAgentError, Paused, StoreError, Superseded
+from bot.fixers.rung0_tools.locks import WHICH_LOCK
 from bot.mission.failures.setup_log import LOCK_DRIFT, find_missing_part
 from bot.mission.mind import Billed, Waiting
 from bot.ports import Checkpoint, Clock, Meter
@@ -29,11 +30,6 @@ _FOR_THE_TERMINAL = (
 _FOR_THE_OPERATOR = (
     "the operator of MetaAgent should look at Docker there, and at the log. "
     "Re-run the check when Docker works again"
-)
-
-_WHICH_LOCK = (
-    "The lock file does not fit `package.json`, so that no job can install the packages. Which "
-    "versions are right? Run the project's package manager and commit the lock file that it writes."
 )
 
 _logger = logging.getLogger(__name__)
@@ -85,7 +81,7 @@ def classify_error(
         if part == LOCK_DRIFT:
             # CI refuses it, too: the commit is incomplete, and only its author may choose versions.
             return Trouble(
-                outcome=Outcome.NEEDS_HUMAN, reason=reason, advice=advice, question=_WHICH_LOCK
+                outcome=Outcome.NEEDS_HUMAN, reason=reason, advice=advice, question=WHICH_LOCK
             )
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=reason, advice=advice)
     if isinstance(error, ImportRejected):

@@ -10,6 +10,7 @@ from bot.publish.changed_parts import ChangedPart, changed_parts
 from bot.publish.evidence import agreement
 from bot.publish.improvement import before_and_after_section, reason_section
 from bot.publish.markdown import Section, bullets, fenced
+from bot.publish.packages import packages_section
 from bot.publish.story import Story, count_unharmed
 from bot.publish.title import is_undone
 from sandbox.types import RunVerdict
@@ -114,6 +115,7 @@ def change_sections(story: Story, *, offered: bool = False) -> list[Section | No
     return [
         fenced(CHANGE, short, info="diff", lead=lead) if short else None,
         fenced("The complete patch", diff, info="diff", folded=True) if is_missed else None,
+        packages_section(story),
     ]
 
 

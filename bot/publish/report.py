@@ -14,7 +14,7 @@ from bot.publish.overview import boxes, timeline
 from bot.publish.recalled import recalled_section
 from bot.publish.regression_test import pinned_section
 from bot.publish.story import Story, headline, marker, patch_marker
-from sandbox.types import TrustTier
+from sandbox.types import LOCK_RUNNER, TrustTier
 
 REPORT_BYTES = 12_000
 """Maximum size of a report; a longer one is not read. The evidence bundle has the rest."""
@@ -93,6 +93,8 @@ def reproduce_command(context: MissionContext) -> str:
         return context.test_command
     failing = sorted(report.failing)
     command = report.target or context.test_command
+    if report.runner == LOCK_RUNNER:
+        command = report.ended_at
     if report.traits.target_command and 0 < len(failing) <= TESTS_IN_COMMAND:
         command = f"{report.traits.target_command} {shlex.join(failing)}"
     folder = context.facts.recipe.working_directory if context.facts else "."

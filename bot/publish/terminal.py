@@ -9,6 +9,7 @@ from bot.publish.fix_sections import basis, before_and_after
 from bot.publish.markdown import SafeWriter
 from bot.publish.model_costs import speakers, spend_by, spend_in_words
 from bot.publish.next_steps import step_after
+from bot.publish.packages import PACKAGES, changed_packages
 from bot.publish.recalled import recalled_lessons
 from bot.publish.report import reproduce_command
 from bot.publish.story import Story, build_story, headline, winner
@@ -98,6 +99,8 @@ def _text_of_fix(story: Story) -> list[str]:
         for c in verification.table[:ROWS_SHOWN]
     ]
     lines += _text_of_choices(story) or _text_of_change(story)
+    if packages := changed_packages(story.context):
+        lines += ["", PACKAGES, *(f"  {pen.line(line)}" for line in packages)]
     doubts = (*verification.doubts, *candidate.warnings)
     if doubts:
         lines += ["", "Look at this", *(f"  {pen.line(doubt)}" for doubt in doubts)]

@@ -11,10 +11,20 @@ from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ports import Fixer
 from sandbox.runners import RUNNERS
-from sandbox.types import TestReport
+from sandbox.setup.node.install import install_words
+from sandbox.setup.node.relock import lock_words
+from sandbox.types import NodePart, TestReport
 from tests.builders import a_report
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_mind import ScriptedMind
+
+LOCKED = {
+    "npm": NodePart(manager="npm"),
+    "pnpm": NodePart(manager="pnpm"),
+    "Yarn, classic": NodePart(manager="yarn", manager_version="1"),
+    "Yarn, Berry": NodePart(manager="yarn", manager_version="4"),
+    "Bun": NodePart(manager="bun"),
+}
 
 
 def ladder_table() -> str:
@@ -85,4 +95,32 @@ def autofix_page() -> str:
         assert call.tool == tool
         lines.append(f"| `{failing_command(tool)}` | `{fix}` | {takes} | {', '.join(marks)} |")
     lines += ["", "*Status*: the highest exit status of a fix that ran; findings may remain."]
+    lines += _lock_files()
     return "\n".join(lines) + "\n"
+
+
+def _lock_files() -> list[str]:
+    """A row for each installation that may refuse a lock file."""
+    lines = [
+        "",
+        "## Lock files",
+        "",
+        "If an installation refuses a lock file because it does not fit `package.json`, the same manager in the same version writes it in a",
+        "set-up sandbox ([how](../explanation/sandbox.md)), without scripts. The packages are then installed from it, and the failing command",
+        "runs in fresh sandboxes. Nothing else is changed, and `package.json` never. By default a person is asked with the verified file;",
+        "`dependencies: fix` in the [policy](policy.md) offers it without asking, and `never` proposes nothing. The report lists the",
+        "packages that are added, removed or changed.",
+        "",
+        "| manager | refused by | written by |",
+        "| --- | --- | --- |",
+    ]
+    lines += [
+        f"| {name} | `{install_words(node)}` | `{lock_words(node)}` |"
+        for name, node in LOCKED.items()
+    ]
+    return [
+        *lines,
+        "",
+        "The classic Yarn has no option for the lock file alone: it installs, too, in the sandbox that is thrown away. If several lock files",
+        "do not fit, a person is asked as before. In the Action with `from-report`, the patch is only reported.",
+    ]

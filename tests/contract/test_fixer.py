@@ -14,7 +14,7 @@ from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ports import Fixer
-from sandbox.types import RunVerdict, TestReport
+from sandbox.types import LOCK_RUNNER, LockRepair, RunVerdict, TestReport
 from tests.builders import (
     OTHER_TEST,
     SOURCE,
@@ -25,6 +25,7 @@ from tests.builders import (
     a_lint_recipe,
     a_lint_report,
     a_running_mission,
+    facts,
 )
 from tests.fakes.checked_workspace import proposed
 from tests.fakes.fake_workspace import FakeWorkspace, green
@@ -71,6 +72,12 @@ def linted(files: Mapping[str, str], command: str) -> TestReport:
     )
 
 
+REFUSED = a_lint_report(
+    a_lint_failure(file="yarn.lock", rule="lock-drift"), verdict=RunVerdict.FAIL
+).with_(runner=LOCK_RUNNER)
+REPAIR = LockRepair(
+    path="yarn.lock", content="new", program="yarn 1", command="", refused="", refusal=""
+)
 EDIT = "calculator.py\n<<<<<<< SEARCH\n    return {}\n=======\n    return {}\n>>>>>>> REPLACE\n"
 ANSWERS = [
     EDIT.format("a * b", "a + b"),
@@ -115,6 +122,13 @@ CASES: dict[str, Case] = {
         hopeless=lambda: ToolWorkspace(a_lint_recipe(), {}),
         context=a_running_mission(test_results=a_lint_report()),
         diagnosis=a_diagnosis(kind=FailureKind.LINT, failures=(a_lint_failure(),)),
+    ),
+    "lock files": Case(
+        fixer=lambda: tool_fixers()[1],
+        repairable=lambda: FakeWorkspace({"yarn.lock": "old"}, facts=facts(lock_repair=REPAIR)),
+        hopeless=lambda: FakeWorkspace({"yarn.lock": "old"}),
+        context=a_running_mission(test_results=REFUSED),
+        diagnosis=a_diagnosis(kind=FailureKind.LINT, failures=REFUSED.failures),
     ),
 }
 

@@ -94,7 +94,7 @@ async def _nothing_found(
     If a missing dependency is the cause, the note asks whether to declare it.
     """
     missing = None
-    if context.policy.dependencies == "ask":
+    if context.policy.dependencies != "never":
         missing = await missing_requirement(report, workspace)
     return RungNote(
         reason=f"{missing.sentence}; {found.why_none}" if missing else found.why_none,

@@ -63,8 +63,8 @@ class AgentWorker:
         return Rung.MODEL
 
     def applies(self, report: TestReport) -> bool:
-        """Return True if the run failed; a model reads every runner's output."""
-        return not report.success
+        """Return True if the run failed, unless only a tool can repair what its runner reports."""
+        return not (report.success or report.traits.only_tools)
 
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget

@@ -1,12 +1,14 @@
 """The tamper guard before a verdict: apply a candidate's changes and screen the actual edits."""
 
+from collections.abc import Iterable
+
 from bot.domain.patch import Candidate, Rung
 from bot.domain.policy import RepositoryPolicy
 from bot.mission.tree import list_paths
 from bot.policy.rules import path_refusals
 from bot.ports import Workspace
 from sandbox.changes import ChangePolicy, validate_edits
-from sandbox.types import FileEdit, Frozen
+from sandbox.types import FileEdit, Frozen, LockRepair
 
 
 class Screening(Frozen):
@@ -38,7 +40,10 @@ async def screen_edits(
     await workspace.apply_changes(candidate.changes)
     edits = await workspace.changes()
     # A formatter may reformat test files if the program stays the same; a fix must not touch them.
-    purpose = ChangePolicy(purpose="lint" if candidate.rung is Rung.TOOLS else "fix")
+    purpose = ChangePolicy(
+        purpose="lint" if candidate.rung is Rung.TOOLS else "fix",
+        allowed=find_repaired_lock(edits, (await workspace.facts()).lock_repair, policy),
+    )
     verdict = validate_edits(edits, originals, purpose)
     # Only proposed paths were read before, so other edits have nothing to be compared with.
     strays = tuple(
@@ -53,6 +58,22 @@ async def screen_edits(
         doubts=tuple(f"{c.path}: {c.message}" for c in verdict.concerns if c.severity == "doubt"),
         asks_for_surroundings=any(c.rule == "surroundings" for c in verdict.concerns),
     )
+
+
+def find_repaired_lock(
+    edits: Iterable[FileEdit], repair: LockRepair | None, policy: RepositoryPolicy
+) -> tuple[str, ...]:
+    """Return the path of a lock file if its edit is what its own package manager wrote.
+
+    Args:
+        edits: The edits of a candidate.
+        repair: The repair of the workspace's lock file, if it needs one.
+        policy: The repository's policy, which may leave lock files to people.
+    """
+    if repair is None or policy.dependencies == "never":
+        return ()
+    written = FileEdit(path=repair.path, mode="100644", content=repair.content.encode())
+    return (repair.path,) if written in edits else ()
 
 
 async def _read_bytes(workspace: Workspace, path: str) -> bytes | None:

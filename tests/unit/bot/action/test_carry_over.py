@@ -4,9 +4,18 @@ import pytest
 
 from bot.action.carry_over import carry_over
 from bot.domain.mission import MissionContext
+from sandbox.diffs import Original, write_diff
 from sandbox.errors import ChangeRejected
-from sandbox.types import FileEdit
-from tests.builders import DIFF, FIXED_SOURCE, SOURCE, a_mission, a_verification, an_iteration
+from sandbox.types import FileEdit, LockRepair
+from tests.builders import (
+    DIFF,
+    FIXED_SOURCE,
+    SOURCE,
+    a_mission,
+    a_verification,
+    an_iteration,
+    facts,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -120,3 +129,27 @@ async def test_a_mission_without_a_fix_is_carried_as_it_is() -> None:
 
     context = a_mission().with_(iterations=())
     assert await carry_over(context, read) is context
+
+
+@pytest.mark.parametrize("is_own", [True, False], ids=["this process", "another job"])
+async def test_only_a_mission_of_this_process_replaces_a_lock_file(*, is_own: bool) -> None:
+    """A report of another job could name any lock file as the manager's own."""
+    repair = LockRepair(
+        path="bun.lock", content="new\n", program="", command="", refused="", refusal=""
+    )
+    written = (FileEdit(path="bun.lock", mode="100644", content=b"new\n"),)
+    original = {"bun.lock": Original(content=b"old\n")}
+    context = mission(write_diff(written, original), written).with_(facts=facts(lock_repair=repair))
+
+    async def read(path: str) -> bytes | None:
+        return b"old\n" if path == "web/bun.lock" else None
+
+    if is_own:
+        found = (await carry_over(context, read, folder="web/", is_own=True)).fix
+        assert found is not None
+        assert [(edit.path, edit.content) for edit in found[1].edits] == [
+            ("web/bun.lock", b"new\n")
+        ]
+    else:
+        with pytest.raises(ChangeRejected, match="protected"):
+            await carry_over(context, read, folder="web/")

@@ -25,7 +25,7 @@ CHECK = "ruff check --fix --no-unsafe-fixes"
 async def proposed(
     workspace: FakeWorkspace, *failures: TestResult, kind: FailureKind = FailureKind.LINT
 ) -> list[Candidate | RungNote]:
-    (fixer,) = tool_fixers()
+    fixer, _ = tool_fixers()
     found = failures or (a_lint_failure(),)
     recipe = (await workspace.facts()).recipe
     report = a_lint_report(*found, target=recipe.command)
@@ -84,7 +84,7 @@ async def test_every_named_file_is_repaired_even_beyond_those_in_full() -> None:
     workspace = ToolWorkspace(a_lint_recipe(), {"m11.py": b"x = 1\n"})
     report = a_lint_report(*failures)
     context = a_running_mission(test_results=report.with_(failures=tuple(failures[:10])))
-    (fixer,) = tool_fixers()
+    fixer, _ = tool_fixers()
     diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=tuple(failures[:10]))
     found = [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget())]
     assert isinstance(found[0], Candidate)
