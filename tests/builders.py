@@ -365,6 +365,7 @@ def an_attempt(**changes: Any) -> FixAttempt:
         candidates=(a_candidate(),),
         candidates_tried=12,
         seconds=1.2,
+        rungs=(0, 1),
         notes=("rung 0 (tools): the failing step runs no tool that fixes its findings",),
     ).with_(**changes)
 

@@ -44,6 +44,7 @@ MOST_STREAMS = 50
 NONCE_BYTES = 4
 """Size of the random part of a retry's id."""
 _NONCE = re.compile(rf"[0-9a-f]{{{2 * NONCE_BYTES}}}")
+_ABOUT = ("repairs", "improvements")
 _STATES = tuple(one.value for one in RecordState)
 
 
@@ -76,11 +77,13 @@ class MissionPages:
         """Show a page of missions, newest first."""
         query = request.query_params
         outcome, state = query.get("outcome", ""), query.get("state", "")
+        about = query.get("about", "")
         # PostgreSQL refuses a text with NUL.
         place = "".join(filter(str.isprintable, query.get("repository", ""))).strip()[:200]
         wanted = MissionQuery(
             outcome=Outcome(outcome) if outcome in set(Outcome) else None,
             state=RecordState(state) if state in _STATES else None,
+            improves=about == "improvements" if about in _ABOUT else None,
             place=place,
             before=_number(query.get("before", "")),
         )
@@ -94,10 +97,12 @@ class MissionPages:
             wanted={
                 "outcome": wanted.outcome.value if wanted.outcome else "",
                 "state": wanted.state.value if wanted.state else "",
+                "about": about if about in _ABOUT else "",
                 "repository": place,
                 "before": wanted.before,
             },
             states=_STATES,
+            topics=_ABOUT,
         )
 
     async def show(self, request: Request, session: Session) -> Response:

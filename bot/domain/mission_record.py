@@ -86,6 +86,8 @@ class MissionQuery(Frozen):
     place: str = ""
     outcome: Outcome | None = None
     state: RecordState | None = None
+    improves: bool | None = None
+    """Only missions that improve code, or only those that repair a failure; None for both."""
     since: str = ""
     """ISO 8601; only missions that were queued or ended from then on."""
     before: int | None = None

@@ -151,14 +151,18 @@ class MissionRequest(Frozen):
         )
 
 
+IMPROVES = ":improve:"
+"""Part of the ids of all missions that improve code."""
+
+
 def improvement_id(repository_id: int, name: str) -> str:
     """Return the id of a mission that improves code."""
-    return f"mission:{repository_id}:improve:{name}"
+    return f"mission:{repository_id}{IMPROVES}{name}"
 
 
 def is_improvement(mission_id: str) -> bool:
     """Return True for the id of a mission that improves code."""
-    return ":improve:" in mission_id
+    return IMPROVES in mission_id
 
 
 class RedHead(Frozen):

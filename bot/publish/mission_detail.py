@@ -4,7 +4,7 @@ from typing import Any
 
 from bot.domain.mission import Iteration
 from bot.domain.mission_record import Detail, MissionRecord
-from bot.domain.patch import Candidate
+from bot.domain.patch import Candidate, FixAttempt
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.publish.evidence import evidence, gate
@@ -117,7 +117,7 @@ def _iteration(iteration: Iteration) -> dict[str, Any]:
         "confidence": confidence.model_dump(mode="json") if confidence else None,
         "tried": attempt.candidates_tried if attempt else 0,
         "plausible": len(attempt.candidates) if attempt else 0,
-        "rungs": _by_rung(attempt.candidates) if attempt else {},
+        "funnel": _funnel(attempt) if attempt else [],
         "notes": list(attempt.notes) if attempt else [],
         "verdict": verification.reason if verification else "",
         "green": verification.green if verification else False,
@@ -127,8 +127,20 @@ def _iteration(iteration: Iteration) -> dict[str, Any]:
     }
 
 
-def _by_rung(candidates: tuple[Candidate, ...]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in candidates:
-        counts[str(int(one.rung))] = counts.get(str(int(one.rung)), 0) + 1
-    return counts
+def _funnel(attempt: FixAttempt) -> list[dict[str, float | None]]:
+    """Return the candidates of each rung that ran: tried, passing and proposed; and its seconds.
+
+    For a rung that proposed none, tried and seconds are unknown; the notes have its reason.
+    """
+    return [_by_rung(rung, attempt.candidates) for rung in attempt.rungs]
+
+
+def _by_rung(rung: int, candidates: tuple[Candidate, ...]) -> dict[str, float | None]:
+    proposed = [one for one in candidates if int(one.rung) == rung]
+    return {
+        "rung": rung,
+        "tried": max((one.candidates_tried for one in proposed), default=None),
+        "passing": max((one.plausible for one in proposed), default=0),
+        "proposed": len(proposed),
+        "seconds": max((round(one.seconds, 2) for one in proposed), default=None),
+    }

@@ -16,6 +16,7 @@ from bot.domain.mission_record import (
     Scoreboard,
     StageMark,
 )
+from bot.domain.request import IMPROVES
 from bot.ports import Readable
 from bot.store.database import Database, Transaction
 
@@ -193,6 +194,8 @@ class StoredMissions:
             "lower(place) = :place": query.place.lower() or None,
             "outcome = :outcome": query.outcome.value if query.outcome else None,
             "state = :state": query.state.value if query.state else None,
+            "mission_id LIKE :improves": query.improves or None,
+            "mission_id NOT LIKE :improves": query.improves is False or None,
             "(ended_at >= :since OR (state <> 'ended' AND queued_at >= :since))": query.since
             or None,
             "seq < :before": query.before,
@@ -206,6 +209,7 @@ class StoredMissions:
             "place": query.place.lower(),
             "outcome": query.outcome.value if query.outcome else None,
             "state": query.state.value if query.state else None,
+            "improves": f"%{IMPROVES}%",
             "since": query.since,
             "before": query.before,
             "most": query.limit + 1,

@@ -14,6 +14,7 @@ from bot.domain.mission_record import (
     StageMark,
 )
 from bot.domain.registry import FixState
+from bot.domain.request import improvement_id
 from bot.ports import AuditLog, MissionRecords
 from bot.registry.audit import StoredAudit
 from bot.registry.missions import StoredMissions
@@ -179,8 +180,10 @@ async def test_pages_follow_each_other_without_gap_or_repetition(records: Missio
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ({"repository": 43}, ["other"]),
+        ({"repository": 43}, ["mission:43:improve:x", "other"]),
         ({"place": "Octo/Calculator"}, ["runs", "flaky", "fixed"]),
+        ({"improves": True}, ["mission:43:improve:x"]),
+        ({"improves": False}, ["runs", "flaky", "fixed", "other"]),
         ({"outcome": Outcome.FLAKY}, ["flaky"]),
         ({"state": RecordState.WAITING}, ["runs"]),
         ({"since": "2026-02-01"}, ["runs", "flaky"]),
@@ -190,6 +193,8 @@ async def test_missions_are_selected(
     records: MissionRecords, query: dict[str, object], expected: list[str]
 ) -> None:
     await records.finish(an_end("other", repository=43, place="octo/other"))
+    improvement = improvement_id(43, "x")
+    await records.finish(an_end(improvement, repository=43, place="octo/other"))
     await records.finish(an_end("fixed"))
     await records.finish(an_end("flaky", Outcome.FLAKY, ended_at="2026-02-02"))
     await records.enqueue(a_record("runs", queued_at="2026-02-03"))

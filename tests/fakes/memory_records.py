@@ -15,6 +15,7 @@ from bot.domain.mission_record import (
     Scoreboard,
     StageMark,
 )
+from bot.domain.request import is_improvement
 from bot.ports import Readable
 
 
@@ -212,5 +213,6 @@ def _matches(record: MissionRecord, query: MissionQuery) -> bool:
         and query.place.lower() in {"", record.place.lower()}
         and query.outcome in {None, record.outcome}
         and query.state in {None, record.state}
+        and query.improves in {None, is_improvement(record.mission_id)}
         and moment >= query.since
     )

@@ -13,12 +13,13 @@ from bot.domain.mission import Outcome
 from bot.domain.mission_record import RecordState, StageMark
 from bot.domain.pause import Pause
 from bot.domain.publication import Publication
+from bot.domain.request import improvement_id
 from bot.errors import StoreError
 from bot.publish.story import build_story
 from tests.builders import a_model_call, a_repository, a_request
 from tests.contract.test_mission_records import an_end
 from tests.reports import a_told_mission
-from tests.unit.bot.dashboard.house import ENDED, RUNS, House
+from tests.unit.bot.dashboard.house import ACME, ENDED, RUNS, House
 
 pytestmark = pytest.mark.anyio
 ATTACKS = (
@@ -66,6 +67,10 @@ async def test_a_fix_is_shown_from_its_cause_to_its_proof(house: House) -> None:
     assert re.search(r'<span class="removed">-', shown)
     assert '<td class="fail">fail</td><td class="pass">pass</td>' in shown
     assert "pull request #17" in shown
+    tools, search = re.findall(r"<tr><td>(?:Tools|Search)</td>.*?</tr>", shown)
+    assert re.findall(r">([^<]*)</td>", tools) == ["Tools", "", "0", "0", ""]
+    assert re.findall(r">([^<]*)</td>", search) == ["Search", "12", "1", "1", "1.2 s"]
+    assert f"metaagent replay {ENDED}" in shown
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -118,6 +123,16 @@ async def test_pages_lead_through_all_missions(house: House) -> None:
         found = re.search(r'rel="next" href="/dashboard/([^"]+)"', shown)
         page = found[1].replace("&amp;", "&") if found else ""
     assert seen == [f"m-{number:03}" for number in reversed(range(120))]
+
+
+async def test_improvements_are_a_list_of_their_own(house: House) -> None:
+    await house.missions.finish(an_end(improvement_id(ACME, "x"), Outcome.IMPROVED))
+    await house.missions.finish(an_end("mission:42:red:auto"))
+    for about, other in (("improvements", "red:auto"), ("repairs", "improve:x")):
+        shown = await text_of(house, f"missions?about={about}")
+        assert shown.count('<td><a href="/dashboard/missions/') == 1
+        assert other not in shown
+    assert "No mission matches" in await text_of(house, "missions?about=repairs&outcome=FLAKY")
 
 
 async def test_a_mission_says_in_words_what_found_its_fix(house: House) -> None:
