@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from bot.dashboard.access import NOT_FOUND, Refused
 from bot.dashboard.parts import DashboardParts, Worker
 from bot.domain.dashboard import Viewer
+from bot.domain.diagnosis import Triage
 from bot.domain.lesson import Lesson
+from bot.domain.mission import Outcome
 from bot.domain.mission_record import (
     AuditEntry,
     MissionQuery,
@@ -29,6 +31,8 @@ LATEST = 10
 """Missions that are shown with a repository."""
 LESSONS = 100
 """Most lessons in one answer."""
+FLAKES = 50
+"""Newest flaky missions of a repository whose tests are counted."""
 ACTIONS = 50
 """Most actions that are shown with the queue."""
 
@@ -40,11 +44,27 @@ class RepositoryStatus(RepositoryTally):
     """The reason why no mission runs there; empty if missions run."""
 
 
+class FlakyTest(Frozen):
+    """A test that passed in some runs of a commit and failed in others."""
+
+    name: str
+    missions: int
+    """Flaky missions in which it did."""
+    reds: int
+    """Red runs in them."""
+    runs: int
+    """All runs in them."""
+    newest: str
+    """When the latest of them ended."""
+
+
 class RepositoryView(RepositoryStatus):
     """One repository with its latest missions and its policy."""
 
     latest: tuple[MissionRecord, ...] = ()
     """Its newest missions."""
+    flakes: tuple[FlakyTest, ...] = ()
+    """The flaky tests of the newest flaky missions, the most frequent first."""
     policy: dict[str, Any] = Field(default_factory=dict)
     """The policy of the newest mission whose detail is stored."""
 
@@ -120,7 +140,29 @@ class Queries:
             if isinstance(found, dict) and found:
                 policy = found
                 break
-        return RepositoryView(**dict(status), latest=latest, policy=policy)
+        flakes = await self._flakes(status.repository, viewer)
+        return RepositoryView(**dict(status), latest=latest, policy=policy, flakes=flakes)
+
+    async def _flakes(self, repository: int | None, viewer: Viewer) -> tuple[FlakyTest, ...]:
+        query = MissionQuery(repository=repository, outcome=Outcome.FLAKY, limit=FLAKES)
+        found: dict[str, FlakyTest] = {}
+        for record in (await self.parts.records.page(query, viewer.sees)).missions:
+            detail = await self.parts.records.detail(record.mission_id)
+            try:
+                triage = Triage.model_validate((detail or {}).get("triage"))
+            except ValidationError:
+                continue
+            for name, reds in triage.per_test_reds.items():
+                if 0 < reds < triage.runs:
+                    before = found.get(name)
+                    found[name] = FlakyTest(
+                        name=name,
+                        missions=1 + (before.missions if before else 0),
+                        reds=reds + (before.reds if before else 0),
+                        runs=triage.runs + (before.runs if before else 0),
+                        newest=before.newest if before else record.ended_at,
+                    )
+        return tuple(sorted(found.values(), key=lambda one: -one.missions))
 
     async def lessons(self, wanted: str, viewer: Viewer) -> LessonsView:
         """Return the newest lessons of a repository.

@@ -9,6 +9,7 @@ import pytest
 from bot.dashboard import charts
 from bot.dashboard.missions import timeline
 from bot.dashboard.render import diff_lines, seconds, ticks, tone, usd
+from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import Outcome
 from bot.domain.mission_record import RecordState, StageMark
 from bot.domain.pause import Pause
@@ -123,6 +124,23 @@ async def test_pages_lead_through_all_missions(house: House) -> None:
         found = re.search(r'rel="next" href="/dashboard/([^"]+)"', shown)
         page = found[1].replace("&amp;", "&") if found else ""
     assert seen == [f"m-{number:03}" for number in reversed(range(120))]
+
+
+async def test_flaky_tests_are_counted_over_missions(house: House) -> None:
+    for number, (name, reds) in enumerate((("t.py::a", 2), ("t.py::b", 1), ("t.py::b", 3))):
+        triage = Triage(
+            kind=FailureKind.FLAKE,
+            reason="",
+            runs=5,
+            red_runs=reds,
+            per_test_reds={name: reds, "t.py::always": 5, "t.py::never": 0},
+        )
+        record = an_end(f"m-{number}", Outcome.FLAKY, repository=ACME, place="acme/shop")
+        await house.missions.finish(record, {"triage": triage.model_dump(mode="json")})
+    await house.missions.finish(an_end("m-old", Outcome.FLAKY, repository=ACME), {"triage": 1})
+    shown = await text_of(house, f"repositories/{ACME}")
+    rows = re.findall(r"<td><code>(t[^<]*)</code></td>.*?>(\d+)</td>.*?>([^<]*)</td>", shown)
+    assert rows == [("t.py::b", "2", "4 of 10"), ("t.py::a", "1", "2 of 5")]
 
 
 async def test_improvements_are_a_list_of_their_own(house: House) -> None:
