@@ -78,6 +78,21 @@ async def test_given_changes_over_several_files_are_confirmed_compared_and_told_
     assert right.mutants >= right.mutants_killed > 0, "both files were edited, and then mutated"
 
 
+async def test_what_happens_without_a_mutant_too_is_no_proof_that_tests_notice_mutants(
+    backend: Backend, tmp_path: Path
+) -> None:
+    """A module that bears two executions in one process: at the third, every mutant looks noticed."""
+    counts = "\nimport sys\n\nsys.loads = getattr(sys, 'loads', 0) + 1\nassert sys.loads < 3\n"
+    files = {**FILES, "shop/rates.py": FILES["shop/rates.py"] + counts}
+    events = await searched(
+        backend, tmp_path, files, given=given(["right"]), sources=("given",), time_limit_s=40.0
+    )
+    assert len(survivors(events)) == 1
+    (compared,) = [event for event in events if isinstance(event, SurvivorComparison)]
+    assert compared.inputs > 0
+    assert compared.profiles[0].mutants == 0
+
+
 async def test_of_given_changes_that_mend_a_part_only_it_is_told_what_they_mend(
     backend: Backend, tmp_path: Path
 ) -> None:

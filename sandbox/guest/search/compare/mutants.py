@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from functools import partial
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
-from sandbox.guest.search.compare.alternatives import NOTHING, Alternative
+from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.compare.branch import branch
 from sandbox.guest.search.compare.patched import PatchedFunction, patched_functions
 from sandbox.guest.search.execution.screen import Chunk, Trial
@@ -39,11 +39,12 @@ def kill_count(facts: Any, one: Alternative, seconds: float) -> KillCount:
         seconds: Timeout.
     """
     deadline = time.monotonic() + seconds
-    patched = patched_functions(facts, one)
-    if not patched or facts.baseline.isolated:
+    patched = () if facts.baseline.isolated else patched_functions(facts, one)
+    rows = itertools.zip_longest(*(_trials(facts, function, deadline) for function in patched))
+    turns = (trial for row in rows for trial in row if trial is not None)
+    trials = list(itertools.islice(turns, MOST))
+    if not trials:
         return None
-    rows = itertools.zip_longest(*(_trials(facts, function) for function in patched))
-    trials = [trial for row in rows for trial in row if trial is not None][:MOST]
     if not one.swaps:
         return _kills_in_copy(facts, one, trials, deadline)
     killed = tried = 0
@@ -64,7 +65,8 @@ def _kills_in_copy(
 ) -> KillCount:
     """Return the counts for a survivor of several places, applied to a copy of this process.
 
-    Without a mutant, every test has to pass in the copy; else nothing is known.
+    Without a mutant, every test has to pass in the copy; else nothing is known. The files are put
+    there twice even then, as with a mutant, because a module may not bear to be executed again.
     """
     # A failing test may end before it reaches the second place.
     passing = dict.fromkeys(test for trial in trials for test in trial.passing)
@@ -74,7 +76,7 @@ def _kills_in_copy(
         one.apply(facts.root)
         killed = 0
         mutants = [Alternative((), trial.candidate.files()) for trial in trials]
-        for number, mutant in enumerate([NOTHING, *mutants]):
+        for number, mutant in enumerate([one, *mutants]):
             run = partial(_all_pass, facts, tests, mutant)
             green = branch(run, deadline - time.monotonic()) is True
             if time.monotonic() > deadline or not (number or green):
@@ -82,7 +84,7 @@ def _kills_in_copy(
             killed += not green
             report([killed, number])
 
-    reports = collect(work, deadline - time.monotonic(), facts.screen.bounds) if trials else []
+    reports = collect(work, deadline - time.monotonic(), facts.screen.bounds)
     # The child ran untrusted code: it may report anything.
     counts = reports[-1] if reports else None
     if not isinstance(counts, list) or [type(count) for count in counts] != [int, int]:
@@ -98,7 +100,10 @@ def _all_pass(facts: Any, tests: Sequence[int], mutant: Alternative, limiter: Li
     return all(runner.run(test, limits.of(test, 1.0)) in (PASS, SKIP) for test in tests)
 
 
-def _trials(facts: Any, patched: PatchedFunction) -> List[Trial]:
+def _trials(facts: Any, patched: PatchedFunction, deadline: float) -> Iterator[Trial]:
+    """Yield mutants of a function, cheap ones first; none after the deadline."""
+    if time.monotonic() > deadline:
+        return
     unit, twin, lines = patched
     scope = CodeScope(twin.source, twin.node, facts.literals)
     scope.nodes = [node for node in scope.nodes if _stands_on(node, lines)]
@@ -108,7 +113,6 @@ def _trials(facts: Any, patched: PatchedFunction) -> List[Trial]:
     original = twin.compile(())
     seen: Set[Any] = {signature(original)} if original else set()
     failing, passing = facts.failing_through(unit), facts.all_passing_through(unit)[:MOST_TESTS]
-    trials: List[Trial] = []
     for candidate in interleave(made):
         code = twin.compile(candidate.edits)
         key = None if code is None else signature(code)
@@ -119,10 +123,7 @@ def _trials(facts: Any, patched: PatchedFunction) -> List[Trial]:
         # No unit: otherwise the screen would count its loop iterations again, which can take
         # seconds.
         made_ready = candidate._replace(unit=None)
-        trials.append(Trial(made_ready, swaps, failing, passing))
-        if len(trials) >= MOST:
-            break
-    return trials
+        yield Trial(made_ready, swaps, failing, passing)
 
 
 def _stands_on(node: Any, lines: Set[int]) -> bool:
