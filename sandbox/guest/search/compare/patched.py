@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Sequence, Set
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.source.functions import Unit, list_units, nearest_twin
 from sandbox.guest.search.source.render import SourceFile
 
+MOST_FILES = 8
+"""Maximum number of files of a change that is examined; every function of each is compiled."""
 LONGEST_FUNCTION = 400
 """Maximum number of lines of a function that is examined; a longer one takes too long."""
 
@@ -29,24 +31,25 @@ class PatchedFunction(NamedTuple):
 def patched_functions(facts: Any, one: Alternative) -> List[PatchedFunction]:
     """Return the functions that a survivor changes; new functions and other code are left out.
 
-    Return none if it changes one place that code cannot be swapped into, such as a signature.
+    Return none if it changes one place that code cannot be swapped into, such as a signature, or
+    too many files.
 
     Args:
         facts: What is known from the collected tests.
         one: The survivor.
     """
     found: List[PatchedFunction] = []
+    if len(one.files) > MOST_FILES:
+        return found
     for path, units in _units_by_path(facts, one).items():
         try:
             source = SourceFile(path, one.files[path])
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        twins = list_units(source, units[0].filename)
-        pairs = ((unit, nearest_twin(twins, unit)) for unit in units)
         found += [
             PatchedFunction(unit, twin, _lines(unit, twin))
-            for unit, twin in pairs
-            if twin is not None and _text(unit) != _text(twin)
+            for unit, twin in _pairs(units, list_units(source, units[0].filename))
+            if _text(unit) != _text(twin)
         ]
     if not one.swaps and len(one.files) < 2 and len(found) < 2:
         return []
@@ -60,6 +63,27 @@ def _units_by_path(facts: Any, one: Alternative) -> Dict[str, Sequence[Unit]]:
     # Such a survivor changes several places, or code outside functions.
     known = facts.located.files
     return {path: known[path].units for path in one.files if path in known and known[path].units}
+
+
+def _pairs(units: Sequence[Unit], twins: Sequence[Unit]) -> Iterator[Tuple[Unit, Unit]]:
+    """Yield each function with its twin.
+
+    The functions of a property share one name, so equally many of a name are paired in order.
+    """
+    old, new = _by_name(units), _by_name(twins)
+    for unit in units:
+        alike, others = old[unit.names], new.get(unit.names, [])
+        paired = others[alike.index(unit)] if len(alike) == len(others) else None
+        twin = paired or nearest_twin(others, unit)
+        if twin is not None:
+            yield unit, twin
+
+
+def _by_name(units: Sequence[Unit]) -> Dict[Tuple[str, ...], List[Unit]]:
+    found: Dict[Tuple[str, ...], List[Unit]] = {}
+    for unit in units:
+        found.setdefault(unit.names, []).append(unit)
+    return found
 
 
 def _line_count(unit: Unit) -> int:

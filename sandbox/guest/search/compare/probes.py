@@ -34,8 +34,8 @@ def condition_doubts(
         tests: Indexes of those to run.
         wait_s: Timeout in seconds.
     """
-    probed = _probe(facts, one)
-    if probed is None or wait_s <= 0.05:
+    probed = _probe(facts, one) if wait_s > 0.05 else None
+    if probed is None:
         return []
 
     def work(limiter: Limiter) -> Any:

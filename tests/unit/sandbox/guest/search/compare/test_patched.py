@@ -22,11 +22,20 @@ def three(a):
     return a - 3
 """
 OTHER = "def four(a):\n    return a - 4\n"
+RATE = """class Rate:
+    @property
+    def value(self):
+        return self._v
+
+    @value.setter
+    def value(self, v):
+        self._v = v
+"""
 
 
 def changed(**files: str) -> list[tuple[str, list[int]]]:
     """Names and new lines of the functions that a change of these files edits."""
-    before = {"calc.py": OLD, "other.py": OTHER}
+    before = {"calc.py": OLD, "other.py": OTHER, "rate.py": RATE}
     known = {
         path: CodeFile(SourceFile(path, text.encode()), f"/repo/{path}")
         for path, text in before.items()
@@ -56,3 +65,15 @@ def test_a_file_that_does_not_parse_or_is_not_known_has_no_functions() -> None:
     assert changed(new_py="def five():\n    return 5\n", calc_py=OLD.replace("- 1", "+ 1")) == [
         ("one", [5])
     ]
+
+
+def test_the_functions_of_a_property_are_told_apart_below_new_lines() -> None:
+    added = "def late(a):\n    return a\n\n\n" * 3
+    text = added + RATE.replace("self._v = v", "self._v = v + 1")
+    found = changed(rate_py=text, other_py=OTHER.replace("- 4", "+ 4"))
+    assert found == [("Rate.value", [20]), ("four", [2])]
+
+
+def test_a_change_of_many_files_is_not_examined() -> None:
+    others = {f"new_{number}_py": "A = 1\n" for number in range(8)}
+    assert changed(calc_py=OLD.replace("- 1", "+ 1").replace("- 2", "+ 2"), **others) == []
