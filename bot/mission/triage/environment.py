@@ -71,8 +71,10 @@ _PLUGIN_OF_FIXTURE = {
 }
 _REFUSED_OPTION = re.compile(r"unrecognized arguments:? ([^\n]{1,300})")
 _NO_FIXTURE = re.compile(r"fixture '(\w{1,100})' not found")
-_OF_PACKAGE = re.compile(r"fixture '\w{1,100}' not found|No package metadata was found for \S+")
 _NO_ASYNC = re.compile(r"async def functions are not natively supported")
+_OF_PACKAGE = re.compile(
+    rf"fixture '\w{{1,100}}' not found|No package metadata was found for \S+|{_NO_ASYNC.pattern}"
+)
 _NO_PLUGIN = re.compile(
     r"(?:Error importing plugin \"([\w.]{1,100})\"|Missing required plugins: ([^\n]{1,200}))"
 )
@@ -213,7 +215,7 @@ def _left_out(
 
 
 def _lacks_package(failure: TestResult, modules: Collection[str], ci_text: str) -> bool:
-    """Return True if a test misses a fixture, module or metadata that CI had."""
+    """Return True if a test misses a fixture, plugin, module or metadata that CI had."""
     if found := _OF_PACKAGE.search(join_text(failure)):
         return found[0] not in ci_text
     return any(f"No module named '{module}" not in ci_text for module in modules)

@@ -245,6 +245,7 @@ NO_LOOP = "ModuleNotFoundError: No module named 'rsloop'"
         "ModuleNotFoundError: No module named 'its_helper'",
         "PackageNotFoundError: No package metadata was found for rsloop",
         "fixture 'loops' not found",
+        "async def functions are not natively supported.",
     ],
 )
 def test_one_failing_test_that_may_need_what_was_left_out_ends_it(said: str) -> None:
