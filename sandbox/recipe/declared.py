@@ -23,6 +23,7 @@ from sandbox.recipe.requirements import (
     Requirements,
     clean_lines,
     distribution_name,
+    is_named_for_tests,
     normal_name,
     read_requirement_file,
 )
@@ -45,6 +46,8 @@ class Project(Frozen):
     """Its optional dependencies and dependency groups, by name."""
     elsewhere: dict[str, str] = Field(default_factory=dict)
     """Dependencies outside of indexes: name to folder in the checkout or address."""
+    groups: tuple[str, ...] = ()
+    """Dependency groups. Only development needs them, and extras belong to the program."""
     default_groups: tuple[str, ...] = ()
     """Groups that uv, poetry and pdm install by default."""
     pytest_options: str = ""
@@ -78,8 +81,10 @@ class Project(Frozen):
                 ]
             left += [normal_name(extra) for extra in found.extras]
             lines = tuple(line for line in found.lines if line not in own)
-            wanted = wanted.plus(found.with_(lines=lines, extras=(), itself=False))
-        return wanted.as_for_tests()
+            found = found.with_(lines=lines, extras=(), itself=False)
+            is_for_tests = extra in self.groups or is_named_for_tests(extra)
+            wanted = wanted.plus(found.as_for_tests() if is_for_tests else found)
+        return wanted
 
     def test_extras(self) -> tuple[str, ...]:
         """Return the extras with names that suggest tests."""
@@ -143,6 +148,7 @@ def project_in(files: CheckoutFiles, folder: str) -> Project:
         wanted=wanted,
         extras=_extras(files, folder, toml, calls),
         elsewhere=_elsewhere(files, folder, toml),
+        groups=_groups(toml),
         default_groups=_default_groups(toml),
         pytest_options=_pytest_options(files, folder, table),
         configures_pytest=bool(
@@ -323,6 +329,15 @@ def _with_groups(
         group = clean_lines(words(lines), f"group {name}", log).plus(Requirements(extras=included))
         found[normal_name(name)] = found.get(normal_name(name), Requirements()).plus(group)
     return found
+
+
+def _groups(toml: Mapping[str, Any]) -> tuple[str, ...]:
+    declared = (
+        section(toml, "dependency-groups"),
+        section(toml, "tool", "poetry", "group"),
+        section(toml, "tool", "pdm", "dev-dependencies"),
+    )
+    return tuple(normal_name(name) for table in declared for name in list(table)[:50])
 
 
 def _default_groups(toml: Mapping[str, Any]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ _FOR_TESTS = re.compile(
     r"(?:(?:^|/)tests?/[^/]+"
     r"|(?:^|[/_.-])(?:tests?|testing|dev|develop|development)(?:[_.-][^/]*)?)$"
 )
-"""Paths of requirement files for tests or development."""
+"""Paths of requirement files, and names of extras, for tests or development."""
 _MOST_LINES = 2000
 _MOST_CHARACTERS = 600
 _DEEPEST = 5
@@ -112,6 +112,11 @@ def distribution_name(line: str) -> str:
     """Return the normalized name at the start of a requirement line."""
     found = re.match(_NAME, line)
     return normal_name(found[0]) if found else ""
+
+
+def is_named_for_tests(name: str) -> bool:
+    """Return True if the name of a file or an extra says that it is for tests or development."""
+    return _FOR_TESTS.search(name) is not None
 
 
 def clean_line(line: str) -> str | None:
@@ -229,7 +234,7 @@ def read_requirement_file(  # noqa: PLR0917 (the last two by name)
 
     def own(lines: list[str]) -> Requirements:
         found = clean_lines(lines, path, log, folder)
-        return found.as_for_tests() if _FOR_TESTS.search(path) else found
+        return found.as_for_tests() if is_named_for_tests(path) else found
 
     wanted = Requirements(files=(path,))
     text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))

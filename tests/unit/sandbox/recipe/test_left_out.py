@@ -13,6 +13,7 @@ name = "demo"
 dependencies = ["attrs", "Idna>=3"]
 [project.optional-dependencies]
 fast = ["ujson"]
+unit-tests = ["demo[fast]", "trio"]
 [dependency-groups]
 test = ["pytest", "pytest-mock", "rsloop; platform_python_implementation == 'CPython'", "coverage",
         "attrs>=20", "idna", "trustme", "uvloop"]
@@ -47,19 +48,33 @@ def test_a_package_that_the_command_names_is_needed() -> None:
     assert recipe.python.test_only == ("rsloop", "coverage")
 
 
-def test_extras_and_files_of_tests_count_and_other_files_do_not() -> None:
+def test_extras_and_files_of_tests_count_and_others_do_not() -> None:
+    """The program itself may import what another extra brings, and go on without it."""
     recipe = plan(
         "pytest",
-        "pip install -e .[fast] -r requirements-dev.txt",
+        "pip install -e .[fast,unit-tests] -r requirements-dev.txt",
         **{"requirements-dev__txt": "-r base.txt\nxxhash\nidna\n", "base__txt": "lxml\n"},
     )
-    assert set(recipe.python.requirements) >= {"lxml", "ujson", "xxhash"}
-    assert recipe.python.test_only == ("xxhash", "ujson")
+    assert set(recipe.python.requirements) >= {"lxml", "ujson", "trio", "xxhash"}
+    assert recipe.python.test_only == ("xxhash", "trio")
 
 
 def test_a_line_that_is_installed_for_another_reason_too_stays() -> None:
     recipe = plan("pytest", "pip install rsloop", "pip install -e . --group test")
     assert recipe.python.test_only == ("coverage", "uvloop")
+
+
+@pytest.mark.parametrize(
+    ("command", "group"),
+    [
+        ("uv sync --group slow", "[dependency-groups]\nslow = ['xxhash']\n"),
+        ("pdm install -G slow", "[tool.pdm.dev-dependencies]\nslow = ['xxhash']\n"),
+        ("poetry install", "[tool.poetry.group.slow.dependencies]\nxxhash = '*'\n"),
+    ],
+)
+def test_a_group_of_any_name_counts(command: str, group: str) -> None:
+    project = f"[project]\nname = 'demo'\n{group}"
+    assert plan("pytest", command, pyproject__toml=project).python.test_only == ("xxhash",)
 
 
 def test_dependencies_of_tox_and_nox_count() -> None:
