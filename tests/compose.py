@@ -44,6 +44,8 @@ class ComposeProject:
     database: str
 
     def __post_init__(self) -> None:
+        if os.geteuid() != 0:
+            missing("only root may give files to the containers' user and kill their processes")
         self._name = f"metaagent-{uuid4().hex[:8]}"
         self._port = free_port()
         self._variables = {
