@@ -105,7 +105,8 @@ def test_every_page_is_free_of_errors_and_of_sideways_scrolling(
     page = open_page(browser, site, color_scheme=scheme, viewport={"width": width, "height": 900})
     for path in (*PAGES, f"missions/{ENDED}", f"missions/{RUNS}"):
         page.goto(f"{site.home}/{path}" if path else site.home)
-        page.screenshot(path=str(tmp_path / f"{path.partition('?')[0].replace('/', '-')}.png"))
+        picture = tmp_path / f"{path.partition('?')[0].replace('/', '-')}.png"
+        page.screenshot(path=str(picture), full_page=True)
         wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wide <= 0, f"{path} is {wide} pixels too wide"
         assert page.locator("h1").count() == 1
