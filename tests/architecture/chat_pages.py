@@ -14,14 +14,14 @@ _RULES = """## What counts as a command
   mentions a command give none; neither does a comment that is edited later.
 - Capitals do not matter. `/metaagent` alone is `/metaagent help`. An unknown word is answered with the help, once for each pull
   request.
-- `--key=value` may stand anywhere after the verb; a value with spaces stands in quotes. What a verb does not take is said, and
-  nothing is done.
+- `--key=value` may be anywhere after the verb; quote a value with spaces. With an option that the verb does not take, nothing is
+  done, and the reply says so.
 - Comments of bots are never commands.
 
 ## Who is heard
 
 GitHub is asked each time, through the collaborators endpoint, for comments, buttons and labels alike: write access (`write`,
-`maintain`, `admin`) is needed. For everybody else nothing is done and nothing is written, no reaction and no reply.
+`maintain`, `admin`) is needed. For everybody else nothing is done, and there is no reaction and no reply.
 
 | permission | heard |
 | --- | --- |
@@ -35,12 +35,13 @@ The policy can switch each way off: `triggers.comments`, `triggers.buttons`, `tr
 
 ## What is answered
 
-An eyes reaction at once; a rocket when it is done, a confused face when it is not; and one reply that says what was done, or
-why not. Work (`fix`, `explain`, `reproduce`, `retry`, `apply`, `answer`) is answered by its mission: in our check while it runs,
-and in one comment when it ends. The same comment, press or label is done once, however often GitHub delivers it.
+MetaAgent reacts to the comment with eyes at once, and with a rocket when the command is done or a confused face when it is not.
+One reply says what was done, or why not. Work (`fix`, `explain`, `reproduce`, `retry`, `improve`, `apply`, `answer`) is answered by
+its mission: in our check while it runs, and in one comment when it ends. The same comment, press or label is done once, however
+often GitHub delivers it.
 
-In an issue only what names the repository makes sense (`off repository`, `stop repository`). It is done there without a sign
-and without a reply: the App asks for no right to write in issues.
+In an issue, commands about the whole repository work, such as `improve`, `status`, `config`, `lessons`, `off repository` and
+`stop repository`. Without the App's optional permission `issues: write`, they are done there without a reaction and a reply.
 
 ## Buttons and labels
 
