@@ -113,7 +113,7 @@ def _lock_files() -> list[str]:
         "| `dependencies` in the [policy](policy.md) | the verified lock file |",
         "| --- | --- |",
         "| `ask`, the default | is a question to a person |",
-        "| `fix` | is offered without asking, as a draft pull request and never as a push |",
+        "| `fix` | is offered without asking, by default as a draft pull request, and never pushed |",
         "| `never` | is not proposed; a person is asked to write it |",
         "",
         "| manager | refused by | written by |",
