@@ -18,8 +18,12 @@ _TREE = "node/tree"
 """Folder with the packages, laid out like the checkout."""
 
 _NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
-_EXEC = re.compile(rb"[\"'@]\s*exec(?::|%3a)", re.IGNORECASE)
-"""A dependency whose code Yarn runs to fetch it, with the network."""
+_AT, *_PROTOCOL = (f"(?:{char}|%(?:25)*{ord(char):02x})" for char in "@exec:")
+_EXEC = re.compile(rf"(?:[\"']|{_AT})\s*{''.join(_PROTOCOL)}".encode(), re.IGNORECASE)
+"""A dependency whose code Yarn runs to fetch it, with the network.
+
+Inside of a patched dependency, Yarn decodes the percent signs of addresses.
+"""
 _OUTSIDE = re.compile(
     rb"\bgit\+(?:ssh|https?|file):|\bgit://|\bgithub:|\bcodeload\.github\.com/"
     rb"|\": ?\"https?://(?!registry\.)[^\"\s]{1,300}\.(?:tgz|tar\.gz)\""

@@ -247,9 +247,15 @@ def test_npm_runs_on_its_node(node: NodePart, npm: str) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["package.json", "yarn.lock"])
-async def test_a_dependency_that_runs_code_while_it_is_fetched_is_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    "dependency",
+    ["a@exec:./x.patch", "patch:a@exec%3A./x.patch#y", "patch:a%40%65x%2565c%253a./x.patch#y"],
+)
+async def test_a_dependency_that_runs_code_while_it_is_fetched_is_refused(
+    name: str, dependency: str
+) -> None:
     world = World()
-    files = {"node/package.json": "{}", "node/yarn.lock": "", f"node/{name}": '"a@exec:./x.patch"'}
+    files = {"node/package.json": "{}", "node/yarn.lock": "", f"node/{name}": f'"{dependency}"'}
     node = NodePart(version="22", manager="yarn", manager_version="4", folders=(".",))
     recipe = Recipe(command="npx vitest", parts=(PythonPart(), node))
     with pytest.raises(SetupFailed, match="exec:"):
