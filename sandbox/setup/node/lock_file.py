@@ -16,8 +16,11 @@ _TARBALL = re.compile(
 """The address of a package; its group is the part that all registries have in common."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]{1,12}://[^\s\"'#]*", re.IGNORECASE)
 _OTHER_SOURCE = re.compile(r"__archiveUrl|\bgit@|@(?:github|gitlab|bitbucket):", re.IGNORECASE)
-_TEXT = re.compile(r"\s*\"?(?:url|funding|deprecated|license|homepage)\"?:")
-"""Lines that describe a package for people and say nothing about where it comes from."""
+_TEXT = re.compile(r"\s*\"?(?:url|funding|deprecated|license|homepage)\"?:(?!\s*\[\")")
+"""Lines that describe a package for people and say nothing about where it comes from.
+
+In a lock file of Bun, a list of such a name is a package.
+"""
 _JSON_NAME = re.compile(r"^\s+\"name\": \"[^\"\n]*\"", re.MULTILINE)
 
 _ENTRIES: dict[Manager, re.Pattern[str]] = {

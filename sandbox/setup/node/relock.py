@@ -65,7 +65,10 @@ async def write_lock(
         if name.startswith(NODE_FILES)
     }
     paths = [normpath(f"{folder}/{name}") for name in LOCK_FILES[node.manager]]
-    path = next(one for one in paths if one in own)
+    path = next((one for one in paths if one in own), None)
+    if path is None:
+        # The name of a package may look like the refusal of a lock file.
+        raise SetupFailed(f"Set-up failed: there is no {paths[-1]}.", _HAND)
     old = own[path]
     await shell.place({name: text.encode() for name, text in own.items()}, shell.guest.workdir)
     npm = runtime_npm(shell, registry)

@@ -164,6 +164,8 @@ def test_addresses_of_the_operators_registry_stay_inside() -> None:
         ('  resolution: "ms@npm:2.1.3::__archiveUrl=https%3A%2F%2Fevil.example"', True),
         ("    resolution: {tarball: https://codeload.github.com/a/b/tar.gz/abc}", True),
         ('    "b": ["b@github:a/b#abc", {}],', True),
+        ('    "url": ["url@https://evil.example/url.tgz", {}],', True),
+        ('"funding": [', False),
     ],
 )  # fmt: skip
 def test_only_packages_of_the_public_registry_are_not_foreign(

@@ -121,6 +121,15 @@ async def test_nothing_but_a_plain_lock_file_is_taken(
     assert world.backend.open_now == 0
 
 
+async def test_a_refusal_without_a_lock_file_is_an_ordinary_failure() -> None:
+    """The name of a package may look like one: `YN0028`."""
+    world = World(an_edit(), node=NodePart(manager="pnpm", folders=("web",)))
+    recipe = Recipe(command="npm test", parts=(world.node,))
+    snapshotter = Snapshotter(world.backend, SandboxSpec())
+    with pytest.raises(SetupFailed, match=r"there is no web/pnpm-lock\.yaml"):
+        await snapshotter.write_lock(recipe, MINE, {"node/web/package.json": PACKAGE}, "web")
+
+
 async def test_a_lock_file_with_packages_of_another_registry_is_left_to_people() -> None:
     """A private package may have a namesake of an attacker in the public registry."""
     world = World(an_edit(), node=NodePart(folders=("web",)))
