@@ -127,5 +127,6 @@ def _lock_files() -> list[str]:
         *lines,
         "",
         "The classic Yarn has no option for the lock file alone: it installs, too, in the sandbox that is thrown away. In the Action with",
-        "`from-report`, a lock file is only reported.",
+        "`from-report`, a lock file is only reported. If the registry has newer versions since the question, the chosen file is refused, and",
+        "the mission has to be started again.",
     ]

@@ -40,9 +40,10 @@ async def screen_edits(
     await workspace.apply_changes(candidate.changes)
     edits = await workspace.changes()
     # A formatter may reformat test files if the program stays the same; a fix must not touch them.
+    repair = (await workspace.facts()).lock_repair
     purpose = ChangePolicy(
         purpose="lint" if candidate.rung is Rung.TOOLS else "fix",
-        allowed=find_repaired_lock(edits, (await workspace.facts()).lock_repair, policy),
+        allowed=find_repaired_lock(edits, repair, policy),
     )
     verdict = validate_edits(edits, originals, purpose)
     # Only proposed paths were read before, so other edits have nothing to be compared with.
@@ -54,7 +55,12 @@ async def screen_edits(
     return Screening(
         edits=edits,
         diff=await workspace.diff(),
-        refusals=(*verdict.reasons, *strays, *path_refusals(policy, (edit.path for edit in edits))),
+        refusals=(
+            *verdict.reasons,
+            *_other_lock(edits, repair, purpose),
+            *strays,
+            *path_refusals(policy, (edit.path for edit in edits)),
+        ),
         doubts=tuple(f"{c.path}: {c.message}" for c in verdict.concerns if c.severity == "doubt"),
         asks_for_surroundings=any(c.rule == "surroundings" for c in verdict.concerns),
     )
@@ -74,6 +80,16 @@ def find_repaired_lock(
         return ()
     written = FileEdit(path=repair.path, mode="100644", content=repair.content.encode())
     return (repair.path,) if written in edits else ()
+
+
+def _other_lock(
+    edits: Iterable[FileEdit], repair: LockRepair | None, purpose: ChangePolicy
+) -> tuple[str, ...]:
+    """Return why another lock file than the manager's is refused, as one chosen days ago."""
+    if repair is None or repair.path in purpose.allowed:
+        return ()
+    why = f"{repair.path}: {repair.program} writes another one now"
+    return (why,) if any(edit.path == repair.path for edit in edits) else ()
 
 
 async def _read_bytes(workspace: Workspace, path: str) -> bytes | None:
