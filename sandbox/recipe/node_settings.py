@@ -24,10 +24,23 @@ _NPMRC = re.compile(
 _ADDRESSES = ("registry=", "_auth", "_password", "proxy", "cafile", "script-shell", "pnpmfile")
 _REGISTRY = re.compile(rb"registr|npmScopes", re.IGNORECASE)
 _REGISTRY_OF_JOB = re.compile(
-    rb"registry-url:|npm_config_\S{0,60}registry|YARN_\w{0,60}REGISTRY", re.IGNORECASE
+    rb"registry-url|npm_config_\S{0,60}registry|YARN_\w{0,60}REGISTRY|npmRegistryServer|npmScopes"
+    rb"|:registry\b|--registry\b|\bregistry[=\s]+[\"']?(?:https?:|\$)"
+    rb"|\.(?:npm|yarn)rc\b|\bbunfig\b",
+    re.IGNORECASE,
 )
+"""A registry in a workflow or script, or a file of settings that it may write."""
+_SCRIPT = re.compile(
+    r"\.github/actions/.*|(?:.*/)?action\.ya?ml|.*\.(?:sh|bash)|(?:.*/)?(?:GNU)?[Mm]akefile"
+    r"|(?:.*/)?\.?[Jj]ustfile|(?:scripts?|ci|bin)/[^/.]+"
+)
+"""Files that a job may run before its installation."""
+_WORKFLOWS = ".github/workflows/"
 _UNREAD = (".yarnrc", "bunfig.toml")
 """Settings that may name a registry and are not read here."""
+PNPM_WORKSPACE = "pnpm-workspace.yaml"
+SETTINGS = (".npmrc", ".yarnrc.yml", PNPM_WORKSPACE)
+"""Files with settings of package managers that are read."""
 PNPM_SETTINGS = (
     *("packages", "catalog", "catalogs", "overrides", "patchedDependencies", "packageExtensions"),
     *("nodeLinker", "hoist", "hoistPattern", "publicHoistPattern", "shamefullyHoist"),
@@ -63,9 +76,9 @@ def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[
     if manager == "pnpm":
         if lines := read_npmrc(files, folder):
             found[".npmrc"] = "\n".join(lines) + "\n"
-        path = beside(folder, "pnpm-workspace.yaml")
+        path = beside(folder, PNPM_WORKSPACE)
         if path in files.contents:
-            found["pnpm-workspace.yaml"] = _chosen(files.yaml(path), PNPM_SETTINGS)
+            found[PNPM_WORKSPACE] = _chosen(files.yaml(path), PNPM_SETTINGS)
     if manager == "yarn" and (settings := files.yaml(beside(folder, ".yarnrc.yml"))):
         found[".yarnrc.yml"] = _chosen(settings, _YARNRC)
     return {f"{NODE_FILES}{beside(folder, name)}": text for name, text in found.items()}
@@ -80,19 +93,17 @@ def other_registry(
         names: The files of the checkout.
         contents: Those that are read.
         folder: The folder of the packages.
-        workflow: The workflow of the job.
+        workflow: The workflow of the job; None considers all.
     """
-    for place in dict.fromkeys((folder, ".")):
-        for path in (
-            beside(place, name) for name in (".npmrc", ".yarnrc.yml", "pnpm-workspace.yaml")
-        ):
-            if _REGISTRY.search(contents.get(path, b"")):
+    parents = [folder[: end.start()] for end in re.finditer("/", folder)]
+    for place in dict.fromkeys((folder, *parents, ".")):
+        for path in (beside(place, name) for name in (*SETTINGS, *_UNREAD)):
+            # A file that is there and not read may name anything.
+            if path in names and (path not in contents or _REGISTRY.search(contents[path])):
                 return path
-        unread = next((path for name in _UNREAD if (path := beside(place, name)) in names), None)
-        if unread is not None:
-            return unread
-    by_job = workflow is not None and _REGISTRY_OF_JOB.search(contents.get(workflow, b""))
-    return workflow if by_job else None
+    run = [workflow] if workflow else [path for path in contents if path.startswith(_WORKFLOWS)]
+    run += [path for path in contents if _SCRIPT.fullmatch(path)]
+    return next((path for path in run if _REGISTRY_OF_JOB.search(contents.get(path, b""))), None)
 
 
 def _chosen(table: dict[str, Any], names: tuple[str, ...]) -> str:

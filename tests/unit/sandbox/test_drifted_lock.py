@@ -137,9 +137,16 @@ async def test_a_lock_file_that_cannot_be_written_stays_a_question(tmp_path: Pat
     ("name", "text"),
     [
         (".npmrc", "@company:registry=https://npm.company.example\n"),
+        (".npmrc", "#" * ((1 << 20) + 1)),
         (".yarnrc", ""),
-        (".github/workflows/more.yml", ""),
+        (".github/workflows/more.yml", "# registry-url: https://npm.company.example\n"),
         (".github/workflows/ci.yml", "# registry-url: https://npm.company.example\n"),
+        (".github/workflows/ci.yml", "# npm config set @company:registry https://x.example\n"),
+        (".github/workflows/ci.yml", "# npm set registry ${{ vars.REGISTRY }}\n"),
+        (".github/workflows/ci.yml", "# npm ci --registry https://npm.company.example\n"),
+        (".github/workflows/ci.yml", "# run: cp ci/settings ~/.npmrc\n"),
+        (".github/actions/install/action.yml", "# registry-url: https://npm.company.example\n"),
+        ("scripts/install.sh", "echo @company:registry=https://npm.company.example >> rc\n"),
     ],
 )
 async def test_no_private_package_is_looked_up_in_the_public_registry(
@@ -147,6 +154,7 @@ async def test_no_private_package_is_looked_up_in_the_public_registry(
 ) -> None:
     project = Project(tmp_path)
     path = tmp_path / "project" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + (path.read_text() if path.exists() else ""))
     async with project.sandboxes.open_workspace(project.checkout) as workspace:
         if name.endswith("more.yml"):
