@@ -10,8 +10,10 @@ from sandbox.backends.base import Guest
 from sandbox.checkout import CheckoutSource
 from sandbox.errors import ChangeRejected, LockDrift, SetupFailed
 from sandbox.gate import clean
-from sandbox.recipe.node_packages import node_files
-from sandbox.recipe.node_settings import other_registry
+from sandbox.recipe.files import beside
+from sandbox.recipe.node_packages import node_files, unread_package
+from sandbox.recipe.node_settings import SETTINGS, other_registry
+from sandbox.setup.node.layout import NODE_FILES
 from sandbox.setup.node.lock_file import SHOWN, compare_packages, read_packages
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.types import (
@@ -57,6 +59,8 @@ async def repair_lock(
     if any(_HOOKS in contents[path] for path in contents if path.endswith("pnpm-lock.yaml")):
         raise SetupFailed("Set-up failed: hooks decide the versions in the lock file of pnpm.")
     files = node_files(recipe, names, contents, for_lock=True)
+    if path := unread_package(files, names, contents, drift.folder):
+        raise SetupFailed(f"Set-up failed: {path}, which may be of the workspace, is not read.")
     written = await snapshotter.write_lock(recipe, origin, files, drift.folder)
     old = contents[written.path].decode("utf-8", "replace")
     manager = recipe.node.manager if recipe.node is not None else "npm"
@@ -75,20 +79,27 @@ async def repair_lock(
 
 
 async def is_refused_there(
-    repair: LockRepair, source: CheckoutSource, contents: Mapping[str, bytes]
+    recipe: Recipe,
+    source: CheckoutSource,
+    names: Collection[str],
+    contents: Mapping[str, bytes],
 ) -> bool:
-    """Return True if the placed commit has the refused lock file with the same declarations.
+    """Return True if an installation sees the same files in the placed commit as in the head.
 
     Args:
-        repair: The repair of the head's lock file.
+        recipe: The recipe with its Node part.
         source: The checkout; the base commit may be the one that is placed.
-        contents: Files of the head.
+        names: The files of the head.
+        contents: Those that are read.
     """
-    names = [path for path in contents if path.rpartition("/")[2] == "package.json"]
-    placed = await source.originals((repair.path, *names))
-    return all(
-        name in placed and placed[name].content == contents[name] for name in (repair.path, *names)
-    )
+    head = node_files(recipe, names, contents)
+    folders = recipe.node.folders if recipe.node is not None else ()
+    # The head may have removed some of these.
+    settings = [beside(folder, name) for folder in folders for name in SETTINGS]
+    paths = {name.removeprefix(NODE_FILES) for name in head}
+    placed = await source.originals({*paths, *settings})
+    there = {path: original.content for path, original in placed.items()}
+    return node_files(recipe, names, there) == head
 
 
 async def report_refusal(repair: LockRepair, guest: Guest, command: str) -> TestReport | None:

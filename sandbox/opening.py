@@ -17,6 +17,7 @@ from sandbox.baseline import Baseline
 from sandbox.checkout import CheckoutSource, CommitSource, FolderContents, take_folder
 from sandbox.drifted_lock import is_refused_there, repair_lock
 from sandbox.errors import LockDrift, SandboxUnavailable, SetupFailed
+from sandbox.gate import clean
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.recipe.detect import plan_recipe
@@ -140,9 +141,11 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     )
     imported = _Imported(checkout, source, names, contents, started)
     key = imported.key(recipe)
+    # Settings that the set-up does not see decide, too, whether a lock file may be written.
+    lock_key = f"{key} {_digest(names, contents)}"
     planned = recipe
     recipe = parts.reduced.find(key) or planned
-    repair = parts.locks.find(key)
+    repair = parts.locks.find(lock_key)
     while True:
         try:
             opened = await _open_repaired(imported, recipe, parts, stack, repair=repair)
@@ -163,7 +166,7 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
             if recipe is not planned:
                 parts.reduced.add(key, recipe)
             if repair is not None:
-                parts.locks.add(key, repair)
+                parts.locks.add(lock_key, repair)
             return opened
 
 
@@ -185,8 +188,10 @@ async def _repair(
             snapshotter=parts.snapshotter,
         )
     except SetupFailed as error:
-        log.warning("writing a lock file failed: %s", error.message)
-        drift.advice = f"It was not written for you: {error.message}"
+        # It may quote addresses and paths of the checkout.
+        why = clean(error.message, cap=300)
+        log.warning("writing a lock file failed: %s", why)
+        drift.advice = f"It was not written for you: {why}"
         raise drift from error
 
 
@@ -206,7 +211,7 @@ async def _open_repaired(
         return await _open_recipe(imported, recipe, parts, stack)
     contents = {**imported.contents, repair.path: repair.content.encode()}
     opened = await _open_recipe(replace(imported, contents=contents), recipe, parts, stack)
-    refused = await is_refused_there(repair, imported.source, imported.contents)
+    refused = await is_refused_there(recipe, imported.source, imported.names, imported.contents)
     facts = opened.facts.with_(lock_repair=repair)
     return replace(opened, facts=facts, refused_lock=repair if refused else None)
 
@@ -218,17 +223,22 @@ async def _planned(
     known: Remembered[Recipe],
 ) -> Recipe:
     """Plan a recipe, or return that of the same files: a mission opens them several times."""
-    digest = hashlib.sha256(f"{len(names)} {hints.model_dump_json()}".encode())
-    for part in (*sorted(names), *(half for item in sorted(contents.items()) for half in item)):
-        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
-        digest.update(b"%d:%b" % (len(data), data))
-    key = digest.hexdigest()
+    key = f"{hints.model_dump_json()} {_digest(names, contents)}"
     recipe = known.find(key)
     if recipe is None:
         # Parsing the tests of a large repository takes seconds.
         recipe = await asyncio.to_thread(plan_recipe, hints, names, contents)
         known.add(key, recipe)
     return recipe
+
+
+def _digest(names: Collection[str], contents: Mapping[str, bytes]) -> str:
+    """Return a digest of the files that a recipe is planned from."""
+    digest = hashlib.sha256(f"{len(names)}".encode())
+    for part in (*sorted(names), *(half for item in sorted(contents.items()) for half in item)):
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
+        digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

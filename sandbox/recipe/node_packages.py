@@ -8,7 +8,7 @@ from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping
 from sandbox.recipe.job import NodeInstall
 from sandbox.recipe.node_managers import lock_of, manager_version, usable_version
-from sandbox.recipe.node_settings import PNPM_SETTINGS, read_npmrc, settings_files
+from sandbox.recipe.node_settings import PNPM_SETTINGS, PNPM_WORKSPACE, read_npmrc, settings_files
 from sandbox.recipe.node_versions import node_of_project
 from sandbox.recipe.preparing import line_needs_node
 from sandbox.setup.node.layout import NODE_FILES, Manager
@@ -174,6 +174,29 @@ def _kept(files: CheckoutFiles, path: str, more: tuple[str, ...]) -> dict[str, o
         linked = {"linkDirectory": False} if publish.get("linkDirectory") is False else {}
         kept["publishConfig"] = {"directory": folder, **linked}
     return kept
+
+
+def unread_package(
+    files: Mapping[str, str], names: Collection[str], contents: Mapping[str, bytes], folder: str
+) -> str | None:
+    """Return a `package.json` that may be of a workspace and is not read; None without one.
+
+    A manager removes packages from its lock file that it does not see.
+
+    Args:
+        files: What the manager sees, as of `node_files`.
+        names: The files of the checkout.
+        contents: Those that are read.
+        folder: The folder of the lock file.
+    """
+    checkout = CheckoutFiles(contents, names, FidelityLog())
+    package = checkout.json(beside(folder, "package.json"))
+    if "workspaces" not in package and beside(folder, PNPM_WORKSPACE) not in contents:
+        return None
+    prefix = "" if folder == "." else f"{folder}/"
+    inside_folder = (name for name in names if name.startswith(prefix) and not _FOREIGN.match(name))
+    packages = (name for name in inside_folder if name.rsplit("/", 1)[-1] == "package.json")
+    return next((name for name in sorted(packages) if f"{NODE_FILES}{name}" not in files), None)
 
 
 def without_node(recipe: Recipe, why: str) -> Recipe | None:

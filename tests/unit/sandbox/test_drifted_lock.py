@@ -9,6 +9,7 @@ from sandbox.checkout import FolderContents
 from sandbox.diffs import Original
 from sandbox.drifted_lock import is_refused_there, repair_lock
 from sandbox.errors import LockDrift, SetupFailed
+from sandbox.recipe.node_settings import other_registry
 from sandbox.setup.node.lock_file import SHOWN
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
@@ -19,7 +20,6 @@ from sandbox.types import (
     FileEdit,
     FolderSource,
     JobHints,
-    LockRepair,
     NodePart,
     Recipe,
     TrustTier,
@@ -29,6 +29,7 @@ from tests.fakes.scripted_backend import ScriptedBackend
 
 pytestmark = pytest.mark.anyio
 LOCK = "package-lock.json"
+PNPM_LOCK, SETTINGS_FILE = "pnpm-lock.yaml", "pnpm-workspace.yaml"
 REFUSAL = (
     "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your package.json "
     "and package-lock.json or npm-shrinkwrap.json are in sync.\nnpm error Missing: ms@2.1.3\n"
@@ -167,6 +168,71 @@ async def test_no_private_package_is_looked_up_in_the_public_registry(
     await project.sandboxes.close()
 
 
+@pytest.mark.parametrize(
+    ("folder", "path", "workflow"),
+    [
+        ("a/b", "a/.yarnrc.yml", "ci.yml"),
+        ("a/b", "a/b/.npmrc", "ci.yml"),
+        ("a/b", "a/b/c/.npmrc", ""),
+        ("a/b", ".github/workflows/ci.yml", ""),
+    ],
+)
+def test_settings_of_every_folder_above_count(folder: str, path: str, workflow: str) -> None:
+    contents = {path: b"npmScopes: {company: {registry-url: x}}"}
+    expected = None if path == "a/b/c/.npmrc" else path
+    place = f".github/workflows/{workflow}" if workflow else None
+    assert other_registry(contents.keys(), contents, folder, place) == expected
+
+
+async def test_a_written_lock_file_is_not_remembered_past_a_registry_named_later(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        assert (await workspace.facts()).lock_repair is not None
+    (tmp_path / "project/.npmrc").write_text("@company:registry=https://npm.company.example\n")
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        with pytest.raises(LockDrift) as caught:
+            await workspace.facts()
+    await project.sandboxes.close()
+    assert ".npmrc may name another registry" in caught.value.advice
+
+
+async def test_a_secret_of_a_lock_file_is_not_quoted(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    token = "ghp_" + "a1B2" * 9
+    address = f"https://{token}@npm.company.example/ms/-/ms.tgz"
+    (tmp_path / "project" / LOCK).write_text(f'{{\n"resolved": "{address}"\n}}\n')
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        with pytest.raises(LockDrift) as caught:
+            await workspace.facts()
+    await project.sandboxes.close()
+    assert "has packages from https://" in caught.value.advice
+    assert token not in caught.value.advice
+
+
+@pytest.mark.parametrize("is_workspace", [True, False])
+async def test_no_package_of_a_workspace_is_dropped_because_it_is_not_read(
+    *, is_workspace: bool, tmp_path: Path
+) -> None:
+    """A manager removes packages from its lock file that it does not see."""
+    project = Project(tmp_path)
+    if is_workspace:
+        package = json.loads(PACKAGE) | {"workspaces": ["packages/**"]}
+        (tmp_path / "project/package.json").write_text(json.dumps(package))
+    deep = tmp_path / "project/packages/a/b/c/d/package.json"
+    deep.parent.mkdir(parents=True)
+    deep.write_text("{}")
+    async with project.sandboxes.open_workspace(project.checkout) as workspace:
+        if is_workspace:
+            with pytest.raises(LockDrift) as caught:
+                await workspace.facts()
+            assert "packages/a/b/c/d/package.json" in caught.value.advice
+        else:
+            assert (await workspace.facts()).lock_repair is not None
+    await project.sandboxes.close()
+
+
 async def test_versions_that_hooks_decide_are_not_written_without_them() -> None:
     node = NodePart(manager="pnpm", manager_version="10.1.0", folders=(".",))
     lock = b"lockfileVersion: '9.0'\npnpmfileChecksum: abc\n"
@@ -188,18 +254,26 @@ async def test_versions_that_hooks_decide_are_not_written_without_them() -> None
     ("placed", "is_refused"),
     [
         ({}, True),
-        ({LOCK: NEW}, False),
+        ({PNPM_LOCK: NEW}, False),
         ({"package.json": "{}"}, False),
         ({"package.json": None}, False),
+        ({"package.json": PACKAGE.replace("x.js", "y.js")}, True),
+        ({SETTINGS_FILE: '{"catalog": {"ms": "2.1.2"}}'}, False),
+        ({"package.json": '{"dependencies": {"ms": "1"}}', SETTINGS_FILE: None}, False),
     ],
-    ids=["the same", "another lock file", "other packages", "no packages"],
+    ids=[
+        *("the same", "another lock file", "other packages", "no packages"),
+        *("other code", "other versions of a catalog", "no catalog"),
+    ],
 )
 async def test_the_base_commit_is_judged_by_its_own_files(
     placed: dict[str, str | None], *, is_refused: bool
 ) -> None:
-    head = {LOCK: OLD, "package.json": PACKAGE}
-    repair = LockRepair(path=LOCK, content=NEW, program="", command="", refused="", refusal="")
+    catalog = '{"catalog": {"ms": "2.1.3"}}'
+    head = {PNPM_LOCK: OLD, "package.json": PACKAGE, SETTINGS_FILE: catalog}
+    node = NodePart(manager="pnpm", folders=(".",))
     files = {name: text for name, text in {**head, **placed}.items() if text is not None}
     source = FolderContents.of({n: Original(content=t.encode()) for n, t in files.items()})
     contents = {name: text.encode() for name, text in head.items()}
-    assert await is_refused_there(repair, source, contents) is is_refused
+    recipe = Recipe(command="pnpm test", parts=(node,))
+    assert await is_refused_there(recipe, source, contents.keys(), contents) is is_refused
