@@ -12,7 +12,7 @@ from sandbox.errors import ChangeRejected, LockDrift, SetupFailed
 from sandbox.gate import clean
 from sandbox.recipe.files import beside
 from sandbox.recipe.node_packages import node_files, unread_package
-from sandbox.recipe.node_settings import SETTINGS, other_registry
+from sandbox.recipe.node_settings import SETTINGS, other_registry, unused_choice
 from sandbox.setup.node.layout import NODE_FILES
 from sandbox.setup.node.lock_file import SHOWN, compare_packages, read_packages
 from sandbox.snapshot import EnvironmentOrigin, Snapshotter
@@ -27,7 +27,6 @@ from sandbox.types import (
 )
 
 _MOST_BYTES = 1 << 20
-_HOOKS = b"pnpmfileChecksum:"
 _RULE = "lock-drift"
 
 
@@ -56,8 +55,9 @@ async def repair_lock(
     # A private package may have a namesake of an attacker in the public registry.
     if path := other_registry(names, contents, drift.folder, recipe.workflow):
         raise SetupFailed(f"Set-up failed: {path} may name another registry for the lock file.")
-    if any(_HOOKS in contents[path] for path in contents if path.endswith("pnpm-lock.yaml")):
-        raise SetupFailed("Set-up failed: hooks decide the versions in the lock file of pnpm.")
+    if path := unused_choice(names, contents, drift.folder):
+        why = f"{path} chooses versions by hooks or by age, which is not done here"
+        raise SetupFailed(f"Set-up failed: {why}.")
     files = node_files(recipe, names, contents, for_lock=True)
     if path := unread_package(files, names, contents, drift.folder):
         raise SetupFailed(f"Set-up failed: {path}, which may be of the workspace, is not read.")

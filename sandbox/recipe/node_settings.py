@@ -36,6 +36,13 @@ _SCRIPT = re.compile(
 )
 """Files that a job may run before its installation."""
 _WORKFLOWS = ".github/workflows/"
+_CHOOSES = re.compile(
+    rb"^pnpmfileChecksum:|minimum-?release-?age|min-release-age|npmMinimalAgeGate|trust-?policy"
+    rb"|^\s*before\s*=|resolutionMode",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Hooks, and settings that refuse or prefer versions, as those of the last days."""
+_HOOKS = (".pnpmfile.cjs", ".pnpmfile.mjs", "pnpmfile.js")
 _UNREAD = (".yarnrc", "bunfig.toml")
 """Settings that may name a registry and are not read here."""
 PNPM_WORKSPACE = "pnpm-workspace.yaml"
@@ -95,8 +102,7 @@ def other_registry(
         folder: The folder of the packages.
         workflow: The workflow of the job; None considers all.
     """
-    parents = [folder[: end.start()] for end in re.finditer("/", folder)]
-    for place in dict.fromkeys((folder, *parents, ".")):
+    for place in _folders_above(folder):
         for path in (beside(place, name) for name in (*SETTINGS, *_UNREAD)):
             # A file that is there and not read may name anything.
             if path in names and (path not in contents or _REGISTRY.search(contents[path])):
@@ -104,6 +110,30 @@ def other_registry(
     run = [workflow] if workflow else [path for path in contents if path.startswith(_WORKFLOWS)]
     run += [path for path in contents if _SCRIPT.fullmatch(path)]
     return next((path for path in run if _REGISTRY_OF_JOB.search(contents.get(path, b""))), None)
+
+
+def unused_choice(names: Collection[str], contents: Mapping[str, bytes], folder: str) -> str | None:
+    """Return the file that chooses versions in a way that the set-up does not use; None without.
+
+    Args:
+        names: The files of the checkout.
+        contents: Those that are read.
+        folder: The folder of the packages.
+    """
+    for place in _folders_above(folder):
+        for path in (beside(place, name) for name in _HOOKS):
+            if path in names:
+                return path
+        for path in (beside(place, name) for name in (*SETTINGS, "package.json", "pnpm-lock.yaml")):
+            if _CHOOSES.search(contents.get(path, b"")):
+                return path
+    return None
+
+
+def _folders_above(folder: str) -> tuple[str, ...]:
+    """Return a folder and all above it: managers read the settings of each."""
+    parents = [folder[: end.start()] for end in re.finditer("/", folder)]
+    return tuple(dict.fromkeys((folder, *parents, ".")))
 
 
 def _chosen(table: dict[str, Any], names: tuple[str, ...]) -> str:

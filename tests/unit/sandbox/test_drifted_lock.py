@@ -233,12 +233,29 @@ async def test_no_package_of_a_workspace_is_dropped_because_it_is_not_read(
     await project.sandboxes.close()
 
 
-async def test_versions_that_hooks_decide_are_not_written_without_them() -> None:
+LOCK_9 = "lockfileVersion: '9.0'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (PNPM_LOCK, f"{LOCK_9}pnpmfileChecksum: abc\n"),
+        (".pnpmfile.cjs", ""),
+        (SETTINGS_FILE, "minimumReleaseAge: 1440\n"),
+        (".npmrc", "minimum-release-age=1440\n"),
+        (".npmrc", "min-release-age = 7\n"),
+        (".npmrc", "before=2026-01-01\n"),
+        (".yarnrc.yml", "npmMinimalAgeGate: 1d\n"),
+        ("package.json", '{"pnpm": {"trustPolicy": "no-downgrade"}}'),
+    ],
+)
+async def test_versions_that_hooks_or_an_age_choose_are_not_written_without(
+    name: str, text: str
+) -> None:
     node = NodePart(manager="pnpm", manager_version="10.1.0", folders=(".",))
-    lock = b"lockfileVersion: '9.0'\npnpmfileChecksum: abc\n"
-    contents = {"package.json": b"{}", "pnpm-lock.yaml": lock}
+    contents = {"package.json": b"{}", PNPM_LOCK: LOCK_9.encode()} | {name: text.encode()}
     backend = ScriptedBackend()
-    with pytest.raises(SetupFailed, match="hooks"):
+    with pytest.raises(SetupFailed, match=f"{name} chooses"):
         await repair_lock(
             LockDrift(SetupFailed("it is refused"), ".", "pnpm install"),
             Recipe(command="pnpm test", parts=(node,)),
