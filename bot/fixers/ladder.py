@@ -13,6 +13,7 @@ from bot.domain.model import ModelCall
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
 from bot.ports import Clock, Fixer, Workspace
 from sandbox.errors import ChangeRejected
+from sandbox.types import TestReport
 
 LEAST_S = 0.5
 """No rung starts with less time than this left, in seconds."""
@@ -112,18 +113,19 @@ async def climb(  # noqa: PLR0917 - the ladder is where all parts meet
     started = clock.monotonic()
     so_far = _Climb(context, diagnosis)
     allowed = set(context.policy.rungs) & set(context.request.rungs)
-    for fixer in sorted(fixers, key=lambda one: (one.rung is not budget.first, one.rung)):
+    asked = _useful(fixers, context.test_results)
+    for fixer in sorted(asked, key=lambda one: (one.rung is not budget.first, one.rung)):
         if fixer.rung not in allowed:
             so_far.notes.append(_note(fixer, "this rung is not allowed here"))
             continue
-        asked = clock.monotonic()
-        left = _left(budget, so_far, fixer.rung, seconds=asked - started)
+        begun = clock.monotonic()
+        left = _left(budget, so_far, fixer.rung, seconds=begun - started)
         if isinstance(left, str):
             so_far.notes.append(_note(fixer, left))
             continue
         await _ask(fixer, workspace, left, so_far)
         if fixer.rung is Rung.MODEL:
-            so_far.model_s += clock.monotonic() - asked
+            so_far.model_s += clock.monotonic() - begun
         so_far.rungs.append(int(fixer.rung))
         if any(is_sure(one) for one in (*so_far.candidates, *so_far.context.doubted)):
             break
@@ -202,6 +204,18 @@ def _left(budget: FixBudget, so_far: _Climb, rung: Rung, *, seconds: float) -> F
     if candidates_left <= 0:
         return "no candidates left for this rung"
     return left.with_(max_candidates=candidates_left)
+
+
+def _useful(fixers: Sequence[Fixer], red: TestReport | None) -> tuple[Fixer, ...]:
+    """Return the fixers of a failure; of a rung that has none, the first one, which says why."""
+    found: dict[Rung, list[Fixer]] = {}
+    for fixer in fixers:
+        found.setdefault(fixer.rung, []).append(fixer)
+    chosen: list[Fixer] = []
+    for ours in found.values():
+        applying = [one for one in ours if red is None or one.applies(red)]
+        chosen += applying or ours[:1]
+    return tuple(chosen)
 
 
 async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _Climb) -> None:

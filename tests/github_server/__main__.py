@@ -23,7 +23,12 @@ def main() -> int:
     )
     parser.add_argument("--webhook-url", default="", help="where webhooks go (loopback only)")
     arguments = parser.parse_args()
-    options = Options(arguments.data, arguments.port, arguments.openapi, arguments.python)
+    options = Options(
+        data=arguments.data,
+        port=arguments.port,
+        openapi_dir=arguments.openapi,
+        ci_python=arguments.python,
+    )
     with LocalGitHub(options) as github:
         github.webhook_url = arguments.webhook_url
         key = arguments.data / "app.pem"

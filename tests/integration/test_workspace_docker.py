@@ -250,7 +250,7 @@ async def test_set_up_commands_run_with_the_checkout(ground: Ground) -> None:
             {**GOOD, "requirements.txt": "no-such-package-zzz-0123456789==1\n"},
             {},
             SetupFailed,
-            "install the requirements",
+            "could not install no-such-package",
         ),
         (GOOD, {"setup": ("echo no luck; exit 4",)}, SetupFailed, "echo no luck"),
     ],
