@@ -89,13 +89,17 @@ class LockDrift(SetupFailed):
     """A package manager refuses a lock file that does not fit the declared packages.
 
     Args:
-        failure: The error of the installation.
+        message: What happened.
+        advice: What to do.
+        log: The bounded, redacted end of the set-up's output.
         folder: The folder of the checkout with the lock file.
         refused: The refused command.
     """
 
-    def __init__(self, failure: SetupFailed, folder: str, refused: str) -> None:
-        super().__init__(failure.message, failure.advice, log=failure.log)
+    def __init__(
+        self, message: str, advice: str = "", *, log: str = "", folder: str = ".", refused: str = ""
+    ) -> None:
+        super().__init__(message, advice, log=log)
         self.folder = folder
         self.refused = refused
 

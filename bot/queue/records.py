@@ -50,7 +50,11 @@ def recalled_error(kept: Record) -> Exception:
     """Return the recorded error as an instance of its class."""
     known = {kind.__name__: kind for kind in _all_kinds()}
     kind = known.get(str(kept.get("type")), StepFailed)
-    carried = dict(kept.get("carried", {}))
+    carried = {
+        # JSON has no tuples.
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in kept.get("carried", {}).items()
+    }
     # Constructors differ, so the attributes are restored directly.
     error = kind.__new__(kind, carried.get("message", ""))
     vars(error).update(carried)
@@ -58,6 +62,8 @@ def recalled_error(kept: Record) -> Exception:
 
 
 def _is_plain(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(isinstance(one, str) for one in value)
     return value is None or isinstance(value, str | int | float | bool)
 
 

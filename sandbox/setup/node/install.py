@@ -109,7 +109,13 @@ class NodeToolchain:
             is_outside = any(map(_OUTSIDE.search, own.values()))
             if _DRIFT.search(done.stdout + done.stderr) and not done.ok:
                 failure = shell.failure(done, f"could not {what}")
-                raise LockDrift(failure, folder, install_words(recipe.node))
+                raise LockDrift(
+                    failure.message,
+                    failure.advice,
+                    log=failure.log,
+                    folder=folder,
+                    refused=install_words(recipe.node),
+                )
             await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
         scripted = tuple(name for name, _, _ in await self._scan(shell))
         # Its code runs in `build`, as that of install scripts does.

@@ -257,7 +257,7 @@ async def test_versions_that_hooks_or_an_age_choose_are_not_written_without(
     backend = ScriptedBackend()
     with pytest.raises(SetupFailed, match=f"{name} chooses"):
         await repair_lock(
-            LockDrift(SetupFailed("it is refused"), ".", "pnpm install"),
+            LockDrift("it is refused", refused="pnpm install"),
             Recipe(command="pnpm test", parts=(node,)),
             contents.keys(),
             contents,

@@ -45,9 +45,9 @@ def test_what_an_error_carries_beyond_words_comes_back() -> None:
     limited = recalled_error(keep_error(RateLimited("wait", retry_after_s=7.5))["err"])
     assert isinstance(limited, RateLimited)
     assert (limited.retry_after_s, limited.retryable, limited.status) == (7.5, True, 429)
-    setup = recalled_error(keep_error(SetupFailed("no", log="the log"))["err"])
+    setup = recalled_error(keep_error(SetupFailed("no", log="the log", requested=("one",)))["err"])
     assert isinstance(setup, SetupFailed)
-    assert setup.log == "the log"
+    assert (setup.log, setup.requested) == ("the log", ("one",))
 
 
 def test_a_foreign_error_keeps_its_class_name_only() -> None:

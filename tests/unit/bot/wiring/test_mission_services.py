@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from bot.domain.patch import Rung
 from bot.domain.request import MissionRequest
 from bot.errors import SettingsError
 from bot.lessons.stored import StoredLessons
-from bot.ports import Progress
+from bot.ports import Fixer, Progress
 from bot.publish.progress import SilentProgress
 from bot.settings import Settings
 from bot.wiring.mission_services import (
@@ -34,10 +34,12 @@ async def silence(_: MissionRequest) -> AsyncIterator[Progress]:
     yield SilentProgress()
 
 
+def rungs_of(fixers: Sequence[Fixer]) -> list[Rung]:
+    return list(dict.fromkeys(fixer.rung for fixer in fixers))
+
+
 def rungs(settings: Settings) -> list[Rung]:
-    return [
-        fixer.rung for fixer in build_fixers(settings, StoredLessons(a_database(settings.data_dir)))
-    ]
+    return rungs_of(build_fixers(settings, StoredLessons(a_database(settings.data_dir))))
 
 
 def test_every_rung_is_there_in_a_container(settings: Make) -> None:
@@ -129,16 +131,15 @@ def test_two_roles_with_one_model_share_it(settings: Make) -> None:
 
 def test_a_model_for_fixing_is_a_rung(settings: Make) -> None:
     services = build_mission_services(settings(model="openai-chat:small", **KEYS), silence)
-    assert [fixer.rung for fixer in services.fixers] == [Rung.TOOLS, Rung.SEARCH, Rung.MODEL]
+    assert rungs_of(services.fixers) == [Rung.TOOLS, Rung.SEARCH, Rung.MODEL]
     assert services.minds is not None
     judging = build_mission_services(settings(model_judge="openai-chat:small", **KEYS), silence)
-    assert [fixer.rung for fixer in judging.fixers] == [Rung.TOOLS, Rung.SEARCH]
+    assert rungs_of(judging.fixers) == [Rung.TOOLS, Rung.SEARCH]
 
 
 def test_a_models_code_runs_on_the_host_only_when_it_is_declared_disposable(settings: Make) -> None:
-    assert [
-        fixer.rung for fixer in build_mission_services(settings(model="mock"), silence).fixers
-    ] == [Rung.TOOLS]
+    on_host = build_mission_services(settings(model="mock"), silence)
+    assert rungs_of(on_host.fixers) == [Rung.TOOLS]
     disposable = build_mission_services(
         settings(model="mock", sandbox__disposable_host="true"), silence
     )
