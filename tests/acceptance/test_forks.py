@@ -32,7 +32,7 @@ GREEN = {
 RED = {"prices.py": GREEN["prices.py"].replace("*", "+")}
 
 
-def answer_to(github: LocalGitHub, fork: str, changes: dict[str, str]) -> str:
+def answer_to(github: LocalGitHub, fork: str, changes: dict[str, str], options: str = "") -> str:
     """Return the answer to `/metaagent fix` by a writer in a fork's pull request."""
     github.fork(NAME, fork)
     sha = github.push(
@@ -42,7 +42,7 @@ def answer_to(github: LocalGitHub, fork: str, changes: dict[str, str]) -> str:
         NAME, f"{fork}:faster", user=fork, title="Faster prices"
     ).number
     wait_for_ci(github, sha)
-    github.comment(NAME, number, "ann", "/metaagent fix")
+    github.comment(NAME, number, "ann", f"/metaagent fix{options}")
 
     def reports() -> list[str]:
         return [
@@ -62,7 +62,13 @@ def test_a_fork_plants_nothing_in_the_set_up_of_another(
         try:
             github.create_repository("acme", "shop", GREEN, ci="true")
             github.set_permission(NAME, "ann", "write")
-            planted = answer_to(github, "mallory", {"deps.sh": DEPS + PLANT})
+            planted = answer_to(
+                # Nothing is found; the search need not use all of its time.
+                github,
+                "mallory",
+                {"deps.sh": DEPS + PLANT},
+                options=" --time-limit 15",
+            )
             honest = answer_to(github, "bob", {})
         finally:
             told(github, bot)
