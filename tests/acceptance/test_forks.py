@@ -67,7 +67,7 @@ def test_a_fork_plants_nothing_in_the_set_up_of_another(
                 github,
                 "mallory",
                 {"deps.sh": DEPS + PLANT},
-                options=" --time-limit 15",
+                options=" --time-limit=15",
             )
             honest = answer_to(github, "bob", {})
         finally:

@@ -40,7 +40,9 @@ def test_a_push_that_no_check_covers_is_tested_and_repaired(
     docker_ready: None, local_github: LocalGitHub, tmp_path: Path
 ) -> None:
     local_github.create_repository("octo", "shop", FILES)
-    with BotProcess(local_github, tmp_path / "data") as bot:
+    # No other check of the push is waited for.
+    settings = {"METAAGENT_SETTLE_S": "2"}
+    with BotProcess(local_github, tmp_path / "data", settings) as bot:
         broken = {"shop.py": RIGHT.replace("paid - due", "paid + due")}
         head = local_github.push(NAME, "main", broken)
         until(lambda: any(run.status == "completed" for run in local_github.own_check_runs(head)))
