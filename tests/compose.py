@@ -7,7 +7,6 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
@@ -67,12 +66,7 @@ class ComposeProject:
         self.github.webhook_url = f"http://127.0.0.1:{self._port}/webhook"
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._run("down", "--volumes")
 
     def kill(self, service: str) -> None:

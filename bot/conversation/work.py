@@ -180,7 +180,7 @@ def read_wish(scene: Scene, services: Services) -> Wish | CommandOutcome:
     if limit is not None and not (
         limit.isascii() and limit.isdecimal() and 0 < int(limit[:9]) <= LONGEST_S
     ):
-        return refuse(f"`--time-limit` takes seconds, 1 to {LONGEST_S:.0f}.")
+        return refuse(f"`--time-limit` takes seconds, 1 to {LONGEST_S:.0f}: `--time-limit=60`.")
     check, target = options.get("check", ""), scene.command.target
     hint = (
         f"{scene.command.path}:{scene.command.line}"

@@ -91,7 +91,7 @@ async def test_a_check_is_meant_by_its_name_or_a_part_of_it(words: str, check: i
         ("fix lint --check=tests", "Which check do you mean"),
         ("fix --rungs=7", "`--rungs` takes"),
         ("fix --rungs=", "`--rungs` takes"),
-        ("fix --time-limit=soon", "`--time-limit` takes"),
+        ("fix --time-limit=true", "`--time-limit` takes seconds, 1 to 600: `--time-limit=60`"),
         ("fix --time-limit=601", "`--time-limit` takes"),
         ("fix --time-limit=²", "`--time-limit` takes"),
         ("fix --test=", "`--test` takes"),
