@@ -1,7 +1,7 @@
 """SandboxSpec: every flag and limit of a sandbox, with safe defaults."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, SecretStr, field_validator, model_validator
 from typing_extensions import override
@@ -38,6 +38,9 @@ limit.
 Phase = Literal["setup", "mission"]
 
 HARMFUL_OPTIONS = ("unconfined", "label=disable", "label:disable")
+
+DebianPackage = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
+"""The name of a Debian package, as Debian's policy (5.6.1) has it."""
 
 
 class Deviation(Frozen):
@@ -150,6 +153,10 @@ class SandboxSpec(Frozen):
     """Toolchain image to pull; None builds one from Debian packages."""
     debian_suite: str = "bookworm"
     """Debian release of the toolchain image."""
+    debian_packages: tuple[DebianPackage, ...] = ()
+    """Further Debian packages of the image that is built, for example `cargo, rust-clippy,
+    rustfmt`.
+    """
     environments_bytes: int = Field(default=20 * GIB, ge=0)
     """Space for cached environments, in bytes; the least recently used ones are removed."""
     environments_days: float = Field(default=14.0, gt=0)
@@ -173,7 +180,7 @@ class SandboxSpec(Frozen):
     disposable_host: bool = False
     """Local backend only: the operator declares this host disposable (a CI runner)."""
 
-    @field_validator("egress_hosts", mode="before")
+    @field_validator("egress_hosts", "debian_packages", mode="before")
     @classmethod
     def _split_values(cls, value: object) -> object:
         """Split one text into several values, as the environment and the command line give them."""

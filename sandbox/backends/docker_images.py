@@ -204,7 +204,10 @@ class Images:
     def _build_from_registry(self, reference: str) -> bool:
         """Build from the Dockerfile on a registry's image; return False if none is reachable."""
         base = f"debian:{self._spec.debian_suite}-slim"
-        arguments = {"BASE": base, "UV_VERSION": build.UV_VERSION}
+        further = " ".join(self._spec.debian_packages)
+        arguments = {
+            "BASE": base, "UV_VERSION": build.UV_VERSION, "FURTHER_PACKAGES": further
+        }  # fmt: skip
         try:
             if self.find(base) is None:
                 self._client.images.pull(base)

@@ -61,6 +61,8 @@ DOCKERFILE = Path(__file__).with_name("Dockerfile")
 def inputs_hash(spec: SandboxSpec) -> str:
     """Return twelve hex digits that depend on all inputs of the image."""
     parts = (str(RECIPE), spec.debian_suite, UV_VERSION, *PACKAGES, *LEFT_OUT)
+    if spec.debian_packages:
+        parts += ("further packages", *sorted(set(spec.debian_packages)))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
@@ -209,14 +211,14 @@ def root_archive(spec: SandboxSpec) -> Iterator[IO[bytes]]:
     """Build the toolchain's root file system and yield it as an open tar archive.
 
     Args:
-        spec: The Debian suite.
+        spec: The Debian suite, and further packages.
 
     Raises:
         SandboxUnavailable: This host cannot build it.
     """
     with tempfile.TemporaryDirectory(prefix="metaagent-image-") as folder:
         root = Path(folder) / "root"
-        install_packages(root, spec.debian_suite, PACKAGES)
+        install_packages(root, spec.debian_suite, (*PACKAGES, *spec.debian_packages))
         fetch_uv(root / "usr/local/bin/uv")
         _add_user_and_folders(root)
         archive = root.with_suffix(".tar")

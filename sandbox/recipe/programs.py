@@ -35,7 +35,9 @@ class Runtime(NamedTuple):
 
 
 NODE = Runtime("Node.js", "node")
-RUST = Runtime("Rust", "cargo", "; set sandbox.image to an image that has it")
+RUST = Runtime(
+    "Rust", "cargo", "; set sandbox.debian_packages to cargo, or sandbox.image to an image with it"
+)
 RUNTIMES = (NODE, RUST)
 
 

@@ -17,7 +17,8 @@ DOCKERFILE = Path(build.__file__).with_name("Dockerfile").read_text()
 def test_the_dockerfile_installs_the_same_packages() -> None:
     listed = re.search(r"--no-install-recommends \\\n(.*?) && ", DOCKERFILE, re.DOTALL)
     assert listed is not None
-    assert tuple(listed.group(1).replace("\\", "").split()) == build.PACKAGES
+    packages = tuple(listed.group(1).replace("\\", "").split())
+    assert packages == (*build.PACKAGES, "${FURTHER_PACKAGES}")
 
 
 def test_the_dockerfile_has_the_same_installer_and_user() -> None:
@@ -29,6 +30,22 @@ def test_the_dockerfile_has_the_same_installer_and_user() -> None:
 def test_another_suite_is_another_image() -> None:
     assert build.inputs_hash(SandboxSpec()) != build.inputs_hash(SandboxSpec(debian_suite="trixie"))
     assert build.inputs_hash(SandboxSpec()) == build.inputs_hash(SandboxSpec(memory_bytes=1 << 32))
+
+
+def test_further_packages_are_another_image_whatever_their_order() -> None:
+    images = [
+        build.inputs_hash(SandboxSpec.model_validate({"debian_packages": names}))
+        for names in ("", "cargo, rustfmt", "rustfmt cargo", "cargo")
+    ]
+    assert len(set(images)) == 3
+    assert images[1] == images[2]
+    assert images[0] == build.inputs_hash(SandboxSpec())
+
+
+@pytest.mark.parametrize("name", ["--include=x", "Cargo", "a", "cargo;id", "cargo\n"])
+def test_only_names_of_debian_packages_are_taken(name: str) -> None:
+    with pytest.raises(ValueError, match="debian_packages"):
+        SandboxSpec(debian_packages=(name,))
 
 
 @pytest.mark.parametrize(
