@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import logging
 import platform
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,9 @@ from weakref import WeakValueDictionary
 from pydantic import ValidationError
 
 from sandbox.backends.base import TREE_NOTE, Backend, Guest
+from sandbox.errors import SandboxUnavailable
 from sandbox.image.build import UV_VERSION
+from sandbox.recipe.programs import debian_packages
 from sandbox.setup.go.install import GoToolchain
 from sandbox.setup.node.install import NodeToolchain
 from sandbox.setup.node.relock import WrittenLock, write_lock
@@ -22,6 +25,8 @@ from sandbox.setup.shell import Shell
 from sandbox.setup.toolchain import Toolchain
 from sandbox.spec import SandboxSpec
 from sandbox.types import Egress, Fidelity, Frozen, NodePart, Recipe, TrustTier
+
+log = logging.getLogger(__name__)
 
 _VERSION = "8"
 """Version of the installation procedure. A higher number invalidates older environments."""
@@ -170,7 +175,7 @@ class Snapshotter:
         self, recipe: Recipe, origin: EnvironmentOrigin, files: Mapping[str, str]
     ) -> _Order:
         """Return the order of a recipe, based on an image with the requested runtimes."""
-        toolchain = await self._backend.ensure_toolchain()
+        toolchain = await self._ensure_toolchain(debian_packages(recipe))
         notes = await self._backend.environment_notes(toolchain)
         # The image without guest programs, because those change with every version.
         base = notes.get("base") or await self._backend.digest(toolchain)
@@ -180,6 +185,15 @@ class Snapshotter:
             base=base, stands_on=toolchain, recipe=recipe, files=dict(files), origin=origin
         )
         return await self._select_base(order)
+
+    async def _ensure_toolchain(self, packages: tuple[str, ...]) -> str:
+        """Return the toolchain with further packages; without them where none can be added."""
+        if packages:
+            try:
+                return await self._backend.ensure_toolchain(packages)
+            except SandboxUnavailable as error:
+                log.warning("no image with %s: %s", ", ".join(packages), error.message)
+        return await self._backend.ensure_toolchain()
 
     async def _select_base(self, order: _Order) -> _Order:
         """Select the base image with the requested runtimes."""

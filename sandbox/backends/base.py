@@ -115,8 +115,11 @@ class Backend(Protocol):
         """`docker` or `local`."""
         ...
 
-    async def ensure_toolchain(self) -> str:
+    async def ensure_toolchain(self, packages: tuple[str, ...] = ()) -> str:
         """Ensure that the toolchain image (or an equivalent) exists, and return its reference.
+
+        Args:
+            packages: Further Debian packages, as far as the backend builds its image itself.
 
         Raises:
             SandboxUnavailable: No daemon responds, or the image can neither be pulled nor built.

@@ -149,9 +149,9 @@ class DockerBackend:
                 count += 1
         return count
 
-    async def ensure_toolchain(self) -> str:
+    async def ensure_toolchain(self, packages: tuple[str, ...] = ()) -> str:
         """Return the toolchain image with the current guest programs; build it on first use."""
-        return await _blocking(lambda: self._get_images().toolchain())
+        return await _blocking(lambda: self._get_images().toolchain(packages))
 
     async def find_environment(self, key: str) -> str | None:
         """Return the image of an existing environment."""

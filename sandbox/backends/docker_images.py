@@ -91,16 +91,23 @@ class Images:
         self._uses = LastUses(cache / "uses")
         self._present: tuple[str, ...] = ()
 
-    def toolchain(self) -> str:
-        """Return the toolchain with the current guest programs; build or pull it if necessary."""
-        base = self._pull(self._spec.image) if self._spec.image else self._build()
+    def toolchain(self, packages: tuple[str, ...] = ()) -> str:
+        """Return the toolchain with the current guest programs; build or pull it if necessary.
+
+        Args:
+            packages: Further Debian packages of an image that is built; one that is pulled stays
+                as it is.
+        """
+        packages = (*self._spec.debian_packages, *packages)
+        spec = self._spec.model_copy(update={"debian_packages": packages})
+        base = self._pull(spec.image) if spec.image else self._build(spec)
         digest = str(self._attributes(base)["Id"])
         reference = f"{TOOLCHAIN}:{digest.removeprefix('sha256:')[:12]}-{self._guest.digest}"
         # Keys of environments depend on the image below the guest programs. New guest programs only
         # need a thin layer on top of an environment, and not a new environment.
         self._add_guest_layer(base, reference, {NOTES_LABEL: json.dumps({BASE_NOTE: digest})})
-        self._present = (base, reference)
-        self._uses.touch(*self._present)
+        self._present = tuple(dict.fromkeys((*self._present, base, reference)))
+        self._uses.touch(base, reference)
         return reference
 
     def environment(self, key: str) -> str | None:
@@ -188,23 +195,23 @@ class Images:
                 ) from error
         return image
 
-    def _build(self) -> str:
-        tag = build.inputs_hash(self._spec)
+    def _build(self, spec: SandboxSpec) -> str:
+        tag = build.inputs_hash(spec)
         reference = f"{TOOLCHAIN}:{tag}"
         if self.find(reference) is None:
             with only_one(self._cache, "image"):
-                if self.find(reference) is None and not self._build_from_registry(reference):
-                    with build.root_archive(self._spec) as archive:
+                if self.find(reference) is None and not self._build_from_registry(reference, spec):
+                    with build.root_archive(spec) as archive:
                         changes = [f"USER {USER}", f"LABEL {KEY_LABEL}=toolchain"]
                         self._client.api.import_image(
                             src=archive, repository=TOOLCHAIN, tag=tag, changes=changes
                         )
         return reference
 
-    def _build_from_registry(self, reference: str) -> bool:
+    def _build_from_registry(self, reference: str, spec: SandboxSpec) -> bool:
         """Build from the Dockerfile on a registry's image; return False if none is reachable."""
-        base = f"debian:{self._spec.debian_suite}-slim"
-        further = " ".join(self._spec.debian_packages)
+        base = f"debian:{spec.debian_suite}-slim"
+        further = " ".join(spec.debian_packages)
         arguments = {
             "BASE": base, "UV_VERSION": build.UV_VERSION, "FURTHER_PACKAGES": further
         }  # fmt: skip

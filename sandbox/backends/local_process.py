@@ -135,7 +135,10 @@ class LocalBackend:
                     build.fetch_uv(folder / "uv")
         return folder
 
-    async def ensure_toolchain(self) -> str:
+    async def ensure_toolchain(
+        self,
+        packages: tuple[str, ...] = (),  # noqa: ARG002 - this host's programs are used
+    ) -> str:
         """Check that this host has an interpreter and uv.
 
         Raises:

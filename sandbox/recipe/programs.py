@@ -10,6 +10,8 @@ class Runtime(NamedTuple):
 
     name: str
     program: str
+    packages: tuple[str, ...] = ()
+    """Debian packages that have it, for an image that is built here."""
     remedy: str = ""
     """Advice for the operator, at the end of the obstacle."""
 
@@ -34,9 +36,18 @@ class Runtime(NamedTuple):
         return found or any(text.endswith(self.needs) for text in recipe.obstacles)
 
 
+def debian_packages(recipe: Recipe) -> tuple[str, ...]:
+    """Return the Debian packages with the runtimes that a recipe needs and no set-up installs."""
+    needed = (runtime for runtime in RUNTIMES if runtime.is_needed(recipe))
+    return tuple(package for runtime in needed for package in runtime.packages)
+
+
 NODE = Runtime("Node.js", "node")
 RUST = Runtime(
-    "Rust", "cargo", "; set sandbox.debian_packages to cargo, or sandbox.image to an image with it"
+    "Rust",
+    "cargo",
+    packages=("cargo", "rust-clippy", "rustfmt"),
+    remedy="; set sandbox.image to an image that has it",
 )
 RUNTIMES = (NODE, RUST)
 

@@ -186,7 +186,7 @@ class FakeBackend:
     def name(self) -> str:
         return "docker"
 
-    async def ensure_toolchain(self) -> str:
+    async def ensure_toolchain(self, packages: tuple[str, ...] = ()) -> str:
         return "fake-toolchain"
 
     async def close(self) -> None:

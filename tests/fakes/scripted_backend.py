@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from sandbox.backends.base import CacheUsage
+from sandbox.errors import SandboxUnavailable
 from sandbox.spec import RunLimits
 from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Surroundings
 
@@ -105,18 +106,25 @@ class ScriptedBackend:
         self.egress = Egress()
         self.allowed: tuple[str, ...] = ()
         self.ended: list[object] = []
+        self.cannot_add = False
+        """True if no image with further packages can be built."""
+        self.stood_on: list[str] = []
+        """The image of every set-up."""
         self.pruned = 0
         self.edits: tuple[FileEdit, ...] = ()
         """What commands change in the work folder of every set-up."""
 
-    async def ensure_toolchain(self) -> str:
-        return self.toolchain
+    async def ensure_toolchain(self, packages: tuple[str, ...] = ()) -> str:
+        if packages and self.cannot_add:
+            raise SandboxUnavailable("The image cannot be built.", "")
+        return "-".join((self.toolchain, *packages))
 
     async def find_environment(self, key: str) -> str | None:
         return f"env:{key}" if key in self.environments else None
 
     @asynccontextmanager
     async def open_setup(self, image: str) -> AsyncIterator[ScriptedGuest]:
+        self.stood_on.append(image)
         async with self._opened(self.setups) as guest:
             guest.edits = self.edits
             yield guest

@@ -28,10 +28,20 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         context.log.dropped(call.line(), "nothing is fetched or sent while a recipe runs")
         return ToolReading()
     _note_channel(call.folder, context)
+    call = _without_channel(call, context)
     context.log.dropped(call.line(), RUST.runs)
     is_check = classify_command(call.line()) is not StepKind.OTHER
     reading = checked_command(call, context) if is_check else plain_command(call)
     return reading.with_(obstacles=(RUST.obstacle(call.line()),))
+
+
+def _without_channel(call: Call, context: ToolContext) -> Call:
+    """Return the call without a toolchain such as `+stable`, which only rustup knows."""
+    if call.program != "cargo" or not "".join(call.words[1:2]).startswith("+"):
+        return call
+    context.log.replaced(f"cargo {call.words[1]}", "the image's own Rust is used")
+    words, shown = ((row[0], *row[2:]) for row in (call.words, call.shown))
+    return call.with_(words=words, shown=shown)
 
 
 def _note_channel(folder: str, context: ToolContext) -> None:

@@ -1,5 +1,7 @@
 """Jobs of Rust run in an image that has cargo; in others the missing part is named."""
 
+import re
+
 import pytest
 
 from sandbox.recipe.detect import plan_recipe
@@ -40,7 +42,7 @@ def plan(script: str, **files: str) -> Recipe:
 )
 def test_a_step_runs_where_the_image_has_cargo(script: str, kind: StepKind) -> None:
     recipe = plan(script)
-    assert (recipe.command, recipe.kind) == (script, kind)
+    assert (recipe.command, recipe.kind) == (re.sub(r" \+\w+", "", script), kind)
     assert RUST.is_needed(recipe)
     assert not NODE.is_needed(recipe)
     assert settle(recipe, RUST, present=True).obstacles == ()
