@@ -26,7 +26,7 @@ from sandbox.recipe.given import check_given
 from sandbox.recipe.go_modules import go_files
 from sandbox.recipe.left_out import without_requirement
 from sandbox.recipe.node_packages import node_files, without_node
-from sandbox.recipe.programs import RUNTIMES, settle
+from sandbox.recipe.programs import RUNTIMES, debian_packages, settle
 from sandbox.recipe.relevant import relevant_files
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
@@ -285,7 +285,13 @@ async def _open_recipe(
     files |= node_files(recipe, names, contents) | go_files(recipe, names, contents)
 
     async def ensure() -> Environment:
-        return await parts.snapshotter.ensure(recipe, imported.origin, files=files, checkout=source)
+        return await parts.snapshotter.ensure(
+            recipe,
+            imported.origin,
+            files=files,
+            checkout=source,
+            packages=debian_packages(recipe),
+        )
 
     environment, surroundings = await ensure(), checkout.surroundings
     async with AsyncExitStack() as opened:

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from sandbox.backends.base import TREE_NOTE, Backend, Guest
 from sandbox.errors import SandboxUnavailable
 from sandbox.image.build import UV_VERSION
-from sandbox.recipe.programs import debian_packages
 from sandbox.setup.go.install import GoToolchain
 from sandbox.setup.node.install import NodeToolchain
 from sandbox.setup.node.relock import WrittenLock, write_lock
@@ -124,6 +123,7 @@ class Snapshotter:
         *,
         files: Mapping[str, str] | None = None,
         checkout: Placeable | None = None,
+        packages: tuple[str, ...] = (),
     ) -> Environment:
         """Return the environment of a recipe.
 
@@ -133,12 +133,13 @@ class Snapshotter:
                 package code runs.
             files: `site/...` and `bin/...` files that make the checkout count as installed.
             checkout: Where set-up commands run; without it they are skipped.
+            packages: Debian packages that no set-up installs; left out where none can be added.
 
         Raises:
             SetupFailed: An installation failed.
             SandboxUnavailable: There is no backend.
         """
-        order = await self._begin(recipe, origin, files or {})
+        order = await self._begin(recipe, origin, files or {}, packages)
         if not recipe.setup or checkout is None:
             made = await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
         else:
@@ -172,10 +173,14 @@ class Snapshotter:
             )
 
     async def _begin(
-        self, recipe: Recipe, origin: EnvironmentOrigin, files: Mapping[str, str]
+        self,
+        recipe: Recipe,
+        origin: EnvironmentOrigin,
+        files: Mapping[str, str],
+        packages: tuple[str, ...] = (),
     ) -> _Order:
         """Return the order of a recipe, based on an image with the requested runtimes."""
-        toolchain = await self._ensure_toolchain(debian_packages(recipe))
+        toolchain = await self._ensure_toolchain(packages)
         notes = await self._backend.environment_notes(toolchain)
         # The image without guest programs, because those change with every version.
         base = notes.get("base") or await self._backend.digest(toolchain)

@@ -94,6 +94,7 @@ IMAGE = Command(
     _add_image,
     (
         "sandbox.image",
+        "sandbox.debian_packages",
         "sandbox.debian_suite",
         "sandbox.environments_bytes",
         "sandbox.environments_days",

@@ -35,6 +35,7 @@ COMMON: Mapping[str, str] = MappingProxyType(
         "private_key_file": "file with the private key of the GitHub App",
         "public_url": "address under which GitHub reaches this service",
         "sandbox.backend": "where the project's code runs: docker or local",
+        "sandbox.debian_packages": "further Debian packages of the image that is built",
         "sandbox.debian_suite": "Debian release of the image that is built",
         "sandbox.environments_bytes": "size limit of all kept environments, in bytes",
         "sandbox.environments_days": "environments unused for longer are removed, in days",

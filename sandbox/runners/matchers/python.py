@@ -126,8 +126,9 @@ UNPARSED = Matcher(
     source="printed by black 26 and ruff 0.17 for files that do not parse",
     patterns=(
         re.compile(
-            r"^error: (?:[Ff]ailed to parse|cannot (?:format"
-            r"|parse:?)) (?P<file>[^:\n]{1,400}?):(?:(?P<line>\d{1,7}):)?"
+            # cargo says the same of its own files
+            r"^error: (?:[Ff]ailed to parse (?!(?:lock file|manifest) at\b)|cannot (?:format"
+            r"|parse:?) )(?P<file>[^:\n]{1,400}?):(?:(?P<line>\d{1,7}):)?"
             r"(?:(?P<column>\d{1,7}):)? ?(?P<message>.{0,1000})$"
         ),
     ),

@@ -365,16 +365,13 @@ async def test_another_python_is_brought_in_once_for_all_environments() -> None:
     assert (await snapshotter.ensure(OLD, OTHER)).warm
 
 
-RUST_JOB = Recipe(command="cargo test", obstacles=("`cargo test` needs Rust",))
-
-
 @pytest.mark.anyio
-async def test_a_job_of_rust_gets_an_image_with_rust() -> None:
+async def test_further_packages_are_in_an_image_of_their_own() -> None:
     backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
-    rust = await snapshotter.ensure(RUST_JOB, MINE)
-    plain = await snapshotter.ensure(RUST_JOB.with_(obstacles=()), MINE)
-    assert backend.stood_on == ["toolchain:1-cargo-rust-clippy-rustfmt", "toolchain:1"]
+    rust = await snapshotter.ensure(RECIPE, MINE, packages=("cargo",))
+    plain = await snapshotter.ensure(RECIPE, MINE)
+    assert backend.stood_on == ["toolchain:1-cargo", "toolchain:1"]
     assert rust.key != plain.key
 
 
@@ -382,5 +379,5 @@ async def test_a_job_of_rust_gets_an_image_with_rust() -> None:
 async def test_where_no_such_image_can_be_built_the_usual_one_is_taken() -> None:
     backend = ScriptedBackend()
     backend.cannot_add = True
-    await Snapshotter(backend, SandboxSpec()).ensure(RUST_JOB, MINE)
+    await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE, packages=("cargo",))
     assert backend.stood_on == ["toolchain:1"]

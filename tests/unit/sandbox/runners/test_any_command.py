@@ -50,6 +50,17 @@ def test_a_compilers_place_tells_where() -> None:
     assert (result.file, result.line, result.error_message) == ("src/a.c", 12, "no x")
 
 
+def test_what_cargo_says_of_its_lock_file_is_no_syntax_error_of_a_file() -> None:
+    said = (
+        "error: failed to parse lock file at: /work/repo/Cargo.lock\n\nCaused by:\n"
+        "  lock file version `4` was found, but this version of Cargo does not understand this "
+        "lock file, perhaps Cargo needs to be updated?\n"
+    )
+    (result,) = read("cargo test", CommandResult(argv=("sh",), exit_code=101, stderr=said)).results
+    assert result.name == "cargo test"
+    assert "lock file version `4`" in result.output
+
+
 def test_tests_named_in_the_output_are_results() -> None:
     out = "FAILED tests/a.py::test_x - AssertionError: no\nERROR tests/b.py - ImportError: y\n"
     reading = read("tox -e py", CommandResult(argv=("sh",), exit_code=1, stdout=out))

@@ -4,6 +4,8 @@ import pytest
 
 from bot.mission.failures.rust_signatures import missing_rust_part
 
+OLD_CARGO = "lock file version `4` was found, but this version of Cargo does not understand"
+
 
 @pytest.mark.parametrize(
     ("message", "part"),
@@ -15,6 +17,18 @@ from bot.mission.failures.rust_signatures import missing_rust_part
         (
             "no matching package named `serde` found\nlocation searched: directory source `/w/vendor`",
             "the crate `serde` is not vendored",
+        ),
+        (
+            "error: no matching package named `serde` found\nlocation searched: registry `crates-io`\n",
+            "the crate `serde` is not vendored",
+        ),
+        (
+            "  this version of Cargo is older than the `2024` edition, and only supports `2015`",
+            "it needs another Rust: this version of Cargo is older than the `2024` edition",
+        ),
+        (
+            f"  {OLD_CARGO} this lock file, perhaps Cargo needs to be updated?",
+            f"it needs another Rust: {OLD_CARGO}",
         ),
         ("error: failed to download `serde v1.0.2`\n", "the crate `serde` is not vendored"),
         (
