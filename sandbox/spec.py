@@ -1,12 +1,12 @@
 """SandboxSpec: every flag and limit of a sandbox, with safe defaults."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, SecretStr, field_validator, model_validator
 from typing_extensions import override
 
-from sandbox.types import USUAL, Frozen, Surroundings
+from sandbox.types import USUAL, DebianPackage, Frozen, Surroundings
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -31,16 +31,11 @@ IPV6_LOOPBACK = {"net.ipv6.conf.lo.disable_ipv6": "0"}
 VAR_TMP_BYTES = 8 * MIB
 SETUP_FILE_BYTES = 512 * MIB
 IN_MEMORY_SHARE = 0.6
-"""Maximum share of a sandbox's memory for its in-memory file systems, which count against its
-limit.
-"""
+"""Maximum share of a sandbox's memory that its in-memory file systems may fill."""
 
 Phase = Literal["setup", "mission"]
 
 HARMFUL_OPTIONS = ("unconfined", "label=disable", "label:disable")
-
-DebianPackage = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
-"""The name of a Debian package, as Debian's policy (5.6.1) has it."""
 
 
 class Deviation(Frozen):
@@ -141,8 +136,7 @@ class SandboxSpec(Frozen):
     upstream_proxy: SecretStr | None = None
     """The proxy of this host, `http://[user:password@]host:port`."""
     ca_bundle: str | None = None
-    """Host path of a CA bundle for the set-up, mounted read-only (for companies with their own CA).
-    """
+    """Host path of a CA bundle for the set-up, mounted read-only (for a company's own CA)."""
     index_url: str | None = None
     """Package index for the set-up, without a password; None uses the installer's default."""
     npm_registry: str | None = None
@@ -154,9 +148,7 @@ class SandboxSpec(Frozen):
     debian_suite: str = "bookworm"
     """Debian release of the toolchain image."""
     debian_packages: tuple[DebianPackage, ...] = ()
-    """Further Debian packages of the image that is built, for example `cargo, rust-clippy,
-    rustfmt`.
-    """
+    """Further Debian packages of the image that is built, for example `libpq-dev`."""
     environments_bytes: int = Field(default=20 * GIB, ge=0)
     """Space for cached environments, in bytes; the least recently used ones are removed."""
     environments_days: float = Field(default=14.0, gt=0)
@@ -193,9 +185,8 @@ class SandboxSpec(Frozen):
         if self.backend == "docker" and files > self.memory_bytes * IN_MEMORY_SHARE:
             raise ValueError(
                 f"work_bytes, tmp_bytes, home_bytes and shm_bytes ask for {files // MIB} MiB of "
-                f"a sandbox's memory, "
-                f"at most {IN_MEMORY_SHARE:.0%} of memory_bytes ({self.memory_bytes // MIB} MiB) "
-                f"may be files"
+                f"a sandbox's memory, at most {IN_MEMORY_SHARE:.0%} of memory_bytes "
+                f"({self.memory_bytes // MIB} MiB) may be files"
             )
         return self
 

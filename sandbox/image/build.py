@@ -60,9 +60,8 @@ DOCKERFILE = Path(__file__).with_name("Dockerfile")
 
 def inputs_hash(spec: SandboxSpec) -> str:
     """Return twelve hex digits that depend on all inputs of the image."""
-    parts = (str(RECIPE), spec.debian_suite, UV_VERSION, *PACKAGES, *LEFT_OUT)
-    if spec.debian_packages:
-        parts += ("further packages", *sorted(set(spec.debian_packages)))
+    further = sorted(set(spec.debian_packages))
+    parts = (str(RECIPE), spec.debian_suite, UV_VERSION, *PACKAGES, *LEFT_OUT, *further)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 

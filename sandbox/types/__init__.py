@@ -17,6 +17,7 @@ from sandbox.types.frozen import Frozen
 from sandbox.types.locks import LOCK_RUNNER, REFUSED_LOCK, LockRepair
 from sandbox.types.log import LogReading, LogSignal
 from sandbox.types.recipe import (
+    DebianPackage,
     Egress,
     Fidelity,
     GoPart,
@@ -74,6 +75,7 @@ __all__ = [
     "ChangeAction",
     "Checkout",
     "CommandResult",
+    "DebianPackage",
     "Difference",
     "Door",
     "EditProposal",

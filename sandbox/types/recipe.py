@@ -9,6 +9,9 @@ from sandbox.types.frozen import Frozen
 from sandbox.types.locks import LockRepair
 from sandbox.types.search import RedHunk
 
+DebianPackage = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]{1,99}$")]
+"""The name of a Debian package (Debian's policy, 5.6.1)."""
+
 
 class StepKind(StrEnum):
     """The purpose of the failing step."""
