@@ -12,7 +12,7 @@ from sandbox.guest.search.compare.naturalness import MOST_BYTES, Language, surpr
 from sandbox.guest.search.compare.patched import new_lines
 from sandbox.guest.search.compare.phase import Phase
 from sandbox.guest.search.process.forked import Report, collect
-from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.process.limits import Limiter, slowdown
 from sandbox.guest.search.session.baseline import NOT_OURS
 
 __all__ = ["Alternative", "compare"]
@@ -26,6 +26,7 @@ READING_S = 2.0
 MOST_MUTATED = 2
 """Maximum number of behavioural clusters whose patched lines are mutated."""
 MUTATING_S = 1.0
+"""Time for the mutants of one cluster on an idle machine, in seconds."""
 FILES = 400
 
 
@@ -191,11 +192,10 @@ def _count_kills(
     The other survivors of a cluster share its result.
     """
     clusters = told["clusters"]
+    most = MUTATING_S * slowdown()
     for cluster in list(dict.fromkeys(clusters))[:MOST_MUTATED]:
         first = clusters.index(cluster)
-        counts = (
-            kill_count(facts, survivors[first], min(MUTATING_S, left())) if left() > 0.2 else None
-        )
+        counts = kill_count(facts, survivors[first], min(most, left())) if left() > 0.2 else None
         if counts is None:
             continue
         for number, profile in enumerate(told["profiles"]):
