@@ -6,6 +6,7 @@ from sandbox.changes.in_guest import apply_changes, focus, read_file_context
 from sandbox.changes.patch import FilePatch, PatchHunk, parse_patch, read_patch
 from sandbox.changes.paths import check_path, is_safe_path
 from sandbox.changes.protected import PathClass, is_protected, protected_class
+from sandbox.changes.same_tests import can_prove_tests, same_tests
 from sandbox.changes.screen import screen
 from sandbox.changes.suspicions import Concern, ConcernSeverity
 from sandbox.changes.syntax import same_program
@@ -21,6 +22,7 @@ __all__ = [
     "Verdict",
     "apply",
     "apply_changes",
+    "can_prove_tests",
     "canonical_form",
     "check_path",
     "focus",
@@ -32,6 +34,7 @@ __all__ = [
     "read_file_context",
     "read_patch",
     "same_program",
+    "same_tests",
     "screen",
     "validate_edits",
 ]

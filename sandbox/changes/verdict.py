@@ -5,9 +5,9 @@ from typing import Literal
 
 from sandbox.changes.paths import show, why_unsafe
 from sandbox.changes.protected import is_protected, protected_class, shadows
+from sandbox.changes.same_tests import can_prove_tests, same_tests
 from sandbox.changes.screen import added_lines, screen
 from sandbox.changes.suspicions import Concern, ConcernSeverity
-from sandbox.changes.syntax import is_python, same_program
 from sandbox.types import FileEdit, Frozen
 
 
@@ -17,7 +17,7 @@ class ChangePolicy(Frozen):
     purpose: Literal["fix", "lint"] = "fix"
     """`lint`: a formatter or linter made the edits.
 
-    Protected sources may change if their syntax tree does not.
+    Tests may change if they provably do the same.
     """
     allowed: tuple[str, ...] = ()
     """Open protected classes, paths or patterns; see `is_protected`."""
@@ -126,18 +126,18 @@ def _judge_edit(edit: FileEdit, original: bytes | None, policy: ChangePolicy) ->
 
 
 def _is_layout(edit: FileEdit, original: bytes | None, policy: ChangePolicy) -> bool:
-    """Return True if a linter's edit of a protected source file keeps the syntax tree."""
+    """Return True if a linter's edit of a protected source file keeps what the file does."""
     if (
         policy.purpose != "lint"
         or original is None
         or edit.mode == "deleted"
-        or not is_python(edit.path)
+        or not can_prove_tests(edit.path)
     ):
         return False
     if protected_class(edit.path) not in {"tests", "test-config"}:
         return False
     try:
-        return same_program(original.decode("utf-8"), edit.content.decode("utf-8"))
+        return same_tests(edit.path, original.decode("utf-8"), edit.content.decode("utf-8"))
     except UnicodeDecodeError:
         return False
 

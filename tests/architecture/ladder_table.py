@@ -88,7 +88,6 @@ def autofix_page() -> str:
         fix = shlex.join([tool.program, *tool.fix.split()])
         takes = "the project" if tool.whole_project else "named files"
         marks = [
-            *(["layout"] if tool.layout_only else []),
             *(["companion"] if tool.check else []),
             *([f"status {max(tool.statuses)}"] if max(tool.statuses) > 1 else []),
         ]

@@ -169,7 +169,6 @@ async def test_edits_of_a_whole_project_stay_in_the_named_file(tmp_path: Path) -
         fix="format --no-cache",
         whole_project=True,
         drops="--select",
-        layout_only=True,
     )
     files = {"bad.py": f"import os\n{UGLY}", "ugly.py": UGLY}
     workspace = HostWorkspace(tmp_path, files, "ruff check --select=F401 .", StepKind.LINT)

@@ -13,7 +13,7 @@ from bot.fixers.rung0_tools.tool import Tool, ToolCall
 from bot.ports import Workspace
 from sandbox.changes.paths import is_safe_path
 from sandbox.changes.protected import PathClass, protected_class
-from sandbox.changes.syntax import is_python
+from sandbox.changes.same_tests import can_prove_tests, same_tests
 from sandbox.gate import clean
 from sandbox.types import (
     ChangeAction,
@@ -95,6 +95,8 @@ class ToolFixer:
             problem = _refusal(edits, done)
         finally:
             await workspace.revert()
+        if not problem:
+            edits, problem = await _without_changed_tests(edits, workspace)
         if problem:
             yield RungNote(reason=problem, candidates_tried=len(done))
             return
@@ -152,7 +154,7 @@ class _Work:
                 # What it finds in other files may be older than the failure.
                 files = sorted({*named_files((), rerun)} & {*first}) if not rerun.success else ()
             files = tuple(path for path in files if call.tool.fits(path))
-            if paths := allowed_files(call.tool, files):
+            if paths := allowed_files(files):
                 done.append(await self._fix(call, paths, calls))
         return tuple(done)
 
@@ -242,18 +244,38 @@ def named_files(failures: Iterable[TestResult], report: TestReport) -> tuple[str
     return tuple(sorted(filter(is_safe_path, files)))
 
 
-def allowed_files(tool: Tool, named: Iterable[str]) -> tuple[str, ...]:
-    """Return the named files that this tool may edit.
+def allowed_files(named: Iterable[str]) -> tuple[str, ...]:
+    """Return the named files that a tool may edit.
 
-    Only the layout of Python tests may change, because only there it can be proved that nothing
-    else did.
+    Of tests, those of which it can be proved that an edit keeps what they do.
     """
     return tuple(
         path
         for path in named
         if (kind := protected_class(path)) is None
-        or (kind is PathClass.TESTS and tool.layout_only and is_python(path))
+        or (kind is PathClass.TESTS and can_prove_tests(path))
     )
+
+
+async def _without_changed_tests(
+    edits: Sequence[FileEdit], workspace: Workspace
+) -> tuple[tuple[FileEdit, ...], str]:
+    """Return the edits without those that may change what a test does, and why none is left.
+
+    Args:
+        edits: The tools' edits of text files.
+        workspace: The tree before them.
+    """
+    kept, dropped = list[FileEdit](), list[str]()
+    for edit in edits:
+        is_test = protected_class(edit.path) is not None
+        old = await workspace.read_file(edit.path) if is_test else None
+        if is_test and not same_tests(edit.path, old or "", edit.content.decode()):
+            dropped.append(clean(edit.path, cap=200))
+        else:
+            kept.append(edit)
+    problem = f"the tool's edit of {dropped[0]} may change what the test does" if dropped else ""
+    return tuple(kept), "" if kept else problem
 
 
 def _without_strays(edits: Sequence[FileEdit], done: Sequence[ToolRun]) -> tuple[FileEdit, ...]:

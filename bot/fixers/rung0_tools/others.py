@@ -9,7 +9,6 @@ _GOFMT = Tool(
     checks="-l -d",
     fix="-w",
     options="-s",
-    layout_only=True,
     check="-d",
     version="-h",
 )
@@ -58,7 +57,6 @@ OTHER_TOOLS = (
         fix="fmt",
         whole_project=True,
         drops="--check -l --files-with-diff --message-format",
-        layout_only=True,
         check="fmt --check",
     ),
     Tool(
@@ -67,7 +65,6 @@ OTHER_TOOLS = (
         suffixes=(".rs",),
         checks="--check",
         options="--edition= --style-edition= --config= --config-path= --unstable-features",
-        layout_only=True,
     ),
     Tool(
         name="clang-format",
@@ -89,7 +86,6 @@ OTHER_TOOLS = (
             "--case-indent -ci --space-redirects -sr --keep-padding -kp --func-next-line -fn "
             "--simplify -s"
         ),
-        layout_only=True,
     ),
     Tool(
         name="terraform fmt",
@@ -97,7 +93,6 @@ OTHER_TOOLS = (
         suffixes=(".tf", ".tfvars", ".tftest.hcl"),
         checks="-check -diff",
         fix="fmt -list=false",
-        layout_only=True,
         version="version",
         statuses=frozenset({0}),
     ),
@@ -108,14 +103,12 @@ OTHER_TOOLS = (
         checks="--check --diff",
         fix="fmt",
         options="--config= -c= --no-auto-config --option= -o=",
-        layout_only=True,
     ),
     Tool(
         name="dprint",
         runs="dprint check",
         fix="fmt",
         options="--config= -c= --plugins... --config-discovery= --excludes...",
-        layout_only=True,
         statuses=frozenset({0}),
     ),
     Tool(

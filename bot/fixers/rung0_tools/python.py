@@ -84,7 +84,6 @@ PYTHON_TOOLS = (
         checks="--diff -d",
         fix="--in-place",
         options="--style= --no-local-style --exclude= -e=",
-        layout_only=True,
     ),
     Tool(
         name="isort",
@@ -110,7 +109,6 @@ PYTHON_TOOLS = (
         checks="--check --diff",
         fix="format --no-cache",
         options=_RUFF,
-        layout_only=True,
         check="format --no-cache --check",
     ),
     Tool(
@@ -124,7 +122,6 @@ PYTHON_TOOLS = (
             "--ipynb --python-cell-magics= --skip-source-first-line -x --required-version= "
             "--exclude= --extend-exclude= --force-exclude="
         ),
-        layout_only=True,
         check="--check --quiet",
     ),
 )

@@ -33,8 +33,6 @@ class Tool(Frozen):
     """Arguments that a whole-project tool does not keep."""
     statuses: frozenset[int] = frozenset({0, 1})
     """Exit statuses of a fix that ran. A status other than 0 says that findings remain."""
-    layout_only: bool = False
-    """True if it keeps the syntax tree. Only then may it edit tests."""
     check: str = ""
     """Words after the program that check the format without a change.
 

@@ -108,7 +108,6 @@ WEB_TOOLS = (
         suffixes=_BIOME_FILES,
         fix="format --write",
         options=_BIOME,
-        layout_only=True,
         check="format",
     ),
     Tool(
@@ -117,7 +116,6 @@ WEB_TOOLS = (
         suffixes=_PRETTIER,
         checks="--check --list-different",
         options="--config= -c= --ignore-path=",
-        layout_only=True,
     ),
     Tool(
         name="prettier",
@@ -134,7 +132,6 @@ WEB_TOOLS = (
             "--embedded-language-formatting= --single-attribute-per-line --object-wrap= "
             "--experimental-ternaries --experimental-operator-position= --ignore-unknown -u"
         ),
-        layout_only=True,
         check="--list-different --ignore-unknown",
     ),
 )

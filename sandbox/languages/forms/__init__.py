@@ -1,0 +1,1 @@
+"""Normal forms of source files: equal forms are the same program."""
