@@ -12,6 +12,9 @@ UNTIDY = {
     "calculator.py": "import os\nx = 1\n",
     "tests/test_x.py": "import os\nx  =  1\n",
     "conftest.py": "import os\n",
+    "web/a.test.ts": "f('a',b)\n",
+    "a_test.go": "package a\nvar b=1\n",
+    "tests/a.rs": "fn  a() {}\n",
 }
 
 

@@ -37,7 +37,8 @@ def read_form(path: str, text: str) -> Form | None:
             return None  # the comment above it is a program
         tokens.append(token.lower() if leaf.kind in _NUMBERS else token)
         # As in the specification, under "Semicolons"; the parser is not as exact.
-        if _ends_statement(leaf, token) and walk.breaks_after(leaf):
+        ends_line = walk.breaks_after(leaf) or walk.near(leaf, 1) is None
+        if ends_line and _ends_statement(leaf, token):
             tokens.append(";")
     return tuple(_sort_imports(_without_optional(tokens), walk)), tuple(_comments(walk))
 

@@ -67,3 +67,35 @@ def test_a_formatter_may_lay_out_tests_anew_and_nothing_more() -> None:
     assert not validate_edits(
         [edit("pyproject.toml", b"x=1\n")], {"pyproject.toml": b"x = 1\n"}, LINT
     ).accepted
+
+
+LAID_OUT = {
+    "web/a.test.ts": (
+        "it('adds',()=>{expect( add(1,2) ).toBe(3)})\n",
+        'it("adds", () => {\n  expect(add(1, 2)).toBe(3);\n});\n',
+    ),
+    "shop_test.go": (
+        "package shop\nfunc TestA(t *testing.T) { if a()!=3 { t.Fatal() } }\n",
+        "package shop\n\nfunc TestA(t *testing.T) {\n\tif a() != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
+    ),
+    "tests/a.rs": (
+        "#[test] fn a() { assert!(b()==3); }\n",
+        "#[test]\nfn a() {\n    assert!(b() == 3);\n}\n",
+    ),
+    "tests/test_a.py": (
+        "import os\nfrom b import c\nimport a\n\ndef test_a(): assert  a.d() == 3 and c\n",
+        "import a\nfrom b import c\n\n\ndef test_a():\n    assert a.d() == 3 and c\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", LAID_OUT)
+def test_tests_of_every_language_may_be_laid_out_by_a_tool_alone(path: str) -> None:
+    old, new = LAID_OUT[path]
+    original, edits = {path: old.encode()}, [edit(path, new.encode())]
+    assert validate_edits(edits, original, LINT).reasons == ()
+    assert not validate_edits(edits, original).accepted
+    weaker = [edit(path, new.replace("3", "2").encode())]
+    assert not validate_edits(weaker, original, LINT).accepted
+    assert not validate_edits([edit(path, b"", "deleted")], original, LINT).accepted
+    assert not validate_edits(edits, {}, LINT).accepted

@@ -91,14 +91,47 @@ async def test_every_named_file_is_repaired_even_beyond_those_in_full() -> None:
     assert "m11.py" in workspace.commands[1]
 
 
-async def test_a_test_file_is_formatted_but_never_linted() -> None:
-    failure = a_lint_failure(path="tests/test_x.py")
-    assert "no file" in await only_note(ToolWorkspace(a_lint_recipe(), {}), failure)
-    workspace = ToolWorkspace(
-        a_lint_recipe("ruff format --check ."), {"tests/test_x.py": b"import os\nx = 1\n"}
+LAID_OUT = {
+    "ruff format --check .": ("tests/test_x.py", b"import os\n\nx = 1\n"),
+    "isort --check .": ("tests/test_x.py", b"import os\n\nx = 1\n"),
+    "ruff check .": ("tests/test_x.py", b"x  =  1\n"),
+    "npx prettier --check .": ("web/a.test.ts", b'f("a", b);\n'),
+    "npx eslint .": ("web/a.test.ts", b'f("a", b);\n'),
+    "gofmt -l .": ("a_test.go", b"package a\n\nvar b = 1\n"),
+    "cargo fmt --check": ("tests/a.rs", b"fn a() {}\n"),
+}
+"""A test file, and what a tool makes of it."""
+
+
+@pytest.mark.parametrize("command", LAID_OUT)
+async def test_a_test_file_is_edited_if_it_stays_the_same_program(command: str) -> None:
+    path, text = LAID_OUT[command]
+    (candidate,) = await proposed(
+        ToolWorkspace(a_lint_recipe(command), {path: text}), a_lint_failure(path=path)
     )
-    (candidate,) = await proposed(workspace, failure)
     assert isinstance(candidate, Candidate)
+    assert [change.path for change in candidate.changes] == [path]
+
+
+@pytest.mark.parametrize("command", LAID_OUT)
+async def test_another_edit_of_a_test_file_is_dropped(command: str) -> None:
+    path, text = LAID_OUT[command]
+    weaker = text.replace(b"1", b"2").replace(b"b)", b"c)").replace(b"a()", b"c()")
+    failures = [a_lint_failure(path=path), a_lint_failure()]
+    note = await only_note(ToolWorkspace(a_lint_recipe(command), {path: weaker}), *failures)
+    assert note == f"the tool's edit of {path} may change what the test does"
+    both = {path: weaker, "calculator.py": b"x = 1\n"}
+    if command.startswith("ruff"):
+        (candidate,) = await proposed(ToolWorkspace(a_lint_recipe(command), both), *failures)
+        assert isinstance(candidate, Candidate)
+        assert [change.path for change in candidate.changes] == ["calculator.py"]
+
+
+async def test_a_test_that_a_tool_creates_is_dropped() -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {"tests/test_new.py": b"x = 1\n"})
+    assert "tests/test_new.py" in await only_note(
+        workspace, a_lint_failure(path="tests/test_new.py")
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,8 +245,10 @@ async def test_only_named_files_of_a_whole_project_are_proposed() -> None:
     assert [change.path for change in candidate.changes] == ["src/a.rs"]
 
 
-@pytest.mark.parametrize("path", ["__snapshots__/a.js", "web/a.test.js", "package.json"])
-async def test_snapshots_tests_and_settings_of_the_web_are_never_formatted(path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["__snapshots__/a.js", "tests/a.json", "testdata/a.js", "package.json"]
+)
+async def test_snapshots_data_and_settings_of_the_web_are_never_formatted(path: str) -> None:
     workspace = ToolWorkspace(a_lint_recipe("npx prettier --check ."), {})
     assert "no file" in await only_note(workspace, a_lint_failure(path=path))
     assert workspace.commands == []
