@@ -180,6 +180,7 @@ GO = {
     "the name of an import": go('import (\n\ta "a"\n\tb "b"\n)\n', 'import (\n\tb "a"\n\ta "b"\n)\n'),
     "an import with a comment": go('import (\n\t"b" // of b\n\t"a"\n)\n', 'import (\n\t"a" // of b\n\t"b"\n)\n'),
     "an import without a name": go('import (\n\t"a"\n\t_ "b"\n)\n', 'import (\n\t"a"\n)\n'),
+    "no program at all": go("func a() {\n\tb(c)\n}\n", "func a() {\n\tb(c\n\t)\n}\n"),
     "code in C": go('// int a;\nimport "C"\n\nvar b=1\n', '// int a;\nimport "C"\n\nvar b = 1\n'),
     "data of a test": Weakened("shop/testdata/a.go", "package a\nvar b=1\n", "package a\n\nvar b = 1\n"),
 }  # fmt: skip

@@ -20,6 +20,14 @@ _KEYWORDS = frozenset(
 _ENDS = frozenset({"++", "--", ")", "]", "}"})
 _DIRECTIVE = re.compile(r"//(?:line |[a-z0-9]+:|export |extern )")
 _CLOSING = frozenset({")", "]", "}"})
+_STATEMENT_LISTS = frozenset(
+    {
+        "block", "const_declaration", "expression_switch_statement", "field_declaration_list",
+        "import_spec_list", "interface_type", "select_statement", "type_declaration",
+        "type_switch_statement", "var_declaration", "var_spec_list",
+    }
+)  # fmt: skip
+"""Nodes that semicolons part. In other brackets, the one of a line end is an error."""
 
 
 def read_form(path: str, text: str) -> Form | None:
@@ -35,12 +43,16 @@ def read_form(path: str, text: str) -> Form | None:
         token = walk.text(leaf)
         if token in {'"C"', "`C`"}:
             return None  # the comment above it is a program
+        # Both may be left out before a bracket.
+        is_end = token in _CLOSING and leaf.above in _STATEMENT_LISTS and tokens[-1:] == [";"]
+        if is_end or (token in _CLOSING and tokens[-1:] == [","]):
+            tokens.pop()
         tokens.append(token.lower() if leaf.kind in _NUMBERS else token)
         # As in the specification, under "Semicolons"; the parser is not as exact.
         ends_line = walk.breaks_after(leaf) or walk.near(leaf, 1) is None
         if ends_line and _ends_statement(leaf, token):
             tokens.append(";")
-    return tuple(_sort_imports(_without_optional(tokens), walk)), tuple(_comments(walk))
+    return tuple(_sort_imports(tokens, walk)), tuple(_comments(walk))
 
 
 def _is_whole(node: Node) -> bool:
@@ -51,18 +63,6 @@ def _ends_statement(leaf: Visit, token: str) -> bool:
     if leaf.kind.endswith("_literal") or token in _ENDS:
         return True
     return (token[-1].isalnum() or token[-1] == "_") and token not in _KEYWORDS
-
-
-def _without_optional(tokens: list[str]) -> list[str]:
-    """Return the tokens without semicolons and commas that may be left out before a bracket."""
-    kept: list[str] = []
-    for token in tokens:
-        if token in {")", "}"} and kept and kept[-1] == ";":
-            kept.pop()
-        if token in _CLOSING and kept[-1:] == [","]:
-            kept.pop()
-        kept.append(token)
-    return kept
 
 
 def _sort_imports(tokens: list[str], walk: Walk) -> list[str]:
