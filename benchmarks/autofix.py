@@ -1,6 +1,6 @@
 """How often rung 0 removes seeded findings of formatters and linters, in real sandboxes.
 
-    python -m benchmarks.autofix [--tool NAME ...] [--missed]
+    python -m benchmarks.autofix [--tool NAME ...] [--tests] [--missed]
 
 Each seeded check is a checkout of its own, with the same text outside of what the command checks.
 Demanded: the finding is gone in 95 % of the checks, no other file changes, and five seconds at most
@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import as_users_have_it, report, run, summary
-from benchmarks.sets.autofix import NODE_SETS, PACKAGES, PYTHON_SETS, REQUIREMENTS, Seeds
+from benchmarks.sets.autofix import (
+    NODE_SETS,
+    NODE_TESTS,
+    PACKAGES,
+    PYTHON_SETS,
+    PYTHON_TESTS,
+    REQUIREMENTS,
+    Seeds,
+)
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Candidate, FixBudget
 from bot.fixers.rung0_tools import tool_fixers
@@ -44,14 +52,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", action="append", help="only this tool; may be repeated")
+    parser.add_argument("--tests", action="store_true", help="findings in test files instead")
     parser.add_argument("--missed", action="store_true", help="also print each check that missed")
     arguments = parser.parse_args()
     was_off = as_users_have_it()
-    chosen = [
-        seeds
-        for seeds in (*PYTHON_SETS, *NODE_SETS)
-        if not arguments.tool or seeds.tool in arguments.tool
-    ]
+    sets = (*PYTHON_TESTS, *NODE_TESTS) if arguments.tests else (*PYTHON_SETS, *NODE_SETS)
+    chosen = [seeds for seeds in sets if not arguments.tool or seeds.tool in arguments.tool]
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         rows = asyncio.run(_measure(chosen, Path(name), is_loud=arguments.missed))
@@ -67,9 +73,9 @@ async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> l
         for seeds in chosen:
             own = locked if _needs_node(seeds) else {"requirements.txt": "\n".join(REQUIREMENTS)}
             for number, text in enumerate(seeds.texts):
-                project = folder / f"{seeds.tool.replace(' ', '_')}-{number}"
+                project = folder / f"{seeds.tool.replace(' ', '_')}{seeds.suffix}-{number}"
                 outside = {f"elsewhere/seeded{seeds.suffix}": text}
-                files = {**own, **seeds.files, **outside, f"src/seeded{seeds.suffix}": text}
+                files = {**own, **seeds.files, **outside, seeds.path: text}
                 async with open_project(sandboxes, project, files, seeds.command) as workspace:
                     row = await _check(workspace, seeds)
                 rows.append({"tool": seeds.tool, "number": number, **row})
@@ -82,7 +88,7 @@ async def _measure(chosen: Sequence[Seeds], folder: Path, *, is_loud: bool) -> l
 
 async def _check(workspace: SandboxWorkspace, seeds: Seeds) -> dict[str, Any]:
     """Return what became of one seeded check."""
-    path = f"src/seeded{seeds.suffix}"
+    path = seeds.path
     red = await workspace.run_tests()
     await workspace.revert()
     if red.success or not red.failures:
@@ -150,7 +156,7 @@ def _figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _needs_node(seeds: Seeds) -> bool:
-    return seeds in NODE_SETS
+    return seeds in (*NODE_SETS, *NODE_TESTS)
 
 
 def lock_packages(folder: Path, packages: Sequence[str]) -> dict[str, str]:

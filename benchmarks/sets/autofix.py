@@ -17,6 +17,7 @@ class Seeds(NamedTuple):
         suffix: Of the seeded file.
         texts: One checkout each.
         files: Other files of the checkout, such as the tool's configuration.
+        name: Of the seeded file, without its suffix.
     """
 
     tool: str
@@ -24,6 +25,12 @@ class Seeds(NamedTuple):
     suffix: str
     texts: tuple[str, ...]
     files: Mapping[str, str] = MappingProxyType({})
+    name: str = "seeded"
+
+    @property
+    def path(self) -> str:
+        """Return the path of the seeded file."""
+        return f"src/{self.name}{self.suffix}"
 
 
 LAYOUT = (
@@ -161,6 +168,35 @@ STYLES = (
     "a {\n  color: RED;\n}\n",
     "a {\n  color: rgba(0, 0, 0, 0.5);\n}\nb {\n  top: 1px;\n}\n",
 )
+TEST_LAYOUT = (
+    "def test_add( ):\n  assert add( 1,2 )==3\n",
+    "x = {'a':1,\n  'b':2 }\ndef test_x(): assert x [ 'a' ] == 1\n",
+    "class TestA:\n    def test_f(self): assert 1\n\n\n\n    def test_g(self):\n        assert  2\n",
+)
+TEST_IMPORTS = (
+    "import sys\nimport os\n\n\ndef test_a():\n    assert os.sep in sys.path[0]\n",
+    "from b import c\nimport a\nfrom a import z, y\n\n\ndef test_a():\n    assert c(a, y, z)\n",
+    "import json, os\n\n\ndef test_a():\n    assert json.loads(os.sep)\n",
+)
+TEST_UNUSED = (
+    "import os\n\n\ndef test_a():\n    assert 1\n",
+    "import json\nimport sys\n\n\ndef test_a():\n    assert sys.path\n",
+    "from typing import Any, List\n\n\ndef test_a(x: Any = 1):\n    assert x\n",
+)
+TEST_SCRIPTS = (
+    "it('adds',()=>{expect( add(1,2) ).toBe(3)})\n",
+    "describe('cart', () => {\n  it(`has ${1}  item`, async cart => { await add(cart)\n})\n})\n",
+    "const cases = {'a':1,\n 'b':2}\nfor (const one in cases) it(one, () => { expect(cases[one]).toBe(1) })\n",
+)
+TEST_TAGS = (
+    "it('shows', () => { render(<Cart items={[1,2]}><b>two items</b></Cart>) })\n",
+    "const cart = <ul>\n<li>one</li>\n  <li>{two}</li></ul>\nit('shows', () => { render(cart) })\n",
+)
+TEST_GO = (
+    'package m\n\nimport "testing"\n\nfunc TestA( t *testing.T ) {\n    if 1==2 { t.Fatal() }\n}\n',
+    'package m\n\nimport (\n\t"testing"\n\t"os"\n)\n\nfunc TestA(t *testing.T) { t.Log(os.Args) }\n',
+    "package m\n\nvar cases = []struct{a,b int}{\n{1, 2},\n  {10,20},\n}\n",
+)
 RUFF_FILES = {"ruff.toml": '[lint]\nselect = ["E", "F", "I", "UP"]\n'}
 GO_MODULE = {"go.mod": "module example.org/m\n\ngo 1.26\n"}
 GOFMT = {"tools/gofmt": '#!/bin/sh\nexec "$(go env GOROOT)/bin/gofmt" "$@"\n'}
@@ -221,6 +257,33 @@ NODE_SETS = (
     Seeds("markdownlint-cli2", "npx markdownlint-cli2 'src/*.md'", ".md", MARKDOWN),
     Seeds("dprint", "npx dprint check", ".js", SCRIPT_LAYOUT[:4], DPRINT),
 )
+
+PYTHON_TESTS = (
+    Seeds("black", "black --check src", ".py", TEST_LAYOUT, name="test_seeded"),
+    Seeds(
+        "isort", "isort --check-only --profile black src", ".py", TEST_IMPORTS, name="test_seeded"
+    ),
+    Seeds(
+        *("autoflake", "autoflake --check -r --remove-all-unused-imports src", ".py", TEST_UNUSED),
+        name="test_seeded",
+    ),
+    Seeds(
+        *("ruff check", "ruff check src", ".py", (*TEST_IMPORTS, *TEST_UNUSED[:2]), RUFF_FILES),
+        name="test_seeded",
+    ),
+    Seeds(
+        *("gofmt", 'test -z "$(tools/gofmt -l src)"', ".go", TEST_GO, GO_MODULE | GOFMT),
+        name="seeded_test",
+    ),
+)
+NODE_TESTS = (
+    Seeds("prettier", "npx prettier --check src", ".js", TEST_SCRIPTS, name="seeded.test"),
+    Seeds("prettier", "npx prettier --check src", ".tsx", TEST_TAGS, name="seeded.test"),
+    Seeds("biome format", "npx biome format src", ".ts", TEST_SCRIPTS, name="seeded.test"),
+    Seeds("oxfmt", "npx oxfmt --check src", ".ts", TEST_SCRIPTS, name="seeded.test"),
+    Seeds("standard", "npx standard src", ".js", TEST_SCRIPTS[:1], name="seeded.test"),
+)
+"""Findings in test files, which a tool may edit only if the program provably stays the same."""
 
 REQUIREMENTS = (
     *("add-trailing-comma", "autoflake", "autopep8", "black", "clang-format", "codespell"),

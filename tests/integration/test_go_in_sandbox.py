@@ -134,6 +134,19 @@ async def test_gos_own_tools_repair_what_they_find(
     assert [change.content for change in context.fix[0].changes] == [after]
 
 
+async def test_gofmt_lays_out_a_test_file(docker: DockerBackend, tmp_path: Path) -> None:
+    imports = 'import (\n\t"os"\n\t"testing"\n)\n'
+    after = GREEN["shop_test.go"].replace('import "testing"\n', imports)
+    after = after.replace("Price(0))", "Price(0), os.Args)")
+    moved = 'import (\n\t"testing"\n\t"os"\n)\n'
+    before = after.replace(imports, moved).replace("; got != 90", ";got!=90")
+    command = 'test -z "$(gofmt -l .)" && go vet ./...'
+    context = await mission(docker, tmp_path, {"shop_test.go": before}, command, tool_fixers())
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert context.fix is not None
+    assert [(c.path, c.content) for c in context.fix[0].changes] == [("shop_test.go", after)]
+
+
 async def test_modules_come_from_the_operators_proxy_and_only_while_the_set_up_fetches(
     docker_ready: None, tmp_path: Path
 ) -> None:

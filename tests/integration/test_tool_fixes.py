@@ -153,6 +153,37 @@ async def test_a_test_file_is_formatted_too(tmp_path: Path) -> None:
     assert isinstance(candidate, Candidate)
 
 
+_USES = "\n\n\ndef test_a():\n    assert b()\n"
+IMPORTS = {
+    "unsorted": ("I001", f"from c import b\nimport a{_USES}", f"import a\nfrom c import b{_USES}"),
+    "unused": ("F401", f"import os\n\nfrom c import b{_USES}", f"from c import b{_USES}"),
+    "both": (
+        "I001,F401",
+        f"from c import b\nimport a\nimport pytest\nprint(a){_USES}",
+        f"import a\nfrom c import b\n\nprint(a){_USES}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+async def test_imports_of_a_test_file_are_repaired(tmp_path: Path, name: str) -> None:
+    rules, source, expected = IMPORTS[name]
+    command = f"ruff check --select={rules} ."
+    workspace = HostWorkspace(tmp_path, {"tests/test_a.py": source}, command, StepKind.LINT)
+    candidate = await repaired(workspace)
+    assert isinstance(candidate, Candidate)
+    assert [(c.path, c.content) for c in candidate.changes] == [("tests/test_a.py", expected)]
+
+
+async def test_an_unused_import_that_may_be_a_fixture_stays(tmp_path: Path) -> None:
+    source = f"from c import b\nfrom tests.data import user{_USES}"
+    files = {"tests/test_a.py": source, "src/a.py": UNUSED}
+    workspace = HostWorkspace(tmp_path, files, "ruff check --select=F401 .", StepKind.LINT)
+    candidate = await repaired(workspace)
+    assert isinstance(candidate, Candidate)
+    assert [change.path for change in candidate.changes] == ["src/a.py"]
+
+
 async def test_a_broken_file_is_no_business_of_a_formatter(tmp_path: Path) -> None:
     workspace = HostWorkspace(
         tmp_path, {"a.py": "def (:\n"}, "ruff format --check .", StepKind.FORMAT
@@ -191,6 +222,20 @@ def rust() -> None:
 
 
 CARGO = '[package]\nname = "m"\nversion = "0.1.0"\nedition = "2021"\n'
+
+
+async def test_a_test_of_rust_is_laid_out(tmp_path: Path, rust: None) -> None:
+    files = {
+        "Cargo.toml": CARGO,
+        "src/lib.rs": "pub fn f() {}\n",
+        "tests/a.rs": "#[test] fn a() { m::f( ); assert_eq!(1+1,2); }\n",
+    }
+    workspace = HostWorkspace(tmp_path, files, "cargo fmt --check", StepKind.FORMAT)
+    candidate = await repaired(workspace)
+    assert isinstance(candidate, Candidate)
+    assert [(c.path, c.content) for c in candidate.changes] == [
+        ("tests/a.rs", "#[test]\nfn a() {\n    m::f();\n    assert_eq!(1 + 1, 2);\n}\n")
+    ]
 
 
 @pytest.mark.parametrize(
