@@ -36,11 +36,11 @@ def same_source(path: str, old: str, new: str) -> bool:
 
 def _read_form(path: str, text: str) -> Any:
     """Return the normal form of a text; None if it cannot be read."""
-    from sandbox.languages.forms import go, javascript, rust
+    from sandbox.languages import go_form, javascript_form, rust_form
 
     language = find_language(path)
     if language == GO:
-        return go.read_form(path, text)
+        return go_form.read_form(path, text)
     if language == RUST:
-        return rust.read_form(path, text)
-    return javascript.read_form(path, text)
+        return rust_form.read_form(path, text)
+    return javascript_form.read_form(path, text)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from sandbox.languages.forms.idle import find_idle
-from sandbox.languages.forms.leaves import (
+from sandbox.languages.javascript import grammar_for
+from sandbox.languages.javascript_idle import find_idle
+from sandbox.languages.leaves import (
     PUNCTUATION,
     Form,
     Part,
@@ -22,7 +23,6 @@ from sandbox.languages.forms.leaves import (
     parse_clean,
     parts_of,
 )
-from sandbox.languages.javascript import grammar_for
 
 _WHOLE = frozenset({"string", "regex", "comment", "html_comment"})
 _COMMENTS = frozenset({"comment"})

@@ -5,7 +5,7 @@ from functools import partial
 
 from tree_sitter import Node
 
-from sandbox.languages.forms.leaves import (
+from sandbox.languages.leaves import (
     PUNCTUATION,
     Form,
     Part,

@@ -4,8 +4,8 @@ import re
 
 from tree_sitter import Node
 
-from sandbox.languages.forms.leaves import PUNCTUATION, Form, Step, Visit, Walk, parse_clean
 from sandbox.languages.go import grammar_for
+from sandbox.languages.leaves import PUNCTUATION, Form, Step, Visit, Walk, parse_clean
 
 _WHOLE = frozenset({"interpreted_string_literal", "raw_string_literal", "rune_literal"})
 _NUMBERS = frozenset({"int_literal", "float_literal", "imaginary_literal"})

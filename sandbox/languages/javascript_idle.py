@@ -4,7 +4,7 @@ Of parentheses only those around a whole value, around an operand of plain opera
 one parameter of an arrow function. The tree without them must still be that of the other text.
 """
 
-from sandbox.languages.forms.leaves import Step, Visit, Walk, parts_of
+from sandbox.languages.leaves import Step, Visit, Walk, parts_of
 
 _VALUES = frozenset(
     {

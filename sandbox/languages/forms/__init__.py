@@ -1,1 +1,0 @@
-"""Normal forms of source files: equal forms are the same program."""
