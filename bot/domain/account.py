@@ -92,8 +92,11 @@ class ModelLimits(Frozen):
     """Shell command line that starts the agent of the setting `model_agent` in the sandbox.
     `$MODEL_URL` is the address of the model, `$MODEL` its name; the task is passed on standard
     input. Empty uses the default command of the agent."""
-    timeout_s: float = Field(default=60.0, gt=0.0, le=3_600.0)
+    timeout_s: float = Field(default=300.0, gt=0.0, le=3_600.0)
     """Timeout for one answer over HTTP, including retries, in seconds."""
+    idle_s: float = Field(default=120.0, gt=0.0, le=3_600.0)
+    """Timeout for the next bytes of an answer that a server streams, in seconds; then the question
+    is asked again. A model may send nothing while it reads the prompt or reasons."""
     cli_timeout_s: float = Field(default=600.0, gt=0.0, le=7_200.0)
     """Timeout for one answer of a command-line agent, in seconds."""
     plain_http: bool = False

@@ -10,6 +10,9 @@ from bot.ports import AgentDoors, Chat, Clock, Minds
 from bot.settings import Settings, environment
 from bot.store.database import Database
 
+_OF_SERVERS = ("openai-chat", "openai-responses", "anthropic", "pydantic-ai")
+"""Kinds of models whose answers take up to `models.timeout_s`."""
+
 
 class OpenMinds(Minds, Protocol):
     """Models of missions, with their connections."""
@@ -31,16 +34,18 @@ def select_models(settings: Settings) -> dict[Role, str]:
 def derive_limits(settings: Settings) -> Limits:
     """Return the limits of a mission.
 
-    A search of the ladder has time for one whole answer of the agent, and a third of that to try
-    it. The mission's own limit is above both, and a request may ask for less.
+    A search of the ladder has time for one whole answer of the slowest model or agent, and a third
+    of that to try it. The mission's own limit is above both, and a request may ask for less.
     """
     # A role may name several models, separated by commas: fallbacks for each other.
-    answers_late = (
-        any(map(is_cli, select_models(settings).get(Role.FIX, "").split(",")))
-        or settings.model_agent
-    )
-    least_s = settings.models.cli_timeout_s * 4 / 3 if answers_late else 0.0
-    return settings.limits.with_(model_s=max(settings.limits.model_s, least_s))
+    fixing = [name.strip() for name in select_models(settings).get(Role.FIX, "").split(",")]
+    limits = settings.models
+    answers_s = [0.0]
+    if settings.model_agent or any(map(is_cli, fixing)):
+        answers_s.append(limits.cli_timeout_s)
+    if any(name.partition(":")[0] in _OF_SERVERS for name in fixing):
+        answers_s.append(limits.timeout_s)
+    return settings.limits.with_(model_s=max(settings.limits.model_s, max(answers_s) * 4 / 3))
 
 
 def _options(settings: Settings) -> dict[str, Any]:
@@ -49,7 +54,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {
         "keys": settings.keys,
         "ca_bundle": Path(bundle) if bundle else None,
-        "attempt_s": limits.timeout_s,
+        "idle_s": limits.idle_s,
         "agent_s": limits.cli_timeout_s,
         "allow_plain_http": limits.plain_http,
         "agent_reads_host": limits.cli_reads_host,

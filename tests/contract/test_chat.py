@@ -17,7 +17,7 @@ from bot.llm.providers.options import ChatOptions
 from bot.llm.providers.replay import Cassette, Recorded, hash_prompt
 from bot.ports.models import Chat
 from tests.fakes.cli_agents import FakeAgents, claude_says, codex_says
-from tests.fakes.model_server import FOREVER_S, says, serving
+from tests.fakes.model_server import FOREVER_S, Script, refuses, says, serving
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.anyio
@@ -40,10 +40,11 @@ Making = Callable[[Path, bool], AbstractAsyncContextManager[Chat]]
 """A chat that gives ANSWER, or none at all; with a folder of its own."""
 
 
-def over_http(text: str) -> Making:
+def over_http(text: str, *, streams: bool = True) -> Making:
     @asynccontextmanager
     async def making(_: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: FBT001
-        async with serving(says(ANSWER, after_s=FOREVER_S if silent else 0.0), key=KEY) as server:
+        answer = says(ANSWER, after_s=FOREVER_S if silent else 0.0)
+        async with serving(answer if streams else streamless(answer), key=KEY) as server:
             yield build(
                 text.replace("URL", server.base_url), ChatOptions(keys={ANY_HOST: SecretStr(KEY)})
             )
@@ -86,9 +87,16 @@ async def replayed(folder: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: 
     yield build(f"replay:{file}", ChatOptions())
 
 
+def streamless(answer: Script) -> Script:
+    refusal = refuses(400, message="stream: not supported")
+    return lambda asked: (refusal if "stream" in asked.body else answer)(asked)
+
+
 MAKINGS: dict[str, Making] = {
     "openai-chat": over_http("openai-chat:big@URL"),
+    "openai-chat, plain": over_http("openai-chat:big@URL", streams=False),
     "anthropic": over_http("anthropic:big@URL"),
+    "anthropic, plain": over_http("anthropic:big@URL", streams=False),
     "several": over_http("openai-chat:big@URL/nowhere,anthropic:big@URL"),
     "codex-cli": by_agent("codex-cli", "codex", codex_says(ANSWER)),
     "claude-cli": by_agent("claude-cli", "claude", claude_says(ANSWER)),

@@ -9,15 +9,18 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.fakes.model_events import encode_chunks, encode_message
+
 FOREVER_S = 3_600.0
+EVENT_STREAM = "text/event-stream"
 
 TAKES = {
     "/v1/chat/completions": {
         "model", "messages", "max_tokens", "max_completion_tokens", "temperature", "seed", "stop", "response_format",
-        "tools",
+        "tools", "stream", "stream_options",
     },
     "/v1/messages": {
-        "model", "max_tokens", "system", "messages", "temperature", "stop_sequences", "tools", "tool_choice",
+        "model", "max_tokens", "system", "messages", "temperature", "stop_sequences", "tools", "tool_choice", "stream",
     },
 }  # fmt: skip
 """Every parameter that the two wire formats have in common with us; anything else is refused, as Anthropic does."""
@@ -65,7 +68,7 @@ class Reply:
     endless: bool = False
     """The body is repeated until nobody listens."""
     pause_s: float = 0.0
-    """Between two of these."""
+    """Between two of these, or between two events of a stream."""
 
 
 Script = Callable[[Asked], Reply]
@@ -91,13 +94,27 @@ def says(
 
     def answer(asked: Asked) -> Reply:
         if asked.anthropic:
-            return Reply(
-                body=_anthropic(asked, text, finish, (tokens[0] - cached, tokens[1], cached)),
-                **more,
-            )
-        return Reply(body=_openai(asked, text, finish, (*tokens, cached)), **more)
+            said = _anthropic(asked, text, finish, (tokens[0] - cached, tokens[1], cached))
+        else:
+            said = _openai(asked, text, finish, (*tokens, cached))
+        return in_the_asked_form(asked, said, **more)
 
     return answer
+
+
+def in_the_asked_form(asked: Asked, said: Mapping[str, Any], **more: Any) -> Reply:
+    """An answer as events where a stream was asked for, else as it is.
+
+    Args:
+        asked: The request.
+        said: The plain answer.
+        more: Further fields of the reply.
+    """
+    if not asked.body.get("stream"):
+        return Reply(body=said, **more)
+    headers = {"Content-Type": EVENT_STREAM, **more.pop("headers", {})}
+    body = (encode_message if asked.anthropic else encode_chunks)(said)
+    return Reply(body=body, headers=headers, **more)
 
 
 def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
@@ -121,7 +138,8 @@ def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
             for number, (name, given) in enumerate(made)
         ]
         message = {"role": "assistant", "content": text, "tool_calls": asked}
-        return {"choices": [{"finish_reason": "tool_calls", "message": message}]}
+        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+        return {"choices": [{"finish_reason": "tool_calls", "message": message}], "usage": usage}
 
     def anthropic() -> dict[str, Any]:
         used = [
@@ -129,9 +147,10 @@ def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
             for number, (name, given) in enumerate(made)
         ]
         said = [{"type": "text", "text": text}] if text else []
-        return {"content": [*said, *used], "stop_reason": "tool_use"}
+        usage = {"input_tokens": 100, "output_tokens": 20}
+        return {"content": [*said, *used], "stop_reason": "tool_use", "usage": usage}
 
-    return lambda asked: Reply(body=anthropic() if asked.anthropic else openai())
+    return lambda asked: in_the_asked_form(asked, anthropic() if asked.anthropic else openai())
 
 
 def refuses(status: int, code: str = "some_error", message: str = "no", **more: Any) -> Script:
@@ -344,6 +363,11 @@ async def _send(writer: asyncio.StreamWriter, reply: Reply) -> None:
     writer.write(f"HTTP/1.1 {reply.status} Said\r\n{head}\r\n".encode())
     while reply.endless:
         writer.write(body)
+        await writer.drain()
+        await asyncio.sleep(reply.pause_s)
+    *events, body = body.split(b"\n\n") if reply.pause_s else [body]
+    for event in events:
+        writer.write(event + b"\n\n")
         await writer.drain()
         await asyncio.sleep(reply.pause_s)
     parts = [size for size in (reply.cut, reply.stall) if size is not None]

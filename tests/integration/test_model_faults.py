@@ -83,7 +83,7 @@ class Row:
     @property
     def timed(self) -> bool:
         """A busy machine may need its time before a request is even there."""
-        return self.deadline_s < 1 or self.patience.attempt_s < 1
+        return self.deadline_s < 1 or self.patience.idle_s < 1
 
 
 def dated(wait: str) -> Script:
@@ -107,11 +107,12 @@ def blocked(_: Asked) -> Reply:
     )
 
 
-TWICE = RetryLimits(attempt_s=0.3, attempts=2, first_pause_s=0.005)
-OFTEN = RetryLimits(attempt_s=0.3, attempts=9, first_pause_s=0.005)
+TWICE = RetryLimits(idle_s=0.3, attempts=2, first_pause_s=0.005)
+OFTEN = RetryLimits(idle_s=0.3, attempts=9, first_pause_s=0.005)
 LIMITED = refuses(429, "rate_limit_error", headers={"Retry-After": "0"})
 OVERLOADED = refuses(529, "overloaded_error")
 HTML = replies(b"<html>gateway</html>", headers={"Content-Type": "text/html"})
+EVENTS = {"Content-Type": "text/event-stream"}
 SAID = json.dumps(
     {"choices": [{"finish_reason": "stop", "message": {"content": "Hello."}}]}
 ).encode()
@@ -184,8 +185,24 @@ ROWS = {
     ),
     "half a body": Row((replies(SAID, cut=len(SAID) // 2),), ModelTrouble.TRANSPORT, asked=4),
     "half a body once": Row((replies(SAID, cut=0), GOOD), asked=2),
-    "a stream of events": Row(
-        (replies(b"data: {}\n\n", headers={"Content-Type": "text/event-stream"}),), ModelTrouble.BAD_RESPONSE, asked=4
+    "a stream of nothing": Row(
+        (replies(b"data: {}\n\n", headers=EVENTS),), ModelTrouble.TRANSPORT, asked=4
+    ),
+    "a stream of no events": Row((replies(b"data: [\n\n", headers=EVENTS), GOOD), asked=2),
+    "half a stream": Row((says("Hello.", cut=300),), ModelTrouble.TRANSPORT, asked=4),
+    "half a stream once": Row((says("Hello.", cut=300), GOOD), asked=2),
+    "a stream that stalls": Row((says(stall=300),), ModelTrouble.DEADLINE, deadline_s=0.5),
+    "a stream that stalls once": Row((says(stall=300), GOOD), asked=2, patience=OFTEN),
+    "a stream that only shows life": Row(
+        (replies(b": alive\n\n", endless=True, pause_s=0.005, headers=EVENTS),), ModelTrouble.DEADLINE, deadline_s=0.5
+    ),
+    "a flood in a stream": Row((replies(b"x" * 65_536, endless=True, headers=EVENTS),), ModelTrouble.BAD_RESPONSE),
+    "a bomb in a stream": Row(
+        (replies(BOMB, headers=EVENTS | {"Content-Encoding": "gzip"}),), ModelTrouble.BAD_RESPONSE
+    ),
+    "an error in a stream": Row(
+        (replies(b'data: {"type": "error", "error": {"code": 429, "message": "%s"}}\n\n' % KEY.encode(), headers=EVENTS),),
+        ModelTrouble.RATE_LIMIT, asked=4,
     ),
     "the wrong content type": Row((says(headers={"Content-Type": "text/plain; charset=latin-1"}),)),
     "a bomb": Row((replies(BOMB, headers={"Content-Encoding": "gzip"}),), ModelTrouble.BAD_RESPONSE),

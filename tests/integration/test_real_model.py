@@ -20,6 +20,7 @@ from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.agent_tools import TOOLS
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ledger.calls import CallLedger
+from bot.llm.providers.http_chat import Learned
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
 from bot.ports import Chat
@@ -141,6 +142,23 @@ async def test_a_real_servers_refusals_are_understood(
     with pytest.raises(ModelError) as refused:
         await chat(model, kind, key).complete(Prompt(system="", user=user), deadline_s=120.0)
     assert (refused.value.trouble, refused.value.attempts) == (trouble, 1)
+
+
+@KINDS
+async def test_a_real_server_streams_its_answer_and_counts_tokens(
+    model: RealModel, kind: str
+) -> None:
+    learned: Learned = {}
+    options = ChatOptions(keys={ANY_HOST: SecretStr(model.key)}, learned=learned)
+    asked = build(f"{kind}:{model.name}@{model.address}", options)
+    prompt = Prompt(system="You count.", user="Count to twenty.", max_tokens=40, temperature=0.0)
+    streamed = await asked.complete(prompt, deadline_s=120.0)
+    assert [one.takes("stream") for one in learned.values()] == [True], "it was a stream"
+    next(iter(learned.values())).drop("stream")
+    whole = await asked.complete(prompt, deadline_s=120.0)
+    assert (streamed.text, streamed.finish) == (whole.text, whole.finish)
+    assert streamed.usage.output_tokens == whole.usage.output_tokens == 40
+    assert streamed.usage.input_tokens == whole.usage.input_tokens
 
 
 async def test_a_real_server_holds_a_model_to_a_schema(model: RealModel) -> None:

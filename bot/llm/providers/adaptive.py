@@ -41,8 +41,8 @@ class Adaptive:
         }
 
     def drop(self, parameter: str) -> None:
-        """Leave out a parameter from now on."""
-        self._dropped.add(parameter)
+        """Leave out a parameter and those that depend on it from now on."""
+        self._dropped.update((parameter, *self._optional.get(parameter, ())))
 
     def learn(self, error_text: str) -> None:
         """Learn from an error. If `fit` then changes the request, it is worth sending again.
@@ -55,9 +55,9 @@ class Adaptive:
         for name, other in self._renames.items():
             if _names(error_text, name) and other in error_text:
                 self._renamed[name] = other
-        for name, along in self._optional.items():
+        for name in self._optional:
             if _names(error_text, name):
-                self._dropped.update((name, *along))
+                self.drop(name)
 
 
 def _names(error_text: str, parameter: str) -> bool:

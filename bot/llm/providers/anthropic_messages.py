@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from bot.domain.model import Completion, Finish, Prompt, Usage
+from bot.llm.providers.anthropic_events import MessageEvents
 from bot.llm.providers.http_chat import HttpChat
 from bot.llm.providers.replies import count
 from bot.llm.providers.tool_calls import append_calls
@@ -40,6 +41,7 @@ class AnthropicMessages(HttpChat):
         # A server may refuse forced calls and still take tools.
         "tool_choice": (),
     }
+    assembler = MessageEvents
 
     @override
     def _headers(self, key: str) -> Mapping[str, str]:
@@ -115,7 +117,9 @@ def _join(blocks: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]
 def _text(block: Mapping[str, Any]) -> str:
     """Return the text of a block; empty for thoughts and calls of tools."""
     if block["type"] == "tool_use" and _is_answer(block):
-        return json.dumps(block["input"], ensure_ascii=False)
+        given = block["input"]
+        # An answer that was cut off in the middle of its JSON is text.
+        return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return str(block["text"]) if block["type"] == "text" else ""
 
 

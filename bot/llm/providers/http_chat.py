@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import secrets
 import time
 from abc import ABC, abstractmethod
@@ -13,18 +14,30 @@ from typing import Any, ClassVar
 
 from pydantic import SecretStr
 
-from bot.domain.model import Completion, ModelTrouble, Prompt
+from bot.domain.model import Completion, ModelTrouble, Prompt, Usage
 from bot.llm.providers.adaptive import Adaptive
-from bot.llm.providers.replies import HttpReply, RequestFailed, error_text, refusal
+from bot.llm.providers.events import Assembler
+from bot.llm.providers.replies import (
+    INVALID,
+    HttpReply,
+    RequestFailed,
+    error_text,
+    find_status,
+    refusal,
+)
 
 ADAPTED_AT = frozenset({400, 404, 422, 500, 501})
 """Statuses for unsupported parameters; llama.cpp uses 500, OpenRouter 404."""
 
-_STATUSES = range(400, 600)
 _NATIVE_TOOLS = "native tools"
 """Name under which refused tools are recorded. It is no parameter of a request."""
 
-Post = Callable[[str, Mapping[str, str], bytes], Awaitable[HttpReply]]
+_STREAM = "stream"
+_ABOUT_STREAMING = re.compile(r"\bstream(ing|ed|s)?\b", re.IGNORECASE)
+
+Heard = Callable[[], None]
+Post = Callable[..., Awaitable[HttpReply]]
+"""`Transport.post`, which is loaded late."""
 Learned = dict[tuple[str, str], Adaptive]
 """Rejected parameters by base URL and model, shared by all clients."""
 
@@ -42,7 +55,10 @@ class Server:
 class RetryLimits:
     """Limits on retries within the deadline."""
 
-    attempt_s: float = 60.0
+    idle_s: float = 120.0
+    """Time without a byte of the answer after which an attempt ends, in seconds.
+
+    It does not apply to servers that refuse to stream: they send nothing before the end."""
     attempts: int = 4
     first_pause_s: float = 0.5
     longest_pause_s: float = 8.0
@@ -71,6 +87,10 @@ class HttpChat(ABC):
     schema_parameter: ClassVar[str]
     optional: ClassVar[Mapping[str, tuple[str, ...]]]
     renames: ClassVar[Mapping[str, str]] = {}
+    streaming: ClassVar[Mapping[str, Any]] = {_STREAM: True}
+    """Parameters that ask for an answer in events."""
+    assembler: ClassVar[type[Assembler]]
+    """Assembles the answer from its events."""
 
     def __init__(
         self,
@@ -83,8 +103,9 @@ class HttpChat(ABC):
         self._model = model
         self._patience = patience or RetryLimits()
         shared = {} if learned is None else learned
+        optional = dict.fromkeys(self.streaming, ()) | {_STREAM: tuple(self.streaming)}
         self._adaptive = shared.setdefault(
-            (server.base_url, model), Adaptive(self.optional, self.renames)
+            (server.base_url, model), Adaptive({**optional, **self.optional}, self.renames)
         )
         self._post: Post | None = None
 
@@ -102,6 +123,11 @@ class HttpChat(ABC):
     def _takes_tools(self) -> bool:
         """Return True until the server refuses tools."""
         return self._adaptive.takes("tools") and self._adaptive.takes(_NATIVE_TOOLS)
+
+    @property
+    def _streams(self) -> bool:
+        """Return True until the server refuses to stream, or streams without the usage."""
+        return self._adaptive.takes(_STREAM)
 
     async def close(self) -> None:
         """Drop the transport; no connection is kept between questions."""
@@ -138,6 +164,9 @@ class HttpChat(ABC):
                         if body != refused:
                             continue
                 answer = self._read(reply)
+                if self._streams and not (reply.streamed and answer.usage != Usage()):
+                    # The usage is what is paid for.
+                    self._adaptive.drop(_STREAM)
                 if has_tools and not prompt.tools:
                     self._adaptive.drop(_NATIVE_TOOLS)
                 refuses_tools = has_tools and not self._takes_tools
@@ -161,38 +190,50 @@ class HttpChat(ABC):
             await asyncio.sleep(pause)
 
     async def _within(self, body: bytes, left: float, deadline_s: float) -> HttpReply:
-        """Send one request, limited by the deadline and the limit of an attempt."""
-        limit = min(left, self._patience.attempt_s)
+        """Send one request, limited by the deadline and, in a stream, by the time without bytes."""
+        clock = asyncio.get_running_loop()
+        end = clock.time() + left
+        idle_s = self._patience.idle_s if self._streams else left
+        limit = asyncio.timeout_at(min(end, clock.time() + idle_s))
+
+        def heard() -> None:
+            limit.reschedule(min(end, clock.time() + idle_s))
+
         try:
-            async with asyncio.timeout(limit):
-                return await self._send(body)
+            async with limit:
+                return await self._send(body, heard)
         except TimeoutError:
-            if left <= self._patience.attempt_s:
+            if limit.when() == end:
                 raise RequestFailed(
                     f"no answer within {deadline_s:g} s", trouble=ModelTrouble.DEADLINE
                 ) from None
             raise RequestFailed(
-                f"no answer within {limit:g} s", trouble=ModelTrouble.TIMEOUT
+                f"nothing received for {idle_s:g} s", trouble=ModelTrouble.TIMEOUT
             ) from None
 
-    async def _send(self, body: bytes) -> HttpReply:
+    async def _send(self, body: bytes, heard: Heard) -> HttpReply:
         if self._post is None:
             # Load httpx only in a process that asks a model.
             from bot.llm.providers.transport import Transport
 
             self._post = Transport(self._server.base_url, self._server.ca_bundle).post
         key = self._server.key.get_secret_value() if self._server.key is not None else ""
-        return await self._post(self.path, self._headers(key), body)
+        headers, assembler = self._headers(key), self.assembler()
+        return await self._post(self.path, headers, body, assembler=assembler, on_bytes=heard)
 
     def _encode(self, prompt: Prompt) -> bytes:
         """Encode a request; lone surrogates from hostile files are replaced."""
         if not self._adaptive.takes(_NATIVE_TOOLS):
             prompt = prompt.with_(tools=())
-        body = self._adaptive.fit(self._body(prompt))
+        body = self._adaptive.fit({**self._body(prompt), **self.streaming})
         return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 
     def _adapt(self, prompt: Prompt, reply: HttpReply) -> bytes:
-        self._adaptive.learn(error_text(reply))
+        text = error_text(reply)
+        self._adaptive.learn(text)
+        # A failure while streaming (500) is no refusal to stream.
+        if reply.status != HTTPStatus.INTERNAL_SERVER_ERROR and _ABOUT_STREAMING.search(text):
+            self._adaptive.drop(_STREAM)
         return self._encode(prompt)
 
     def _read(self, reply: HttpReply) -> Completion:
@@ -202,10 +243,9 @@ class HttpChat(ABC):
             data = json.loads(reply.content)
             error = data.get("error")
             if isinstance(error, dict):  # some gateways report errors with status 200
-                code = error.get("code")
-                raise refusal(reply, code if code in _STATUSES else HTTPStatus.BAD_GATEWAY)
+                raise refusal(reply, find_status(error))
             answer = self._answer(data)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except INVALID:
             raise RequestFailed(
                 "the answer has an unexpected format", trouble=ModelTrouble.BAD_RESPONSE
             ) from None

@@ -58,7 +58,7 @@ def _one(text: str, options: ChatOptions) -> Chat:
 
 def _over_http(kind: str, rest: str, options: ChatOptions) -> Chat:
     model, server = served(kind, rest, options)
-    patience = RetryLimits(attempt_s=options.attempt_s, attempts=options.attempts)
+    patience = RetryLimits(idle_s=options.idle_s, attempts=options.attempts)
     return _HTTP[kind][0](server, model, patience, options.learned)
 
 

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from bot.domain.model import Completion, Finish, Prompt, Usage
 from bot.llm.providers.http_chat import HttpChat
+from bot.llm.providers.openai_chunks import ChatChunks
 from bot.llm.providers.replies import amount, count
 from bot.llm.providers.tool_calls import append_calls, parse_arguments
 
@@ -34,6 +35,11 @@ class OpenAIChat(HttpChat):
         "tools": (),
     }
     renames: ClassVar[Mapping[str, str]] = {"max_tokens": "max_completion_tokens"}
+    streaming: ClassVar[Mapping[str, Any]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assembler = ChatChunks
 
     @override
     def _headers(self, key: str) -> Mapping[str, str]:

@@ -21,8 +21,8 @@ class ChatOptions:
     `ANY_HOST`."""
     attempts: int = 4
     """Maximum number of attempts of a question over HTTP."""
-    attempt_s: float = 60.0
-    """Timeout of one attempt, in seconds."""
+    idle_s: float = 120.0
+    """Time without a byte of a streamed answer after which an attempt ends, in seconds."""
     agent_s: float = 600.0
     """Timeout of a command-line agent, in seconds."""
     allow_plain_http: bool = False

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from bot.domain.model import ModelTrouble
@@ -19,6 +20,9 @@ MOST_USD = 100_000.0
 
 SAID_LIMIT = 4_096
 """Maximum number of characters read from an error."""
+
+INVALID = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Errors of reading JSON that has another form than the wire format."""
 
 _TOO_LARGE = re.compile(
     r"context.{0,3}(length|size|window)|(prompt|input) is too long"
@@ -42,6 +46,8 @@ class HttpReply(NamedTuple):
     headers: Mapping[str, str]
     """Names are in lower case."""
     content: bytes
+    streamed: bool = False
+    """True if the content was assembled from events."""
 
 
 class RequestFailed(ModelError):
@@ -99,6 +105,22 @@ _BY_CLASS = {
 }
 
 
+_STATUSES = range(400, 600)
+_STATUS_BY_TYPE: Mapping[object, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": OVERLOADED_STATUS,
+}
+"""Statuses of Anthropic's types of errors, which an event has instead of a status."""
+
+
 def refusal(reply: HttpReply, status: int | None = None) -> RequestFailed:
     """Convert a reply other than 200 to an error.
 
@@ -118,6 +140,18 @@ def refusal(reply: HttpReply, status: int | None = None) -> RequestFailed:
         retry_after_s=retry_after_s(reply.headers),
         final=reply.headers.get("x-should-retry", "").strip().lower() == "false",
     )
+
+
+def find_status(error: Mapping[str, Any]) -> int:
+    """Return the status of an error inside an answer with status 200.
+
+    Args:
+        error: The error; untrusted.
+    """
+    code = error.get("code")
+    if code in _STATUSES:
+        return int(code)
+    return _STATUS_BY_TYPE.get(error.get("type"), HTTPStatus.BAD_GATEWAY)
 
 
 def error_text(reply: HttpReply) -> str:

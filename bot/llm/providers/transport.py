@@ -1,19 +1,27 @@
 """Send one request to a model server: no redirects, no cookies, bounded size."""
 
+import json
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from bot.domain.model import ModelTrouble
-from bot.llm.providers.replies import HttpReply, RequestFailed
+from bot.llm.providers.events import Assembler, EventReader
+from bot.llm.providers.replies import INVALID, HttpReply, RequestFailed
 
 MOST_BYTES = 4 * 1024 * 1024
 """Maximum size of an unpacked answer, in bytes; 100,000 tokens are about a tenth of it."""
 
+MOST_STREAMED_BYTES = 4 * MOST_BYTES
+"""Maximum size of an answer in events, which repeat names around every few characters."""
+
+EVENT_STREAM = "text/event-stream"
+EVENT_BEGINNINGS = (b"data:", b"event:", b":")
 CONNECT_S = 10.0
 
 PACKED = frozenset({"gzip", "x-gzip", "deflate"})
@@ -38,10 +46,25 @@ class Transport:
         self._ca_bundle = ca_bundle
         self._trust: ssl.SSLContext | None = None
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
-        """Return the reply to a request with any status.
+    async def post(
+        self,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        assembler: Assembler,
+        on_bytes: Callable[[], None],
+    ) -> HttpReply:
+        """Return the reply to a request with any status; a stream is assembled to its plain form.
 
         Only connecting has a timeout; the caller limits the rest.
+
+        Args:
+            path: Path below the base URL.
+            headers: Further headers.
+            body: The request.
+            assembler: Assembles the events of a stream.
+            on_bytes: Called whenever bytes of the reply arrive.
 
         Raises:
             RequestFailed: There was no reply.
@@ -73,7 +96,8 @@ class Transport:
                     extensions={"trace": watch},
                 ) as response,
             ):
-                content = await _bound(response)
+                on_bytes()
+                return await _receive(response, assembler, on_bytes)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             # No cause: it refers to the request, which contains the key.
             raise _unreachable(error) from None
@@ -82,9 +106,6 @@ class Transport:
                 await (
                     stream.aclose()
                 )  # httpcore leaves it open when it is cancelled while TLS is agreed on
-        return HttpReply(
-            response.status_code, {k.lower(): v for k, v in response.headers.items()}, content
-        )
 
     def _trusted(self) -> ssl.SSLContext | bool:
         if not self._secure:
@@ -103,7 +124,55 @@ class Transport:
         return self._trust
 
 
-async def _bound(response: httpx.Response) -> bytes:
+async def _receive(
+    response: httpx.Response, assembler: Assembler, on_bytes: Callable[[], None]
+) -> HttpReply:
+    """Read a reply; a stream is assembled to its plain form."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    answers = response.status_code == httpx.codes.OK
+    streamed = answers and kind == EVENT_STREAM
+    most = MOST_STREAMED_BYTES if streamed else MOST_BYTES
+    async with aclosing(_unpacked(response, most, on_bytes)) as chunks:
+        content = await (_assembled(chunks, assembler) if streamed else _joined(chunks))
+    if answers and content.startswith(EVENT_BEGINNINGS):
+        # A gateway may give a stream another content type.
+        content, streamed = await _assembled(_one(content), assembler), True
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return HttpReply(response.status_code, headers, content, streamed)
+
+
+async def _one(chunk: bytes) -> AsyncIterator[bytes]:
+    yield chunk
+
+
+async def _joined(chunks: AsyncIterator[bytes]) -> bytes:
+    return b"".join([chunk async for chunk in chunks])
+
+
+async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> bytes:
+    """Return the plain form of a stream; one that ends before the answer's end is an error."""
+    events = EventReader()
+    try:
+        async for chunk in chunks:
+            # A server may keep the connection open after the end of its answer.
+            if any(map(assembler.add, events.feed(chunk))):
+                break
+        answer = assembler.build()
+    except INVALID:
+        raise RequestFailed(
+            "an event of the answer has an unexpected format", trouble=ModelTrouble.BAD_RESPONSE
+        ) from None
+    if answer is None:
+        raise RequestFailed("the answer broke off", trouble=ModelTrouble.TRANSPORT)
+    content = json.dumps(answer).encode()
+    if len(content) > MOST_BYTES:
+        raise _too_long()
+    return content
+
+
+async def _unpacked(
+    response: httpx.Response, most: int, on_bytes: Callable[[], None]
+) -> AsyncGenerator[bytes, None]:
     """Unpack the body in chunks; httpx would unpack a whole zip bomb before counting it."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in PACKED | PLAIN:
@@ -111,34 +180,25 @@ async def _bound(response: httpx.Response) -> bytes:
             "the answer has an unrequested encoding",
             trouble=ModelTrouble.BAD_RESPONSE,
         )
-    raw = _cap(response.aiter_raw())
-    if encoding in PLAIN:
-        return b"".join([chunk async for chunk in raw])
     # 32 detects a gzip or zlib header.
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
-    content = bytearray()
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding in PACKED else None
+    packed = unpacked = 0
     try:
-        async for chunk in raw:
+        async for chunk in response.aiter_raw():
+            on_bytes()
+            packed += len(chunk)
             # The second argument bounds the output of each step.
-            content += unpacker.decompress(chunk, MOST_BYTES + 1 - len(content))
-            if len(content) > MOST_BYTES:
+            part = unpacker.decompress(chunk, most + 1 - unpacked) if unpacker else chunk
+            unpacked += len(part)
+            if max(packed, unpacked) > most:
                 raise _too_long()
+            yield part
     except zlib.error:
         raise RequestFailed(
             "the answer cannot be unpacked", trouble=ModelTrouble.BAD_RESPONSE
         ) from None
-    if not unpacker.eof:
+    if unpacker is not None and not unpacker.eof:
         raise RequestFailed("the answer is incomplete", trouble=ModelTrouble.TRANSPORT)
-    return bytes(content)
-
-
-async def _cap(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    received = 0
-    async for chunk in chunks:
-        received += len(chunk)
-        if received > MOST_BYTES:
-            raise _too_long()
-        yield chunk
 
 
 def _too_long() -> RequestFailed:

@@ -67,6 +67,8 @@ def test_the_line_carries_the_settings(settings: Make) -> None:
     [
         ({"model": "mock"}, 300.0),
         ({"model": "mock", "model_judge": "codex-cli:m"}, 300.0),
+        ({"model": "anthropic:m@http://127.0.0.1:1"}, 400.0),
+        ({"model_fix": "mock, openai-chat:m", "models__timeout_s": "900"}, 1200.0),
         ({"model": "codex-cli:m"}, 800.0),
         ({"model_fix": "mock,claude-cli:m"}, 800.0),
         ({"model_agent": "codex-cli:m"}, 800.0),

@@ -72,6 +72,8 @@ async def test_openai_is_asked_in_its_format() -> None:
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
             },
+            "stream": True,
+            "stream_options": {"include_usage": True},
         }
 
 
@@ -86,6 +88,7 @@ async def test_anthropic_is_asked_in_its_format() -> None:
             "stop_sequences": ["END"],
             "tools": [{"name": "answer", "description": "The answer.", "input_schema": SCHEMA}],
             "tool_choice": {"type": "tool", "name": "answer"},
+            "stream": True,
         }
 
 
@@ -96,12 +99,15 @@ async def test_what_is_not_asked_for_is_not_sent() -> None:
             "model",
             "messages",
             "max_tokens",
+            "stream",
+            "stream_options",
         }
         assert (await sent_by(anthropic(server), server, bare)).keys() == {
             "model",
             "system",
             "messages",
             "max_tokens",
+            "stream",
         }
 
 
