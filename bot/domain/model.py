@@ -7,6 +7,9 @@ from pydantic import Field
 
 from sandbox.types import Frozen
 
+LONGEST_ANSWER = 4
+"""Maximum of a limit that is raised after an answer was cut off, as a multiple of the first one."""
+
 ANY_HOST = "*"
 """Key of the entry for servers that have no key of their own."""
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from bot.domain.account import Account, ModelLimits, build_account
 from bot.domain.model import (
+    LONGEST_ANSWER,
     Completion,
     Finish,
     Judging,
@@ -37,6 +38,10 @@ from sandbox.gate import Needles, prepare_needles
 M = TypeVar("M", bound=BaseModel)
 P = TypeVar("P", bound=Message)
 Answer = TypeVar("Answer")
+
+
+_LIMIT_REFUSED = frozenset({ModelTrouble.BAD_REQUEST, ModelTrouble.TOO_LARGE})
+"""Errors of a request whose limit of the answer may be higher than the model's."""
 
 
 class ModelMinds:
@@ -241,15 +246,31 @@ class _Asking:
             prompt = prompt.with_(json_schema=build_schema(returns))
         answer = await self.answer(chat, deadline_s, prompt)
         message, problem = self._read(answer, returns)
-        if message is None and (left_s := until - time.monotonic()) > 0:
+        if message is None and until > time.monotonic():
             values = {"answer": answer.text, "problem": problem, "kind": returns.type}
             again = render_repair(self.question, prompt, self._washer, **values)
-            message, problem = self._read(await self.answer(chat, left_s, again), returns)
+            second = await self._again(chat, again, until, cut=answer.finish is Finish.LENGTH)
+            message, problem = self._read(second, returns)
         if message is None:
             raise ModelError(
                 f"{chat.name} gave no readable {returns.type}", trouble=ModelTrouble.UNREADABLE
             )
         return message
+
+    async def _again(self, chat: Chat, prompt: Prompt, until: float, *, cut: bool) -> Completion:
+        """Ask once more; after an answer that was cut off with a higher limit.
+
+        There is no third turn, so the limit is raised as far as it ever is: a model that reasons
+        would be cut off again.
+        """
+        if cut:
+            raised = prompt.with_(max_tokens=LONGEST_ANSWER * prompt.max_tokens)
+            try:
+                return await self.answer(chat, until - time.monotonic(), raised)
+            except ModelError as error:
+                if error.trouble not in _LIMIT_REFUSED:
+                    raise
+        return await self.answer(chat, until - time.monotonic(), prompt)
 
     def _read(self, answer: Completion, returns: type[P]) -> tuple[P | None, str]:
         """Parse the message in an answer, or describe the problem."""

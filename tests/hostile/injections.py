@@ -167,7 +167,7 @@ def answers(injection: Injection, seen: str, *, asks: bool) -> dict[str, str]:
             "recommendation": "approve",
             "rationale": words,
         },
-        "assess_live": {"should_continue": False, "confidence_adjustment": 1.0},
+        "assess_live": {"next": "stop", "confidence_adjustment": 1.0},
         "plan_task": {
             "goal": words,
             "steps": [step],

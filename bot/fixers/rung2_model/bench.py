@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written
+from bot.domain.model import LONGEST_ANSWER, Finish, ModelCall, ModelTrouble, Question, Written
 from bot.domain.model_error import ModelError
 from bot.domain.patch import Candidate, FixBudget
 from bot.fixers.rung2_model.edits import (
@@ -54,8 +54,6 @@ _TOO_LONG = frozenset(
     }
 )
 """Errors of a request whose answer may be longer than the model or the time allows."""
-_RAISED = 4
-"""Maximum of a raised limit of answers, as a multiple of the setting."""
 _TITLE = 120
 _EXPLANATION = 2_000
 _ANOTHER_SAMPLE = frozenset(
@@ -128,7 +126,7 @@ class Bench:
         red = sorted(context.test_results.failing) if context.test_results else []
         self.place = _follow(f"iteration-{len(context.iterations)}", "\n".join(red))
         self.answer_tokens = self.limits.answer_tokens
-        self.longest_answer = _RAISED * self.answer_tokens
+        self.longest_answer = LONGEST_ANSWER * self.answer_tokens
         self.doubted = {one.id: one for one in self.failure.context.doubted}
 
     @property

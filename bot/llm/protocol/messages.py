@@ -5,7 +5,7 @@ against the rules. The stages convert messages to domain values.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import override
@@ -14,7 +14,7 @@ from bot.domain.decision import Action, Decision, WorkerCall
 from bot.domain.lesson import Insight, SuggestedImprovement
 from bot.domain.plan import AcceptanceCriterion, CriterionType, PlanStep
 from bot.domain.verdict import MAX_THOUGHT_PASSES, CritiqueIssue, Recommendation
-from bot.llm.protocol.tidy import first_integer, normalize, score, snake
+from bot.llm.protocol.tidy import first_integer, normalize, score, snake, to_text
 from sandbox.types import Frozen
 
 
@@ -33,9 +33,22 @@ Adjustment = Annotated[float | None, BeforeValidator(_adjustment)]
 """Between -1 and 1; None means unknown."""
 Passes = Annotated[int | None, BeforeValidator(_passes)]
 """Number of thinking passes; None means unknown."""
+_YES = frozenset({"true", "yes", "y", "on", "1", "t"})
+"""Values that models use for true."""
 _NO = frozenset({False, "false", "no", "n", "off", "0", "f"})
 """Values that models use for false."""
 Line = Annotated[int, BeforeValidator(first_integer), Field(ge=1)]
+
+
+def _read_booleans(payload: Mapping[str, Any], *names: str) -> tuple[bool | None, ...]:
+    """Return the booleans of these names; None for a missing or unreadable one.
+
+    Prompts of former versions asked for two booleans where there is one choice now, and models
+    may still write them.
+    """
+    given = {snake(str(key)): to_text(value).lower() for key, value in payload.items()}
+    words = [given.get(name) for name in names]
+    return tuple(True if word in _YES else False if word in _NO else None for word in words)
 
 
 def _number(entries: object) -> list[tuple[int, dict[str, Any]]]:
@@ -291,10 +304,17 @@ class AssessLive(Message):
     opened = ("assessment", "live_assessment")
     renamed: ClassVar[Mapping[str, str]] = {"adjustment": "confidence_adjustment"}
 
-    should_continue: bool
-    should_deepen: bool = False
+    next: Literal["stop", "continue", "deepen"]
     confidence_adjustment: Adjustment = None
     feedback: str = ""
+
+    @override
+    @classmethod
+    def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+        goes_on, deepens = _read_booleans(payload, "should_continue", "should_deepen")
+        if goes_on is not None:
+            found.setdefault("next", "stop" if not goes_on else "deepen" if deepens else "continue")
+        return found
 
 
 class EvaluateReasoning(Message):
@@ -311,21 +331,25 @@ class EvaluateReasoning(Message):
     reasoning_quality: Score = None
     confidence_in_reasoning: Score = None
     concerns: tuple[str, ...] = ()
-    should_replan: bool | None = None
-    should_think_deeper: bool | None = None
+    next: Literal["proceed", "think_deeper", "replan"] | None = None
     passes_recommended: Passes = None
     feedback: str = ""
 
+    @override
+    @classmethod
+    def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+        replans, deepens = _read_booleans(payload, "should_replan", "should_think_deeper")
+        if replans or deepens:
+            found.setdefault("next", "replan" if replans else "think_deeper")
+        elif (replans, deepens) == (False, False):
+            found.setdefault("next", "proceed")
+        return found
+
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        answers = (
-            self.reasoning_quality,
-            self.confidence_in_reasoning,
-            self.should_replan,
-            self.should_think_deeper,
-        )
+        answers = (self.reasoning_quality, self.confidence_in_reasoning, self.next)
         if all(one is None for one in answers):
-            raise ValueError("an evaluation has a score, should_replan or should_think_deeper")
+            raise ValueError("an evaluation has a score or next")
         return self
 
 

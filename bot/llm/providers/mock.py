@@ -42,9 +42,9 @@ _OTHERS = {
         "score: 0.9\n  justification: mock\n  updated_acceptance_criteria:\n"
         "    - description: Mock AC 1\n      passed: true"
     ),
-    "assess_live": "should_continue: true\n  should_deepen: false\n  confidence_adjustment: 0.0",
+    "assess_live": "next: continue\n  confidence_adjustment: 0.0",
     "evaluate_reasoning": (
-        "reasoning_quality: 0.9\n  confidence_in_reasoning: 0.9\n  should_replan: false"
+        "reasoning_quality: 0.9\n  confidence_in_reasoning: 0.9\n  next: proceed"
     ),
     "analyze_target": "title: Mock improvement\n  problem: mock",
     "implement_improvement": "title: Mock improvement without an edit",

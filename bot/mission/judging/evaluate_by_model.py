@@ -44,14 +44,13 @@ async def evaluate_by_model(
         if said.confidence_in_reasoning is None
         else said.confidence_in_reasoning
     )
-    replan, deeper = said.should_replan, said.should_think_deeper
     return MetaEvaluation(
         by="model",
         reasoning_quality=quality,
         confidence_in_reasoning=sure,
         concerns=(*rules.concerns, *passages.lines(said.concerns, _CONCERNS)),
-        should_replan=quality < REPLAN_BELOW if replan is None else replan,
-        should_think_deeper=quality < DEEPEN_BELOW if deeper is None else deeper,
+        should_replan=said.next == "replan" if said.next else quality < REPLAN_BELOW,
+        should_think_deeper=said.next == "think_deeper" if said.next else quality < DEEPEN_BELOW,
         passes_recommended=said.passes_recommended or rules.passes_recommended,
         feedback=passages.paragraph(said.feedback) or rules.feedback,
     )
@@ -83,8 +82,8 @@ async def assess_by_model(
     moved = said.confidence_adjustment
     return LiveAssessment(
         by="model",
-        should_continue=said.should_continue,
-        should_deepen=said.should_deepen,
+        should_continue=said.next != "stop",
+        should_deepen=said.next == "deepen",
         confidence_adjustment=rules.confidence_adjustment if moved is None else moved,
         feedback=passages.paragraph(said.feedback, 1_000),
     )

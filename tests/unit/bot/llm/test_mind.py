@@ -32,8 +32,8 @@ from tests.patience import HANG_S
 
 pytestmark = pytest.mark.anyio
 
-GOOD = "```yaml\ntype: assess_live\nversion: 1\npayload:\n  should_continue: true\n```\n"
-BAD = "```yaml\ntype: assess_live\nversion: 1\npayload:\n  should_continue: perhaps\n```\n"
+GOOD = "```yaml\ntype: assess_live\nversion: 1\npayload:\n  next: continue\n```\n"
+BAD = "```yaml\ntype: assess_live\nversion: 1\npayload:\n  next: perhaps\n```\n"
 QUESTION = Question(
     stage="live",
     prompt="assess_live",
@@ -104,7 +104,7 @@ def purse(tmp_path: Path) -> Purse:
 
 async def test_an_answer_is_read_and_paid(purse: Purse) -> None:
     message, (call,) = await purse.mind(Chatty(GOOD)).ask(QUESTION, AssessLive)
-    assert message == AssessLive(should_continue=True)
+    assert message == AssessLive(next="continue")
     assert (call.stage, call.role, call.model) == ("live", Role.JUDGE, "openai-chat:one")
     assert call.prompt.startswith("assess_live@")
     assert call.cost_usd == pytest.approx(0.002)
@@ -133,12 +133,12 @@ async def test_a_sample_is_a_question_of_its_own(purse: Purse) -> None:
 async def test_an_unreadable_answer_is_asked_for_once_more(purse: Purse) -> None:
     chat = Chatty(BAD, GOOD)
     message, calls = await purse.mind(chat).ask(QUESTION, AssessLive)
-    assert message.should_continue
+    assert message.next == "continue"
     assert len(calls) == 2
     first, second = chat.prompts
     assert second.user.startswith(first.user)
-    assert "should_continue: perhaps" in second.user
-    assert "should_continue" in second.user.rpartition("what is wrong")[2]
+    assert "next: perhaps" in second.user
+    assert "next" in second.user.rpartition("what is wrong")[2]
 
 
 async def test_two_unreadable_answers_are_an_error_that_says_what_they_cost(purse: Purse) -> None:
@@ -153,7 +153,7 @@ async def test_two_unreadable_answers_are_an_error_that_says_what_they_cost(purs
 async def test_the_next_model_is_asked_when_one_says_nothing_of_use(purse: Purse) -> None:
     other = Chatty(GOOD, name="anthropic:two")
     message, calls = await purse.mind(Chatty("hm"), other).ask(QUESTION, AssessLive)
-    assert message.should_continue
+    assert message.next == "continue"
     assert [call.model for call in calls] == ["openai-chat:one", "openai-chat:one", "anthropic:two"]
     assert calls[2].cost_usd == pytest.approx(0.004)
     assert other.prompts[0].user.count("what is wrong") == 0
@@ -168,7 +168,7 @@ async def test_all_answers_of_several_models_are_remembered_in_their_order(purse
     await purse.mind(*chats).ask(QUESTION, AssessLive)
     again = [Chatty(ModelTrouble.TIMEOUT), Chatty(ModelTrouble.TIMEOUT, name="openai-chat:two")]
     message, calls = await purse.mind(*again).ask(QUESTION, AssessLive)
-    assert message.should_continue
+    assert message.next == "continue"
     assert all(call.remembered for call in calls)
 
 
@@ -204,9 +204,30 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_unless_it_is_whole(
     _, calls = await purse.mind(chat).ask(QUESTION, AssessLive)
     assert len(calls) == 2
     assert "cut off" in chat.prompts[1].user
+    # A model that reasons needs more than the first limit, and there is no third turn.
+    assert [prompt.max_tokens for prompt in chat.prompts] == [1_500, 6_000]
+    assert calls[1].reserved_tokens > calls[0].reserved_tokens + 4_000
     whole = Completion(text=GOOD + "and then I", finish=Finish.LENGTH)
     _, calls = await purse.mind(Chatty(whole)).ask(QUESTION.with_(sample=1), AssessLive)
     assert len(calls) == 1
+
+
+async def test_a_server_that_refuses_the_raised_limit_is_asked_with_the_first_one(
+    purse: Purse,
+) -> None:
+    cut = Completion(text="", finish=Finish.LENGTH)
+    for sample, trouble in enumerate((ModelTrouble.TOO_LARGE, ModelTrouble.BAD_REQUEST)):
+        chat = Chatty(cut, trouble, GOOD)
+        message, calls = await purse.mind(chat).ask(QUESTION.with_(sample=sample), AssessLive)
+        assert message.next == "continue"
+        assert [prompt.max_tokens for prompt in chat.prompts] == [1_500, 6_000, 1_500]
+        assert len(calls) == 3
+
+
+async def test_an_unreadable_answer_that_was_not_cut_off_keeps_its_limit(purse: Purse) -> None:
+    chat = Chatty(BAD, GOOD)
+    await purse.mind(chat).ask(QUESTION, AssessLive)
+    assert [prompt.max_tokens for prompt in chat.prompts] == [1_500, 1_500]
 
 
 async def test_no_call_is_made_without_money_for_its_worst_case(tmp_path: Path) -> None:
@@ -279,7 +300,7 @@ async def test_only_messages_of_the_protocol_can_be_asked_for(purse: Purse) -> N
 async def test_who_can_hold_to_a_schema_gets_it_for_decisions_and_not_for_text(
     purse: Purse,
 ) -> None:
-    answer = '{"type": "assess_live", "version": 1, "payload": {"should_continue": true}}'
+    answer = '{"type": "assess_live", "version": 1, "payload": {"next": "continue"}}'
     chat = Chatty(answer, schema=True)
     mind = purse.mind(chat)
     await mind.ask(QUESTION, AssessLive)
@@ -316,8 +337,8 @@ async def test_the_deadline_depends_on_who_is_asked(purse: Purse, name: str) -> 
         Chatty("x", name=name),
     )
     await purse.mind(chat, agent).write(QUESTION)
-    assert chat.deadlines == [pytest.approx(330.0, rel=0.05)]
-    assert agent.deadlines == [pytest.approx(660.0, rel=0.05)]
+    assert chat.deadlines == [pytest.approx(450.0, rel=0.05)]
+    assert agent.deadlines == [pytest.approx(900.0, rel=0.05)]
 
 
 async def test_a_cancelled_call_stays_reserved(purse: Purse) -> None:

@@ -29,8 +29,7 @@ SAYS: dict[str, Any] = {
         "rationale": "short and safe",
     },
     "assess_live": {
-        "should_continue": False,
-        "should_deepen": False,
+        "next": "stop",
         "confidence_adjustment": 0.5,
         "feedback": "good",
     },

@@ -58,8 +58,7 @@ LIMITS = ModelLimits(judging=Judging.ALWAYS)
 DOUBTS: dict[str, Any] = {
     "analyze_failure": {"cause": "no idea", "reasoning": "none", "confidence": 0.0, "suspects": []},
     "assess_live": {
-        "should_continue": False,
-        "should_deepen": False,
+        "next": "stop",
         "confidence_adjustment": -1.0,
     },
     **but("plan_task", confidence=0.0),
@@ -67,7 +66,7 @@ DOUBTS: dict[str, Any] = {
     "evaluate_reasoning": {
         "reasoning_quality": 0.0,
         "confidence_in_reasoning": 0.0,
-        "should_replan": True,
+        "next": "replan",
         "concerns": ["all", "of", "it", "is", "wrong"],
     },
     "next_action": {"decision": {"action": "abort", "reason": "hopeless"}},
@@ -182,7 +181,7 @@ async def test_unknown_scores_are_the_rules_own_and_zero_is_a_score() -> None:
     by_rules = (await one_bug(None).play()).iterations[0]
     unknown = {
         "critique_plan": {"recommendation": "approve"},
-        "evaluate_reasoning": {"should_replan": False},
+        "evaluate_reasoning": {"next": "proceed"},
         **but("plan_task", confidence=None),
     }
     first = (await one_bug(a_mind(unknown)).play()).iterations[0]
@@ -405,8 +404,7 @@ async def test_a_file_too_large_to_read_is_none_that_a_model_can_end_a_mission_w
 
 async def test_deepen_adds_passes_up_to_three_and_hands_on_what_was_said() -> None:
     deeper = {
-        "should_continue": True,
-        "should_deepen": True,
+        "next": "deepen",
         "confidence_adjustment": -1.0,
         "feedback": "look at even",
     }
@@ -427,8 +425,8 @@ async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_fo
         "decision": {"action": "retry_with_context", "reason": "show me the tests"},
         "context": {"files": ["tests/test_math.py", "/etc/passwd", "../secret"]},
     }
-    recommends = but("evaluate_reasoning", should_think_deeper=True, passes_recommended=recommended)
-    mind = a_mind({"next_action": again, **but("assess_live", should_continue=True), **recommends})
+    recommends = but("evaluate_reasoning", next="think_deeper", passes_recommended=recommended)
+    mind = a_mind({"next_action": again, **but("assess_live", next="continue"), **recommends})
     context = await dear(mind).play()
     assert context.outcome is Outcome.FIXED
     assert [i.next_action.decision.action for i in context.iterations if i.next_action] == [

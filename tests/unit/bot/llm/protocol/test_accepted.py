@@ -151,16 +151,24 @@ TABLE = {
     ),
     "a live assessment": Reply(
         AssessLive,
-        {
-            "should_continue": True,
-            "should_deepen": False,
-            "confidence_adjustment": -1,
-            "feedback": "f",
-        },
-        {"confidence_adjustment": -1.0},
+        {"next": "deepen", "confidence_adjustment": -1, "feedback": "f"},
+        {"next": "deepen", "confidence_adjustment": -1.0},
     ),
-    "a short assessment": Reply(
-        AssessLive, {"should_continue": False}, {"confidence_adjustment": None}
+    "a short assessment": Reply(AssessLive, {"Next": "Stop"}, {"next": "stop"}),
+    "two booleans for one choice": Reply(
+        AssessLive,
+        {"should_continue": True, "should_deepen": False, "confidence_adjustment": -1},
+        {"next": "continue", "confidence_adjustment": -1.0},
+    ),
+    "two booleans for another look": Reply(
+        AssessLive, {"shouldContinue": "Yes", "Should deepen": "true"}, {"next": "deepen"}
+    ),
+    "two booleans that contradict each other": Reply(
+        AssessLive, {"should_continue": "no", "should_deepen": True}, {"next": "stop"}
+    ),
+    "one boolean": Reply(AssessLive, {"should_continue": False}, {"next": "stop"}),
+    "a choice beside booleans": Reply(
+        AssessLive, {"should_continue": False, "next": "continue"}, {"next": "continue"}
     ),
     "an evaluation": Reply(
         EvaluateReasoning,
@@ -168,15 +176,32 @@ TABLE = {
             "reasoning_quality": 0.5,
             "confidence_in_reasoning": 0.0,
             "concerns": ["c"],
+            "next": "Think-deeper",
             "passes_recommended": 2,
         },
-        {"confidence_in_reasoning": 0.0, "passes_recommended": 2},
+        {"confidence_in_reasoning": 0.0, "next": "think_deeper", "passes_recommended": 2},
     ),
     "an evaluation of one score": Reply(
         EvaluateReasoning, {"confidence_in_reasoning": 0.4}, {"reasoning_quality": None}
     ),
-    "an evaluation without scores": Reply(
-        EvaluateReasoning, {"should_think_deeper": True}, {"should_replan": None}
+    "an evaluation without scores": Reply(EvaluateReasoning, {"next": "replan"}, {}),
+    "booleans of an evaluation": Reply(
+        EvaluateReasoning,
+        {"should_replan": False, "should_think_deeper": True},
+        {"next": "think_deeper"},
+    ),
+    "an evaluation that wants both": Reply(
+        EvaluateReasoning, {"should_replan": True, "should_think_deeper": "yes"}, {"next": "replan"}
+    ),
+    "an evaluation that wants neither": Reply(
+        EvaluateReasoning,
+        {"should_replan": "no", "should_think_deeper": False},
+        {"next": "proceed"},
+    ),
+    "half a choice": Reply(
+        EvaluateReasoning,
+        {"reasoning_quality": 0.5, "should_replan": False},
+        {"next": None},
     ),
     "a reflection": Reply(
         Reflect, {"insights": [INSIGHT], "lessons_learned": ["l"], "confidence": 1}, {}

@@ -32,16 +32,14 @@ def test_the_last_valid_one_of_the_best_class_wins() -> None:
     one, other = "should_continue: true", "should_continue: false"
     envelope = "type: assess_live\nversion: 1\npayload:\n  "
     block = f"```yaml\n{envelope}{one}\n```\n"
-    assert extract(f"{block}{envelope}{other}\n", AssessLive).message == AssessLive(
-        should_continue=True
-    )
+    assert extract(f"{block}{envelope}{other}\n", AssessLive).message == AssessLive(next="continue")
     last = f"{block}```yaml\n{envelope}{other}\n```\n```yaml\n{envelope}maybe: yes\n```\n"
-    assert extract(last, AssessLive).message == AssessLive(should_continue=False)
+    assert extract(last, AssessLive).message == AssessLive(next="stop")
 
 
 def test_the_problem_tells_the_model_what_to_mend() -> None:
-    near = "type: assess_live\nversion: 1\npayload:\n  should_continue: perhaps\n"
-    assert "should_continue" in extract(near, AssessLive).problem
+    near = "type: assess_live\nversion: 1\npayload:\n  next: perhaps\n"
+    assert "next" in extract(near, AssessLive).problem
     assert "perhaps" not in extract(near, AssessLive).problem
     assert "type: assess_live" in extract("no idea", AssessLive).problem
     assert "version" in extract(near.replace("1", "7"), AssessLive).problem

@@ -165,8 +165,7 @@ SAID: dict[type[Message], dict[str, Any]] = {
         "context": {"files": [], "symbols": []},
     },
     AssessLive: {
-        "should_continue": True,
-        "should_deepen": False,
+        "next": "continue",
         "confidence_adjustment": None,
         "feedback": "",
     },

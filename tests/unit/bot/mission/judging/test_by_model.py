@@ -123,11 +123,15 @@ def test_a_critique_keeps_the_rules_issues_and_the_more_careful_word(
 
 
 @EXAMPLES
-@given(quality=scores, replan=st.none() | st.booleans(), concerns=st.lists(texts, max_size=30))
+@given(
+    quality=scores,
+    chosen=st.sampled_from([None, "proceed", "think_deeper", "replan"]),
+    concerns=st.lists(texts, max_size=30),
+)
 def test_an_evaluation_keeps_the_rules_concerns_and_adds_five_at_most(
-    quality: Any, concerns: list[str], *, replan: bool | None
+    quality: Any, concerns: list[str], chosen: str | None
 ) -> None:
-    fields = {"reasoning_quality": quality, "should_replan": replan, "concerns": concerns}
+    fields = {"reasoning_quality": quality, "next": chosen, "concerns": concerns}
     mind = answered("evaluate_reasoning", EvaluateReasoning, fields)
     diagnosis, plan, critique = a_diagnosis(suspects=()), a_plan(), a_critique()
     rules = evaluate_reasoning(diagnosis, plan, critique)
