@@ -115,8 +115,8 @@ class ModelLimits(Frozen):
     """Rounds of sampling; each later round sees the failed attempts of earlier rounds."""
     fix: Literal["prompt", "agent", "auto"] = "prompt"
     """Way of working on a fix: `prompt` asks for the edits, `agent` lets the model list, read,
-    search, edit and test in steps, `auto` begins with the prompt and goes on with steps if nothing
-    passes."""
+    search, edit and test in steps. `auto` begins with the prompt. It goes on with steps if files are
+    missing, or if nothing passes in two rounds or with whole functions."""
     agent_steps: int = Field(default=15, ge=1, le=100)
     """Answers of one agent."""
     edit_format: Literal["auto", "search_replace", "function"] = "auto"

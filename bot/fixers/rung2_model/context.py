@@ -55,6 +55,8 @@ class Brief:
     """Size limit of the whole prompt."""
     task: str
     said: tuple[Passage, ...] = ()
+    lacks: bool = False
+    """True if a part of the last request could not be shown."""
 
     def gaps(self, feedback: tuple[Passage, ...] = ()) -> Gaps:
         """Return the prompt's gaps.
@@ -77,12 +79,15 @@ class Brief:
             "task": self.task,
         }
 
-    def with_asked(self, asked: Excerpts, answers: tuple[str, ...] = ()) -> "Brief":
+    def with_asked(
+        self, asked: Excerpts, answers: tuple[str, ...] = (), *, lacks: bool = False
+    ) -> "Brief":
         """Add what the model asked for.
 
         Args:
             asked: Excerpts of these files.
             answers: Results of searches, and refusals.
+            lacks: True if something was refused.
         """
         text = "\n".join(answers)
         words = (Passage(label="answers to your request", text=text),) if text else ()
@@ -103,6 +108,7 @@ class Brief:
                 ),
             },
             sent=tuple(known.values()),
+            lacks=lacks,
         )
 
 

@@ -140,20 +140,19 @@ class ModelFixer:
         return f"{_summarize(bench)}: even a small prompt is too large for the model"
 
     async def _ask(self, bench: Bench, brief: Brief, report: TestReport) -> None:
-        """Ask for edit blocks, then for whole functions if the model fails at blocks.
-
-        An agent works in steps instead, or after edit blocks of which none passes.
-        """
-        if self._limits.fix == "agent":
+        """Ask for edits, let the model work in steps, or both if nothing passes at first."""
+        if self._limits.fix != "agent":
+            await self._ask_for_edits(bench, brief, report)
+        if self._limits.fix == "agent" or (self._limits.fix == "auto" and not bench.passing):
             await _work_in_steps(bench, brief, report)
-            return
+
+    async def _ask_for_edits(self, bench: Bench, brief: Brief, report: TestReport) -> None:
+        """Ask for edit blocks, then for whole functions if the model fails at blocks."""
         weak = self._limits.edit_format == "auto" and bench.weak_at_format_everywhere
         if self._limits.edit_format != "function" and not weak:
             blocks = BlockRounds(bench, brief)
             await blocks.run()
-            if not blocks.failed_at_format:
-                if self._limits.fix == "auto" and not bench.passing:
-                    await _work_in_steps(bench, brief, report)
+            if blocks.misses_files or not blocks.failed_at_format:
                 return
         await FunctionRounds(bench, brief, report).run()
 

@@ -56,6 +56,7 @@ async def grant_request(wanted: Wanted, brief: Brief) -> Brief:
     there = frozenset(path for path in await brief.files.paths() if may_be_shown(path))
     room = PromptSpace.of(PromptPart.ASKED, brief.tokens)
     shown, answers = Excerpts(brief.files, room, "asked for"), list[str]()
+    refused = list[str]()
     symbols = [(entry, _add_symbol) for entry in wanted.symbols[:_ENTRIES]]
     for entry, add in (*symbols, *((entry, _add_file) for entry in wanted.files[:_ENTRIES])):
         name = " ".join(entry.split())
@@ -67,9 +68,9 @@ async def grant_request(wanted: Wanted, brief: Brief) -> Brief:
             if not await other(name, brief, there, shown):
                 where = describe_searched(_nearest(there, brief), _FILES_SEARCHED)
                 refusal = f"there is no such text in {where}, or it may not be shown"
-                answers.append(f"{name[:SAID]}: {refusal}")
-    answers += [f"no space for {name}" for name in shown.cut]
-    return brief.with_asked(shown, tuple(answers))
+                refused.append(f"{name[:SAID]}: {refusal}")
+    refused += [f"no space for {name}" for name in shown.cut]
+    return brief.with_asked(shown, (*answers, *refused), lacks=bool(refused))
 
 
 async def _add_file(entry: str, _: Brief, there: Collection[str], shown: Excerpts) -> bool:

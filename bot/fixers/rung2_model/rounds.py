@@ -18,6 +18,8 @@ VARIED = 0.8
 """Temperature of every sample but the first."""
 AGREEING = 2
 """Further answers that are asked for when a change passes and is not certain."""
+ROUNDS_BEFORE_STEPS = 2
+"""With `auto`, the model works in steps after so many rounds of which none passes."""
 _EARLIER = 3
 """Number of earlier changes in the prompt of a later sample."""
 
@@ -34,12 +36,23 @@ class BlockRounds:
         self._bench = bench
         self._brief = brief
         self._granted = 0
+        self._asks_beyond = False
+        """True after a request beyond the granted number."""
         self._model = ""
 
     @property
     def failed_at_format(self) -> bool:
         """Return True if the model should be asked for whole functions instead."""
         return self._bench.limits.edit_format == "auto" and self._bench.weak_at_format(self._model)
+
+    @property
+    def _is_auto(self) -> bool:
+        return self._bench.limits.fix == "auto"
+
+    @property
+    def misses_files(self) -> bool:
+        """Return True if a model that may also work in steps should look for files itself."""
+        return self._is_auto and (self._asks_beyond or self._brief.lacks)
 
     async def run(self) -> None:
         """Run rounds until a change passes or a limit is reached.
@@ -48,13 +61,14 @@ class BlockRounds:
             Stopped: A limit was reached.
             TooLarge: The prompt must become smaller.
         """
-        for number in range(self._bench.limits.rounds):
+        rounds = self._bench.limits.rounds
+        for number in range(min(rounds, ROUNDS_BEFORE_STEPS) if self._is_auto else rounds):
             earlier = await failure_feedback(self._bench, self._brief) if number else ()
             # Without feedback, a later round would repeat the first one.
             if number and not earlier:
                 return
             await self._round(number, earlier)
-            if self._bench.passing or self.failed_at_format:
+            if self._bench.passing or self.failed_at_format or self.misses_files:
                 return
             await continue_search(self._bench)
             if self._bench.is_done:
@@ -64,7 +78,7 @@ class BlockRounds:
         for sample in range(samples_in(number, self._bench.limits.samples)):
             await self._sample(sample, earlier)
             await seek_agreement(self._bench, lambda n: self._sample(n, earlier), sample + 1)
-            if self.failed_at_format or self._bench.is_done:
+            if self.failed_at_format or self.misses_files or self._bench.is_done:
                 return
 
     async def agree(self) -> None:
@@ -96,16 +110,17 @@ class BlockRounds:
             answer = await bench.consider(written, self._brief.sent)
             if answer.work is not None:
                 return
-            if await self._grant(answer.text):
+            if await self._grant(answer.text) and not self.misses_files:
                 continue
-            if repair or self.failed_at_format:
+            if self.misses_files or repair or self.failed_at_format:
                 return
             repair = feedback.rejected(answer.read.rejections, self._brief.tokens)
 
     async def _grant(self, text: str) -> bool:
         """Return True if a request for more context was answered, also if it was refused."""
         wanted = parse_wanted(text)
-        if self._granted >= GRANTED or wanted == Wanted():
+        self._asks_beyond = self._granted >= GRANTED and wanted != Wanted()
+        if self._asks_beyond or wanted == Wanted():
             return False
         self._brief = await grant_request(wanted, self._brief)
         self._granted += 1

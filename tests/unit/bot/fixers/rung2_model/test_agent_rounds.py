@@ -27,6 +27,7 @@ from tests.unit.bot.fixers.rung2_model.climbs import (
     block,
     doubtful,
     mends,
+    wants,
 )
 
 pytestmark = pytest.mark.anyio
@@ -259,6 +260,58 @@ async def test_auto_goes_on_in_steps_when_the_prompt_does_not_pass() -> None:
     assert any("a + b" in str(one.changes) for one in climb.candidates)
     easy = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(adds), limits=limits).run()
     assert len(easy.mind.questions) == 1
+
+
+def prompts(mind: ScriptedMind) -> list[str]:
+    return [question.prompt for question in mind.questions]
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [
+        ([wants("nowhere.py")], 1),
+        ([wants(".env")], 1),
+        ([wants("calc.py"), wants("calc.py", symbols=["nowhere"])], 2),
+        ([wants("calc.py"), wants("notes.txt"), wants("calc.py:1-2"), wants("calc.py"), wants("calc.py")], 5),
+    ],
+    ids=["not there", "a secret", "a symbol", "a fifth request"],
+)  # fmt: skip
+async def test_auto_goes_on_in_steps_when_files_are_missing(answers: list[str], asked: int) -> None:
+    mind = ScriptedMind({"fix": answers, "fix_agent": [looks_first]})
+    limits = ModelLimits(fix="auto")
+    climb = await Climb(mind, ScriptedTrials(adds), limits=limits).run()
+    assert prompts(mind)[: asked + 1] == [*["fix"] * asked, "fix_agent"]
+    assert any("a + b" in str(one.changes) for one in climb.candidates)
+    by_prompt = ScriptedMind({"fix": [*answers, FIX_ADD]})
+    await Climb(by_prompt, ScriptedTrials(adds), limits=ModelLimits()).run()
+    assert prompts(by_prompt)[: asked + 1] == ["fix"] * (asked + 1), "as without an agent"
+
+
+async def test_auto_answers_a_request_that_it_can_answer() -> None:
+    mind = ScriptedMind({"fix": [wants("calc.py:1-3"), FIX_ADD]})
+    await Climb(mind, ScriptedTrials(adds), limits=ModelLimits(fix="auto")).run()
+    assert prompts(mind) == ["fix", "fix"]
+
+
+async def test_auto_goes_on_in_steps_after_two_rounds() -> None:
+    wrong = [block("    return a - b", f"    return b - a - {number}") for number in range(9)]
+    mind = ScriptedMind({"fix": wrong, "fix_agent": [looks_first]})
+    limits = ModelLimits(fix="auto", samples=1, rounds=5)
+    await Climb(mind, ScriptedTrials(adds), limits=limits).run()
+    assert prompts(mind)[:3] == ["fix", "fix", "fix_agent"]
+
+
+async def test_auto_goes_on_in_steps_after_failures_of_format() -> None:
+    bad = block("no such line", "x = 1")
+    mind = ScriptedMind({"fix": bad, "fix_function": "no idea", "fix_agent": [looks_first]})
+    limits = ModelLimits(fix="auto", samples=2, rounds=1)
+    climb = await Climb(mind, ScriptedTrials(adds), limits=limits).run()
+    before = prompts(mind)[: prompts(mind).index("fix_agent")]
+    assert set(before) == {"fix", "fix_function"}
+    assert any("a + b" in str(one.changes) for one in climb.candidates)
+    asked = len(mind.questions)
+    await Climb(mind, climb.trials, limits=limits, fixer=climb.fixer).run()
+    assert mind.questions[asked].prompt == "fix_function", "the model is known to fail at blocks"
 
 
 async def test_an_answer_that_is_cut_off_gets_more_room() -> None:
