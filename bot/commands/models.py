@@ -7,7 +7,14 @@ from bot.commands.options import EXIT_FIXED, EXIT_NOT_FIXED, Command, add_json, 
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("check",), help="ask every configured model once")
+    text = "show: list the configured models and their expected cost; check: ask each of them once"
+    parser.add_argument(
+        "action",
+        choices=("show", "check"),
+        nargs="?",
+        default="show",
+        help=f"{text} (default: show)",
+    )
     text = "ask two more questions with a long text, to test whether the server caches it"
     parser.add_argument("--caching", action="store_true", help=text)
     add_json(parser)
@@ -15,10 +22,13 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 
 def _models(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
-    from bot.terminal.models import ModelsOrder, run_models_check
+    from bot.terminal.models import ModelsOrder, run_models_check, run_models_show
 
-    order = read_order(ModelsOrder, arguments)
-    result = run_models_check(order, load_from_options(vars(arguments)))
+    settings = load_from_options(vars(arguments))
+    if arguments.action == "show":
+        result = run_models_show(settings)
+    else:
+        result = run_models_check(read_order(ModelsOrder, arguments), settings)
     print(json.dumps(result.json_object) if arguments.as_json else result.text)
     return EXIT_FIXED if result.all_answer else EXIT_NOT_FIXED
 
@@ -45,7 +55,7 @@ def _prompts(arguments: argparse.Namespace) -> int:
 
 
 MODELS = Command(
-    "ask every configured model for an answer and show its features",
+    "show the configured models and their expected cost, or ask each for an answer",
     _models,
     _add_models,
     ("model", "model_judge", "model_fix", "model_agent", "models.timeout_s"),

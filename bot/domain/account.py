@@ -81,10 +81,11 @@ class ModelLimits(Frozen):
     """Tokens for all repositories together in one day (UTC); unlimited by default."""
     calls_per_mission: int = Field(default=60, ge=0)
     """Calls in one mission; the only limit for models without a known price."""
-    judging: Judging = Judging.WHEN_UNSURE
+    judging: Judging | Literal["auto"] = "auto"
     """When a model judges beside the rules: `when-unsure` asks once where the rules would ask a
     person, and about a verified change that is not certain; `always` asks in every stage; `never`
-    leaves all judging to the rules."""
+    leaves all judging to the rules. `auto` is `never` for a model at a loopback or private address,
+    unless `model_judge` names it, else `when-unsure`."""
     prices: str = ""
     """US dollars per million tokens, for models whose price is unknown or wrong. Write
     `NAME=INPUT/OUTPUT` or `NAME=INPUT/OUTPUT/CACHE-READ/CACHE-WRITE`, separated by commas."""
@@ -115,13 +116,13 @@ class ModelLimits(Frozen):
     """Rounds of sampling; each later round sees the failed attempts of earlier rounds."""
     fix: Literal["prompt", "agent", "auto"] = "prompt"
     """Way of working on a fix: `prompt` asks for the edits, `agent` lets the model list, read,
-    search, edit and test in steps. `auto` begins with the prompt. It goes on with steps if files are
-    missing, or if nothing passes in two rounds or with whole functions."""
+    search, edit and test in steps. `auto` begins with the prompt. It goes on with steps if files
+    are missing, or if nothing passes in two rounds or with whole functions."""
     agent_steps: int = Field(default=15, ge=1, le=100)
     """Answers of one agent."""
     edit_format: Literal["auto", "search_replace", "function"] = "auto"
-    """Format of a model's edits. `auto` begins with `search_replace` and falls back to whole
-    functions."""
+    """Format of a model's edits. `auto` is `function` for a model at a loopback or private address;
+    for others it begins with `search_replace` and falls back to whole functions."""
 
 
 class Quota(Frozen):

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from bot.domain.decision import NextAction
 from bot.domain.diagnosis import Diagnosis, Triage
+from bot.domain.forecast import Forecast
 from bot.domain.lesson import RecalledLesson
 from bot.domain.model import ModelCall, Spend, total
 from bot.domain.patch import (
@@ -160,6 +161,8 @@ class MissionContext(Frozen):
     cost_usd: float = 0.0
     calls: tuple[ModelCall, ...] = ()
     """Model calls, in order."""
+    forecast: Forecast | None = None
+    """The expected use of models, before the first call; None without models."""
     spent: Spend | None = None
     """Model costs from the ledger, including interrupted attempts; None without models."""
     near_misses: tuple[NearMiss, ...] = ()

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from pydantic import ValidationError
 
 from bot.domain.account import Account, Kind, Reserved, Scope
+from bot.domain.forecast import MissionUsage
 from bot.domain.model import Completion, ModelCall, ModelTrouble, Spend, Usage
 from bot.domain.model_error import ModelError
 from bot.errors import StoreError
@@ -38,6 +39,8 @@ UNBILLED = frozenset(
 )
 """Errors for which a provider does no work and bills nothing."""
 
+_RECENT_CALLS = 2_000
+"""Calls that count as recent."""
 _USAGE = tuple(Usage.model_fields)
 _SCOPES = {
     "mission": Scope.MISSION,
@@ -159,6 +162,35 @@ class CallLedger:
             return {
                 name: total_spend(transaction, account, scope) for name, scope in _SCOPES.items()
             }
+
+        return await self._database.do(look)
+
+    async def recent_missions(self) -> tuple[MissionUsage, ...]:
+        """Return the use of models by recent missions, the newest first.
+
+        Raises:
+            StoreError: the ledger cannot be read.
+        """
+        sums = ", ".join(f"sum({name})" for name in _USAGE)
+        # Ids only grow, so the newest calls are found without reading the table.
+        query = (
+            "SELECT mission, CASE WHEN stage = 'fix' THEN 'fix' ELSE 'judge' END AS role,"  # noqa: S608
+            f" count(*), max(id), {sums} FROM call"
+            " WHERE id > (SELECT coalesce(max(id), 0) FROM call) - :calls"
+            " AND open = 0 AND input_tokens > 0 AND stage NOT IN ('agent', 'improve')"
+            " GROUP BY mission, role ORDER BY max(id) DESC"
+        )
+
+        def look(transaction: Transaction) -> tuple[MissionUsage, ...]:
+            found: dict[str, MissionUsage] = {}
+            for mission, role, calls, _, *tokens in transaction.execute(
+                query, {"calls": _RECENT_CALLS}
+            ):
+                numbers = zip(_USAGE, map(int, tokens), strict=True)
+                known = found.get(mission, MissionUsage(calls=0))
+                changes = {"calls": known.calls + int(calls), role: Usage(**dict(numbers))}
+                found[mission] = known.with_(**changes)
+            return tuple(found.values())
 
         return await self._database.do(look)
 

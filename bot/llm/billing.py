@@ -1,11 +1,13 @@
 """Billing: every model call is reserved before it is made and settled afterwards."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from bot.domain.account import Account
-from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Prompt, Usage
+from bot.domain.forecast import Forecast
+from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Prompt, Role, Usage
 from bot.domain.model_error import ModelError
 from bot.llm.estimate import Tokens
+from bot.llm.forecast import forecast_mission
 from bot.llm.prices import Prices
 from bot.ports import Ledger
 
@@ -32,6 +34,17 @@ class Billing:
             model: Model as configured, without address and key.
         """
         return self._prices.cost(model, _PLENTY) == 0.0
+
+    async def forecast(self, models: Mapping[Role, str]) -> Forecast:
+        """Return the expected use of models by a mission.
+
+        Args:
+            models: The first model of each role that is asked.
+
+        Raises:
+            StoreError: The ledger cannot be read.
+        """
+        return forecast_mission(await self._ledger.recent_missions(), self._prices, models)
 
     async def pay(
         self,

@@ -1,5 +1,6 @@
 """Models of one mission: render a question, pay within the limits, ask and parse the answer."""
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -7,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from bot.domain.account import Account, ModelLimits, build_account
+from bot.domain.forecast import Forecast
 from bot.domain.model import (
     LONGEST_ANSWER,
     Completion,
@@ -23,6 +25,7 @@ from bot.domain.model import (
 from bot.domain.model_error import ModelError
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
+from bot.errors import StoreError
 from bot.llm.billing import Billing
 from bot.llm.prices import Prices
 from bot.llm.prompts.render import render_question, render_repair
@@ -34,6 +37,8 @@ from bot.llm.providers.replay import hash_prompt
 from bot.llm.spans import Sanitizer
 from bot.ports import Chat, Clock, Ledger
 from sandbox.gate import Needles, prepare_needles
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=BaseModel)
 P = TypeVar("P", bound=Message)
@@ -125,11 +130,24 @@ class ModelMind:
     @property
     def judging(self) -> Judging:
         """Return when the judging stages ask a model."""
-        return self._limits.judging if self.has(Role.JUDGE) else Judging.NEVER
+        if not self.has(Role.JUDGE):
+            return Judging.NEVER
+        judging = self._limits.judging
+        return Judging.WHEN_UNSURE if judging == "auto" else judging
 
     def has(self, role: Role) -> bool:
         """Return True if there is a model for this role."""
         return role in self._chats
+
+    async def forecast(self) -> Forecast | None:
+        """Return the expected use of models by a mission; None if the ledger cannot be read."""
+        asked = {Role.FIX} if self.judging is Judging.NEVER else set(Role)
+        models = {role: chat.chats[0].name for role, chat in self._chats.items() if role in asked}
+        try:
+            return await self._till.forecast(models)
+        except StoreError as error:
+            log.warning("reading the ledger for a forecast failed: %s", error.message)
+            return None
 
     async def ask(self, question: Question, returns: type[M]) -> tuple[M, tuple[ModelCall, ...]]:
         """Ask for a message of this type; each model gets one repair turn.

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from bot.domain.forecast import Forecast
 from bot.domain.mission import Budget
 from bot.domain.model import Judging, ModelCall, ModelTrouble, Question, Role, Written, total
 from bot.domain.model_error import ModelError
@@ -68,6 +69,10 @@ class Billed:
     def has(self, role: Role) -> bool:
         """Return True if a model has this role."""
         return self._mind is not None and self._mind.has(role)
+
+    async def forecast(self) -> Forecast | None:
+        """Return the expected use of models by a mission; None without models."""
+        return await self._mind.forecast() if self._mind is not None else None
 
     async def ask(
         self, question: Question, returns: type[Message]

@@ -1,5 +1,6 @@
 """Start a mission: a pending context with its budget, and the tree of an earlier mission."""
 
+from bot.domain.forecast import Forecast
 from bot.domain.mission import Budget, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
@@ -15,6 +16,7 @@ class _Started(Frozen):
     """The start time of a mission; stored, so that a resumed mission keeps it."""
 
     created_at: str
+    forecast: Forecast | None = None
 
 
 async def begin(
@@ -59,11 +61,13 @@ async def begin(
 
     async def started() -> _Started:
         await ports.progress.stage(pending, "triage")
-        return _Started(created_at=ports.clock.now().isoformat())
+        forecast = await ports.mind.forecast() if ports.mind is not None else None
+        return _Started(created_at=ports.clock.now().isoformat(), forecast=forecast)
 
     start = await steps.run("start", _Started, started)
     steps.meter = ports.meter  # from here on the loop reports a reached limit as an outcome
-    return Run(pending.with_(created_at=start.created_at), checkout, ports, steps)
+    pending = pending.with_(created_at=start.created_at, forecast=start.forecast)
+    return Run(pending, checkout, ports, steps)
 
 
 async def run_on(run: Run, tree: Tree, changes: tuple[FileChange, ...]) -> TestReport:

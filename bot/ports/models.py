@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 from pydantic import BaseModel
 
 from bot.domain.account import Account, Reserved
+from bot.domain.forecast import Forecast, MissionUsage
 from bot.domain.model import Completion, Judging, ModelCall, Prompt, Question, Role, Spend, Written
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
@@ -50,6 +51,10 @@ class Mind(Protocol):
 
     def has(self, role: Role) -> bool:
         """Return True if a model is configured for this role."""
+        ...
+
+    async def forecast(self) -> Forecast | None:
+        """Return the expected use of models by a mission; None if it is unknown."""
         ...
 
     async def ask(
@@ -140,4 +145,8 @@ class Ledger(Protocol):
 
     async def spent(self, account: Account) -> dict[str, Spend]:
         """Return the spending of the `mission`, `pull_request`, `repository`, `day` and `total`."""
+        ...
+
+    async def recent_missions(self) -> tuple[MissionUsage, ...]:
+        """Return the use of models by recent missions, the newest first."""
         ...

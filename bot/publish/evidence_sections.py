@@ -14,7 +14,7 @@ from bot.publish.evidence import (
 )
 from bot.publish.fix_sections import MOST_SHOWN, table_rows
 from bot.publish.markdown import Section, bullets, fenced, table
-from bot.publish.model_costs import models_section, spend_in_words
+from bot.publish.model_costs import forecast_in_words, models_section, spend_in_words
 from bot.publish.story import Story, winner
 from bot.publish.title import steps_of_fix
 
@@ -72,6 +72,8 @@ def _facts(story: Story) -> list[tuple[str, str]]:
         ("seconds", f"{context.seconds:.1f}"),
         ("cost of models", spend_in_words(context.bill)),
     ]
+    if context.forecast is not None:
+        rows.insert(-1, ("expected cost of models", forecast_in_words(context.forecast)))
     rows += _triage_facts(story)
     if context.facts is not None:
         facts = context.facts

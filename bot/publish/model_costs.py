@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bot.domain.counted import counted
+from bot.domain.forecast import Forecast
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall, Role, Spend, Usage, total
 from bot.publish.markdown import Section, table
@@ -27,6 +28,18 @@ def spend_in_words(spend: Spend) -> str:
         return known
     unknown = f"unknown for {spend.unpriced_calls} of {counted(spend.calls, 'call')}"
     return f"{known} and {unknown}" if spend.unpriced_calls < spend.calls else "unknown"
+
+
+def forecast_in_words(forecast: Forecast) -> str:
+    """Return the expected use of models by a mission, and its source, in words."""
+    cost = "unknown, without a price" if forecast.cost_usd is None else f"${forecast.cost_usd:.4f}"
+    tokens = f"{forecast.input_tokens} tokens in, {forecast.output_tokens} out"
+    source = (
+        f"the median of {counted(forecast.missions, 'mission')} that asked a model"
+        if forecast.missions
+        else "assumed, without enough missions that asked a model"
+    )
+    return f"{cost} ({counted(forecast.calls, 'call')}, {tokens}; {source})"
 
 
 def speakers(context: MissionContext) -> dict[str, str]:
@@ -118,6 +131,7 @@ def models_as_data(context: MissionContext) -> dict[str, Any]:
         },
         "broken_off": _as_data(unattributed_spend(context)),
         "total": _as_data(context.bill),
+        "expected": context.forecast.model_dump() if context.forecast else None,
     }
 
 

@@ -7,7 +7,12 @@ from bot.publish.before_acting import before_acting
 from bot.publish.evidence import agreement, held_out
 from bot.publish.fix_sections import basis, before_and_after
 from bot.publish.markdown import SafeWriter
-from bot.publish.model_costs import speakers, spend_by, spend_in_words
+from bot.publish.model_costs import (
+    forecast_in_words,
+    speakers,
+    spend_by,
+    spend_in_words,
+)
 from bot.publish.next_steps import step_after
 from bot.publish.packages import PACKAGES, changed_packages
 from bot.publish.recalled import recalled_lessons
@@ -80,6 +85,8 @@ def _text_of_models(story: Story) -> list[str]:
     if not calls:
         return []
     lines = ["", "Models"]
+    if story.context.forecast is not None:
+        lines.append(f"  expected: {forecast_in_words(story.context.forecast)}")
     for model, spend in spend_by(calls, "model").items():
         tokens = f"{spend.usage.input_tokens} tokens in, {spend.usage.output_tokens} out"
         spent = f"{counted(spend.calls, 'call')}, {tokens}, cost {spend_in_words(spend)}"

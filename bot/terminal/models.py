@@ -1,21 +1,28 @@
-"""metaagent models check: ask every configured model; show latency, features and price."""
+"""metaagent models: show the configured models and their cost; `check` asks each of them."""
 
 import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from bot.domain.model import Completion, ModelTool, Prompt, Role, Usage, is_cli
+from bot.domain.forecast import MissionUsage
+from bot.domain.model import Completion, Judging, ModelTool, Prompt, Role, Usage, is_cli
 from bot.domain.model_error import ModelError
-from bot.errors import SettingsError
+from bot.errors import MetaAgentError, SettingsError
+from bot.ledger.calls import CallLedger
+from bot.llm.forecast import forecast_mission
 from bot.llm.prices import Prices
 from bot.llm.providers.fallback import FallbackChat
 from bot.ports.models import Chat
+from bot.publish.model_costs import forecast_in_words
 from bot.settings import Settings
+from bot.store.database import SQLITE, Database, is_postgres
+from bot.store.opening import own_url
 from bot.terminal.prepare import set_up_quiet_logging
-from bot.wiring.models import build_chats
+from bot.wiring.models import build_chats, derive_model_limits
 from sandbox.gate import clean
 from sandbox.types import Frozen
 
@@ -53,6 +60,9 @@ _LONG = (
 _LONG_LINES = 200
 # Prices are quoted for a million tokens.
 _A_MILLION = (Usage(input_tokens=1_000_000), Usage(output_tokens=1_000_000))
+
+_SHOWN = {"name", "roles", "usd_per_million"}
+"""What is known of a model that was not asked."""
 
 BuildChats = Callable[[Settings], Mapping[Role, Chat]]
 
@@ -95,6 +105,7 @@ class ModelsResult:
     """A text for people, and an object for programs."""
 
     all_answer: bool
+    """True if none was asked."""
     text: str
     json_object: dict[str, Any]
 
@@ -113,28 +124,83 @@ def run_models_check(
         SettingsError: no model is configured, or one is configured wrongly.
     """
     settings = set_up_quiet_logging(settings)
+    chats = _build(settings, build)
+    checks = asyncio.run(_check_all(chats, settings, order))
+    lines = [line for check in checks for line in _lines(check)]
+    result = _result(settings, chats, lines, [check.model_dump(mode="json") for check in checks])
+    return replace(result, all_answer=all(check.answers for check in checks))
+
+
+def run_models_show(settings: Settings, *, build: BuildChats = build_chats) -> ModelsResult:
+    """List the configured models without asking them.
+
+    Args:
+        settings: All settings.
+        build: Builds the models from settings.
+
+    Raises:
+        SettingsError: no model is configured, or one is configured wrongly.
+    """
+    settings = set_up_quiet_logging(settings)
+    chats = _build(settings, build)
+    roles, prices = _roles(chats)[0], Prices(settings.models.prices)
+    checks = [_price(ModelCheck(name=name), tuple(roles[name]), (), prices) for name in roles]
+    lines = [line for one in checks for line in (_head(one), f"  price: {_price_words(one)}")]
+    shown = [one.model_dump(mode="json", include=_SHOWN) for one in checks]
+    return _result(settings, chats, lines, shown)
+
+
+def _build(settings: Settings, build: BuildChats) -> Mapping[Role, Chat]:
     chats = build(settings)
     if not chats:
         raise SettingsError(
             "no model is set", "set METAAGENT_MODEL; docs/howto/models.md lists what it can be"
         )
-    checks = asyncio.run(_check_all(chats, settings, order))
+    return chats
+
+
+def _result(
+    settings: Settings, chats: Mapping[Role, Chat], lines: Sequence[str], models: Sequence[Any]
+) -> ModelsResult:
+    """Return the models with what a mission does with them, and is expected to cost."""
+    limits = derive_model_limits(settings)
+    asked = {role: _first(chat).name for role, chat in chats.items()}
+    if limits.judging is Judging.NEVER:
+        asked.pop(Role.JUDGE, None)
+    forecast = forecast_mission(_recent_missions(settings), Prices(limits.prices), asked)
+    ways = f"judging: {limits.judging}; edits: {limits.edit_format}"
+    expected = f"expected cost of a mission that asks a model: {forecast_in_words(forecast)}"
     return ModelsResult(
-        all_answer=all(check.answers for check in checks),
-        text=clean("\n".join(line for check in checks for line in _lines(check))),
-        json_object={"models": [check.model_dump(mode="json") for check in checks]},
+        all_answer=True,
+        text=clean("\n".join([*lines, ways, expected])),
+        json_object={
+            "models": list(models),
+            "judging": str(limits.judging),
+            "edit_format": limits.edit_format,
+            "mission": forecast.model_dump(),
+        },
     )
+
+
+def _recent_missions(settings: Settings) -> tuple[MissionUsage, ...]:
+    """Return the use of models by recent missions; empty without a readable database."""
+    url = own_url(settings.engine_url)
+    if not (is_postgres(url) or Path(url.removeprefix(SQLITE)).is_file()):
+        return ()
+    # Read only: this command upgrades no database of a running program.
+    database = Database(url)
+    try:
+        return asyncio.run(CallLedger(database).recent_missions())
+    except MetaAgentError:
+        return ()
+    finally:
+        database.close()
 
 
 async def _check_all(
     chats: Mapping[Role, Chat], settings: Settings, order: ModelsOrder
 ) -> tuple[ModelCheck, ...]:
-    roles: dict[str, list[str]] = {}
-    found: dict[str, Chat] = {}
-    for role, several in chats.items():
-        for chat in several.chats if isinstance(several, FallbackChat) else (several,):
-            roles.setdefault(chat.name, []).append(role.value)
-            found.setdefault(chat.name, chat)
+    roles, found = _roles(chats)
     prices = Prices(settings.models.prices)
     try:
         answered = await asyncio.gather(
@@ -146,6 +212,21 @@ async def _check_all(
     return tuple(
         _price(check, tuple(roles[check.name]), answers, prices) for check, answers in answered
     )
+
+
+def _roles(chats: Mapping[Role, Chat]) -> tuple[dict[str, list[str]], dict[str, Chat]]:
+    """Return the roles and the chat of every model, by name."""
+    roles: dict[str, list[str]] = {}
+    found: dict[str, Chat] = {}
+    for role, several in chats.items():
+        for chat in several.chats if isinstance(several, FallbackChat) else (several,):
+            roles.setdefault(chat.name, []).append(role.value)
+            found.setdefault(chat.name, chat)
+    return roles, found
+
+
+def _first(chat: Chat) -> Chat:
+    return chat.chats[0] if isinstance(chat, FallbackChat) else chat
 
 
 async def _check_model(
@@ -221,27 +302,33 @@ def _holds(answer: Completion) -> bool:
 
 
 def _lines(check: ModelCheck) -> list[str]:
-    roles = ", ".join(check.roles)
     if not check.answers:
-        lines = [f"{check.name}  ({roles})", f"  NO ANSWER ({check.trouble}): {check.message}"]
+        lines = [_head(check), f"  NO ANSWER ({check.trouble}): {check.message}"]
         return [*lines, f"  {check.advice}"] if check.advice else lines
     served = (
         f", served as {check.served_as}"
         if check.served_as not in {"", check.name.partition(":")[2]}
         else ""
     )
-    price = "unknown: its calls are counted, not priced"
-    if check.usd_per_million is not None:
-        price = "${:g} in, ${:g} out for a million tokens".format(*check.usd_per_million)
     cost = "unknown" if check.cost_usd is None else f"${check.cost_usd:.6f}"
     return [
-        f"{check.name}  ({roles})",
+        _head(check),
         f"  answers in {check.latency_s:.2f} s{served}",
         f"  holds to a schema: {_word(check.holds_to_schema, 'not known')}",
         f"  takes tools: {_word(check.takes_tools, 'not known')}",
         f"  keeps what it has read: {_word(check.caches, 'not tried; --caching tries')}",
-        f"  price: {price}; this check: {cost}",
+        f"  price: {_price_words(check)}; this check: {cost}",
     ]
+
+
+def _head(check: ModelCheck) -> str:
+    return f"{check.name}  ({', '.join(check.roles)})"
+
+
+def _price_words(check: ModelCheck) -> str:
+    if check.usd_per_million is None:
+        return "unknown: its calls are counted, not priced"
+    return "${:g} in, ${:g} out for a million tokens".format(*check.usd_per_million)
 
 
 def _word(known: bool | None, otherwise: str) -> str:  # noqa: FBT001 (the value is the subject)

@@ -20,7 +20,13 @@ from bot.registry.missions import StoredMissions
 from bot.settings import Settings
 from bot.store.database import Database
 from bot.store.opening import open_database
-from bot.wiring.models import build_doors, build_minds, derive_limits, select_models
+from bot.wiring.models import (
+    build_doors,
+    build_minds,
+    derive_limits,
+    derive_model_limits,
+    select_models,
+)
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, CacheUsage
 from sandbox.importer import version_on_host
@@ -94,7 +100,8 @@ def build_fixers(
     if minds is not None and Role.FIX in select_models(settings):
         from bot.fixers.rung2_model.fixer import ModelFixer
 
-        fixers.append(ModelFixer(minds, SearchTrials(lessons), settings.models, allows=allows))
+        limits = derive_model_limits(settings)
+        fixers.append(ModelFixer(minds, SearchTrials(lessons), limits, allows=allows))
     if doors is not None:
         from bot.fixers.rung2_model.agent_worker import AgentWorker
 

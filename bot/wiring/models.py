@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from bot.domain.model import Role, is_cli
+from bot.domain.account import ModelLimits
+from bot.domain.model import Judging, Role, is_cli
 from bot.domain.policy import Limits
 from bot.ports import AgentDoors, Chat, Clock, Minds
 from bot.settings import Settings, environment
@@ -46,6 +47,25 @@ def derive_limits(settings: Settings) -> Limits:
     if any(name.partition(":")[0] in _OF_SERVERS for name in fixing):
         answers_s.append(limits.timeout_s)
     return settings.limits.with_(model_s=max(settings.limits.model_s, max(answers_s) * 4 / 3))
+
+
+def derive_model_limits(settings: Settings) -> ModelLimits:
+    """Return the limits of models, with what `auto` means for the configured ones.
+
+    A model at a loopback or private address is taken for a small one: it writes whole functions,
+    and judges only if a setting says so.
+    """
+    named, limits = select_models(settings), settings.models
+    if not named:
+        return limits
+    from bot.llm.providers.addresses import is_local
+
+    if limits.judging == "auto":
+        judges = settings.model_judge or not is_local(named.get(Role.JUDGE, ""))
+        limits = limits.with_(judging=Judging.WHEN_UNSURE if judges else Judging.NEVER)
+    if limits.edit_format == "auto" and is_local(named.get(Role.FIX, "")):
+        limits = limits.with_(edit_format="function")
+    return limits
 
 
 def _options(settings: Settings) -> dict[str, Any]:
@@ -93,7 +113,7 @@ def build_minds(settings: Settings, clock: Clock, database: Database) -> OpenMin
         build_chats(settings),
         CallLedger(database),
         Prices(settings.models.prices),
-        settings.models,
+        derive_model_limits(settings),
         clock=clock,
         secrets=settings.secret_values,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.domain.account import Account, Grant
+from bot.domain.forecast import MissionUsage
 from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Role, Usage
 from bot.domain.model_error import ModelError
 from bot.errors import BudgetSpent
@@ -50,6 +51,25 @@ def a_call(reserved_usd: float = 0.1, **changes: object) -> ModelCall:
 async def paid(ledger: Ledger, account: Account, key: str, cost_usd: float | None) -> None:
     reserved = await ledger.reserve(account, key, a_call())
     await ledger.settle(reserved.id, a_call(cost_usd=cost_usd, usage=ANSWER.usage), ANSWER)
+
+
+async def test_recent_missions_are_the_newest_first_and_know_what_each_role_used(
+    database: Database, ledger: Ledger
+) -> None:
+    assert await ledger.recent_missions() == ()
+    for mission in ("m-1", "m-2"):
+        for number, stage in enumerate(("fix", "judge", "fix", "agent", "review")):
+            account = an_account(mission=mission)
+            reserved = await ledger.reserve(account, str(number), a_call(stage=stage))
+            usage = Usage(input_tokens=900, output_tokens=100, cache_read_tokens=10)
+            await ledger.settle(reserved.id, a_call(stage=stage, usage=usage), ANSWER)
+            unanswered = await ledger.reserve(account, f"{number} again", a_call(stage=stage))
+            failed = a_call(stage=stage, trouble=ModelTrouble.TIMEOUT)
+            await ledger.settle(unanswered.id, failed, None)
+    await ledger.reserve(an_account(mission="m-3"), "open", a_call())
+    newest, oldest = await ledger.recent_missions()
+    both = Usage(input_tokens=1_800, output_tokens=200, cache_read_tokens=20)
+    assert newest == oldest == MissionUsage(calls=4, judge=both, fix=both)
 
 
 async def is_refused(

@@ -5,6 +5,7 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from bot.domain.forecast import Forecast
 from bot.domain.model import (
     Finish,
     Judging,
@@ -70,6 +71,8 @@ class ScriptedMind:
         self._given: dict[str, int] = {}
         self.questions: list[Question] = []
         """Everything that was asked, in order, also what got no answer."""
+        self.expects: Forecast | None = None
+        """What a mission is expected to use."""
         self.calls: list[ModelCall] = []
         """Everything that was paid for."""
 
@@ -83,6 +86,9 @@ class ScriptedMind:
 
     def has(self, role: Role) -> bool:
         return role in self._roles
+
+    async def forecast(self) -> Forecast | None:
+        return self.expects
 
     async def ask(
         self, question: Question, returns: type[Message]

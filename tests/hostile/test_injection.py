@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot.domain.account import Account, Kind, ModelLimits, Reserved
+from bot.domain.forecast import MissionUsage
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import Completion, Judging, ModelCall, Prompt, Role, Spend, Usage
 from bot.domain.policy import RepositoryPolicy
@@ -160,6 +161,9 @@ class Paper:
 
     async def spent(self, account: Account) -> dict[str, Spend]:
         return {}
+
+    async def recent_missions(self) -> tuple[MissionUsage, ...]:
+        return ()
 
 
 @dataclass

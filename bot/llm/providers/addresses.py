@@ -57,6 +57,26 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_local(setting: str) -> bool:
+    """Return True if every model of a setting is at a loopback or private address.
+
+    Names other than `localhost` are not looked up.
+
+    Args:
+        setting: Models, separated by commas.
+    """
+    parts = [_ADDRESS.split(part.strip(), maxsplit=1) for part in setting.split(",")]
+    return all(len(part) > 1 and _is_near(part[1]) for part in parts)
+
+
+def _is_near(address: str) -> bool:
+    try:
+        host = urlsplit(address).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False
+
+
 def _check(kind: str, text: str) -> str:
     """Validate `https://host[:port][/path]` and remove a trailing slash."""
     advice = "write https://host[:port][/path], without user, query or fragment"

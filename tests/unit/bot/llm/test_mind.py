@@ -10,6 +10,7 @@ from bot.domain.account import ModelLimits
 from bot.domain.model import (
     Completion,
     Finish,
+    Judging,
     ModelTrouble,
     Passage,
     Prompt,
@@ -307,6 +308,21 @@ async def test_who_can_hold_to_a_schema_gets_it_for_decisions_and_not_for_text(
     await mind.write(QUESTION.with_(sample=1))
     assert chat.prompts[0].json_schema is not None
     assert chat.prompts[1].json_schema is None
+
+
+async def test_a_forecast_counts_the_roles_that_are_asked(purse: Purse) -> None:
+    forecast = await purse.mind(Chatty(GOOD), Chatty(GOOD, name="x:two")).forecast()
+    assert forecast is not None
+    assert (forecast.missions, forecast.input_tokens) == (0, 12_000)
+    # The first model of each role: $1 and $10 for a million tokens.
+    assert forecast.cost_usd == pytest.approx(0.012 + 0.02)
+    purse.limits = purse.limits.with_(judging=Judging.NEVER)
+    by_fixing = await purse.mind(Chatty(GOOD)).forecast()
+    assert by_fixing is not None
+    assert by_fixing.cost_usd == pytest.approx(0.008 + 0.015)
+    unknown = await purse.mind(Chatty(GOOD, name="x:unpriced")).forecast()
+    assert unknown is not None
+    assert unknown.cost_usd is None
 
 
 async def test_secrets_never_leave(purse: Purse) -> None:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
 from bot.domain.diagnosis import Diagnosis, Suspect
+from bot.domain.forecast import Forecast
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import Judging, ModelCall, ModelTrouble, Passage, Role
 from bot.domain.patch import Candidate, FixBudget, NearMiss, Rung, RungNote
@@ -397,6 +398,14 @@ async def test_a_file_too_large_to_read_is_none_that_a_model_can_end_a_mission_w
             raise ChangeRejected(f"{path} is too large")
 
     assert await read_text(PATH, Huge({PATH: "x"})) == ""
+
+
+async def test_a_mission_keeps_what_it_was_expected_to_cost() -> None:
+    mind = a_mind()
+    mind.expects = Forecast(missions=42, calls=3, cost_usd=0.03)
+    context = await one_bug(mind).play()
+    assert context.forecast == mind.expects
+    assert (await one_bug(None).play()).forecast is None
 
 
 # --- thinking -------------------------------------------------------------------------------------

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from bot.domain.forecast import Forecast
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelTrouble, Role, Spend, Usage
 from bot.domain.verdict import ChangeReview
 from bot.publish.model_costs import models_as_data, models_section, speakers, spend_in_words
 from bot.publish.report import mission_report
 from bot.publish.story import build_story
+from bot.publish.terminal import report_text
 from tests.builders import (
     a_critique,
     a_diagnosis,
@@ -92,6 +94,32 @@ def test_what_a_dead_process_had_paid_for_is_in_the_bill_and_told() -> None:
     assert models_as_data(context)["broken_off"]["calls"] == 3
     assert models_as_data(judged_by_a_model(spent=Spend(calls=3)))["broken_off"]["calls"] == 0
     assert "interrupted attempts" in mission_report(build_story(a_mission(spent=spent)))
+
+
+ASSUMED = "assumed, without enough missions that asked a model"
+
+
+@pytest.mark.parametrize(
+    ("forecast", "words"),
+    [
+        (
+            Forecast(missions=42, calls=3, input_tokens=900, output_tokens=100, cost_usd=0.03),
+            "$0.0300 (3 calls, 900 tokens in, 100 out; the median of 42 missions that asked a model)",
+        ),
+        (
+            Forecast(calls=1, input_tokens=900, output_tokens=100),
+            f"unknown, without a price (1 call, 900 tokens in, 100 out; {ASSUMED})",
+        ),
+    ],
+)
+def test_the_cost_is_told_before_and_after(forecast: Forecast, words: str) -> None:
+    context = judged_by_a_model(forecast=forecast)
+    before = f"| expected cost of models | {words} |\n"
+    assert f"{before}| cost of models | $0.0220 |" in mission_report(build_story(context))
+    text = report_text(context)
+    assert f"Models\n  expected: {words}\n" in text
+    assert models_as_data(context)["expected"] == forecast.model_dump()
+    assert models_as_data(judged_by_a_model())["expected"] is None
 
 
 def test_programs_read_unknown_as_null() -> None:

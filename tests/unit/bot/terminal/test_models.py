@@ -1,17 +1,20 @@
 """metaagent models check: what is told of models that answer, that do not, and that are not there."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
-from bot.domain.account import ModelLimits
-from bot.domain.model import Completion, ModelTrouble, Prompt, Role, Usage
+from bot.domain.account import Account, ModelLimits
+from bot.domain.model import Completion, ModelCall, ModelTrouble, Prompt, Role, Usage
 from bot.domain.model_error import ModelError
 from bot.errors import SettingsError
+from bot.ledger.calls import CallLedger
 from bot.llm.providers.fallback import FallbackChat
 from bot.settings import Settings
-from bot.terminal.models import ModelsOrder, run_models_check
+from bot.store.opening import open_database
+from bot.terminal.models import ModelsOrder, run_models_check, run_models_show
 from tests.fakes.model_server import Asked, Reply, Script, calls, refuses, says, served
 
 
@@ -32,7 +35,7 @@ class Answering:
         self.closed = 0
 
     async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
-        assert deadline_s in {60.0, 600.0}
+        assert deadline_s in {300.0, 600.0}
         kept = 1_000 if prompt.user in self.read else 0
         self.read.add(prompt.user)
         usage = Usage(input_tokens=1_000, output_tokens=10, cache_read_tokens=kept)
@@ -171,6 +174,78 @@ def test_one_that_fails_is_told_beside_the_others_and_all_are_closed(tmp_path: P
     assert [one["answers"] for one in result.json_object["models"]] == [False, True]
     assert "NO ANSWER (auth): the key is refused\n  check the key" in result.text
     assert (good.closed, bad.closed) == (1, 1)
+
+
+def spend(folder: Path, missions: range) -> None:
+    """Missions of this installation; their median has 10,000 tokens in and 1,000 out for a fix."""
+    database = open_database(Settings(data_dir=folder).engine_url)
+    ledger = CallLedger(database)
+
+    async def pay() -> None:
+        for number in missions:
+            tokens = (5_000, 10_000, 20_000)[number % 3]
+            usage = Usage(input_tokens=tokens, output_tokens=1_000)
+            for stage in ("fix", "agent"):
+                call = ModelCall(stage=stage, role=Role.FIX, model="openai-chat:old", usage=usage)
+                account = Account(mission=f"m-{number}", repository="r", day="2026-11-27")
+                reserved = await ledger.reserve(account, stage, call)
+                await ledger.settle(reserved.id, call, None)
+
+    asyncio.run(pay())
+    database.close()
+
+
+ASSUMED = "3 calls, 12000 tokens in, 2000 out; assumed, without enough missions that asked a model"
+
+
+def test_the_models_are_listed_without_a_question_and_with_what_a_mission_costs(
+    tmp_path: Path,
+) -> None:
+    chat = Failing("openai-chat:small")
+    named = settings(tmp_path, "small=1/2").model_copy(update={"model": "openai-chat:small"})
+    result = run_models_show(named, build=lambda _: {Role.JUDGE: chat, Role.FIX: chat})
+    assert result.all_answer
+    assert result.text.splitlines() == [
+        "openai-chat:small  (judge, fix)",
+        "  price: $1 in, $2 out for a million tokens",
+        "judging: when-unsure; edits: auto",
+        f"expected cost of a mission that asks a model: $0.0160 ({ASSUMED})",
+    ]
+    assert result.json_object["models"] == [
+        {"name": "openai-chat:small", "roles": ["judge", "fix"], "usd_per_million": [1.0, 2.0]}
+    ]
+    assert list(tmp_path.iterdir()) == [], "nothing is written"
+
+
+def test_the_expected_cost_comes_from_the_ledger_if_it_has_enough_missions(tmp_path: Path) -> None:
+    named = settings(tmp_path, "small=1/2")
+    build = {Role.FIX: Answering()}
+    spend(tmp_path, range(19))
+    few = run_models_show(named, build=lambda _: build)
+    assert "$0.0110 (3 calls, 8000 tokens in, 1500 out; assumed," in few.text
+    spend(tmp_path, range(19, 21))
+    for result in (
+        run_models_show(named, build=lambda _: build),
+        run_models_check(ModelsOrder(), named, build=lambda _: build),
+    ):
+        assert (
+            "expected cost of a mission that asks a model: $0.0120 (1 call, 10000 tokens in, "
+            "1000 out; the median of 21 missions that asked a model)" in result.text
+        )
+        assert result.json_object["mission"]["cost_usd"] == 0.012
+    unknown = run_models_show(settings(tmp_path), build=lambda _: build)
+    assert "unknown, without a price (1 call, 10000 tokens in" in unknown.text
+
+
+def test_a_local_model_is_not_expected_to_judge(tmp_path: Path) -> None:
+    local = Settings(
+        data_dir=tmp_path,
+        model="openai-chat:small@http://127.0.0.1:1/v1",
+        models=ModelLimits(prices="small=1/2"),
+    )
+    result = run_models_show(local)
+    assert "judging: never; edits: function" in result.text
+    assert "$0.0110 (3 calls, 8000 tokens in, 1500 out" in result.text
 
 
 def test_without_a_model_there_is_nothing_to_ask(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.model import Role
+from bot.domain.model import Judging, Role
 from bot.domain.patch import Rung
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.errors import SettingsError
 from bot.lessons.stored import StoredLessons
@@ -22,7 +23,8 @@ from bot.wiring.mission_services import (
     build_mission_services,
     prepare_image,
 )
-from bot.wiring.models import build_chats, derive_limits, select_models
+from bot.wiring.models import build_chats, derive_limits, derive_model_limits, select_models
+from tests.builders import a_request
 from tests.databases import a_database
 
 Make = Callable[..., Settings]
@@ -80,6 +82,44 @@ def test_a_climb_has_time_for_a_whole_answer_of_whoever_mends(
     settings: Make, named: dict[str, str], seconds: float
 ) -> None:
     assert derive_limits(settings(**named)).model_s == seconds
+
+
+LOCAL = "openai-chat:small@http://127.0.0.1:11434/v1"
+REMOTE = "anthropic:big"
+
+
+@pytest.mark.parametrize(
+    ("named", "judging", "edits"),
+    [
+        ({"model": LOCAL}, Judging.NEVER, "function"),
+        ({"model": "anthropic:small@http://[::1]:8080"}, Judging.NEVER, "function"),
+        ({"model": "openai-chat:small@http://192.168.1.9/v1"}, Judging.NEVER, "function"),
+        ({"model": "openai-chat:small@http://localhost:8080/v1"}, Judging.NEVER, "function"),
+        ({"model": REMOTE}, Judging.WHEN_UNSURE, "auto"),
+        ({"model": "openai-chat:big@https://models.example/v1"}, Judging.WHEN_UNSURE, "auto"),
+        ({"model": "openai-chat:big@https://93.184.216.34/v1"}, Judging.WHEN_UNSURE, "auto"),
+        ({"model": f"{LOCAL},{REMOTE}"}, Judging.WHEN_UNSURE, "auto"),
+        ({"model": "mock"}, Judging.WHEN_UNSURE, "auto"),
+        ({"model_fix": LOCAL, "model_judge": REMOTE}, Judging.WHEN_UNSURE, "function"),
+        ({"model_fix": REMOTE, "model_judge": LOCAL}, Judging.WHEN_UNSURE, "auto"),
+        ({"model": LOCAL, "models__judging": "always"}, Judging.ALWAYS, "function"),
+        ({"model": LOCAL, "models__edit_format": "search_replace"}, Judging.NEVER, "search_replace"),
+        ({"model": REMOTE, "models__judging": "never"}, Judging.NEVER, "auto"),
+    ],
+)  # fmt: skip
+def test_a_small_local_model_writes_functions_and_does_not_judge_unless_a_setting_says_so(
+    settings: Make, named: dict[str, str], judging: Judging, edits: str
+) -> None:
+    given = settings(anthropic_api_key="k", sandbox__disposable_host="true", **named)
+    limits = derive_model_limits(given)
+    assert (limits.judging, limits.edit_format) == (judging, edits)
+    services = build_mission_services(given, silence)
+    assert services.minds is not None
+    mind = services.minds.of(a_request(), RepositoryPolicy())
+    assert mind is not None
+    assert mind.judging is (judging if mind.has(Role.JUDGE) else Judging.NEVER)
+    fixers = [vars(fixer) for fixer in services.fixers if fixer.rung is Rung.MODEL]
+    assert [fixer["_limits"].edit_format for fixer in fixers] == [edits]
 
 
 def test_building_writes_nothing(settings: Make) -> None:
