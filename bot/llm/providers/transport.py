@@ -28,6 +28,10 @@ PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 PLAIN = frozenset({"", "identity"})
 
 
+def _do_nothing() -> None:
+    """Ignore bytes that arrive."""
+
+
 class Transport:
     """Connection to a server.
 
@@ -52,10 +56,10 @@ class Transport:
         headers: Mapping[str, str],
         body: bytes,
         *,
-        assembler: Assembler,
-        on_bytes: Callable[[], None],
+        assembler: Assembler | None = None,
+        on_bytes: Callable[[], None] = _do_nothing,
     ) -> HttpReply:
-        """Return the reply to a request with any status; a stream is assembled to its plain form.
+        """Return the reply to a request with any status.
 
         Only connecting has a timeout; the caller limits the rest.
 
@@ -63,7 +67,8 @@ class Transport:
             path: Path below the base URL.
             headers: Further headers.
             body: The request.
-            assembler: Assembles the events of a stream.
+            assembler: Assembles the events of a stream to its plain form; None keeps a stream as it
+                is.
             on_bytes: Called whenever bytes of the reply arrive.
 
         Raises:
@@ -125,28 +130,26 @@ class Transport:
 
 
 async def _receive(
-    response: httpx.Response, assembler: Assembler, on_bytes: Callable[[], None]
+    response: httpx.Response, assembler: Assembler | None, on_bytes: Callable[[], None]
 ) -> HttpReply:
-    """Read a reply; a stream is assembled to its plain form."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    answers = response.status_code == httpx.codes.OK
-    streamed = answers and kind == EVENT_STREAM
-    most = MOST_STREAMED_BYTES if streamed else MOST_BYTES
-    async with aclosing(_unpacked(response, most, on_bytes)) as chunks:
-        content = await (_assembled(chunks, assembler) if streamed else _joined(chunks))
-    if answers and content.startswith(EVENT_BEGINNINGS):
-        # A gateway may give a stream another content type.
-        content, streamed = await _assembled(_one(content), assembler), True
+    """Read a reply; a stream is assembled to its plain form, if it can be."""
+    status = response.status_code
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return HttpReply(response.status_code, headers, content, streamed)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if assembler is not None and status == httpx.codes.OK and kind == EVENT_STREAM:
+        async with aclosing(_unpacked(response, MOST_STREAMED_BYTES, on_bytes)) as chunks:
+            return HttpReply(status, headers, await _assembled(chunks, assembler), streamed=True)
+    async with aclosing(_unpacked(response, MOST_BYTES, on_bytes)) as chunks:
+        content = b"".join([chunk async for chunk in chunks])
+    is_stream = status == httpx.codes.OK and content.startswith(EVENT_BEGINNINGS)
+    if assembler is not None and is_stream:
+        # A gateway may give a stream another content type.
+        return HttpReply(status, headers, await _assembled(_one(content), assembler), streamed=True)
+    return HttpReply(status, headers, content)
 
 
 async def _one(chunk: bytes) -> AsyncIterator[bytes]:
     yield chunk
-
-
-async def _joined(chunks: AsyncIterator[bytes]) -> bytes:
-    return b"".join([chunk async for chunk in chunks])
 
 
 async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> bytes:
