@@ -223,6 +223,7 @@ class Settings(BaseModel):
         """
         own = {
             "openai-chat": self.openai_api_key,
+            "openai-responses": self.openai_api_key,
             "codex-cli": self.openai_api_key,
             "anthropic": self.anthropic_api_key,
             "claude-cli": self.anthropic_api_key,

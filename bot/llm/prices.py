@@ -13,6 +13,7 @@ _CACHED = 1.25
 _PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
         "openai-chat": "openai",
+        "openai-responses": "openai",
         "codex-cli": "openai",
         "anthropic": "anthropic",
         "claude-cli": "anthropic",

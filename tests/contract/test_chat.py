@@ -95,6 +95,8 @@ def streamless(answer: Script) -> Script:
 MAKINGS: dict[str, Making] = {
     "openai-chat": over_http("openai-chat:big@URL"),
     "openai-chat, plain": over_http("openai-chat:big@URL", streams=False),
+    "openai-responses": over_http("openai-responses:big@URL"),
+    "openai-responses, plain": over_http("openai-responses:big@URL", streams=False),
     "anthropic": over_http("anthropic:big@URL"),
     "anthropic, plain": over_http("anthropic:big@URL", streams=False),
     "several": over_http("openai-chat:big@URL/nowhere,anthropic:big@URL"),

@@ -72,6 +72,34 @@ def encode_message(answer: Mapping[str, Any]) -> bytes:
     return b"".join(_event(json.dumps(event), event["type"]) for event in events())
 
 
+def encode_response(answer: Mapping[str, Any]) -> bytes:
+    """A response as events: created, items of deltas, and the whole of it at its end."""
+
+    def item_events(index: int, item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        at = {"output_index": index, "item_id": item["id"]}
+        begun = {**item, "status": "in_progress"}
+        yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+        name = "function_call_arguments"
+        pieces = _pieces(item.get("arguments", ""))
+        for part in item.get("content", ()):
+            name = "output_text" if part["type"] == "output_text" else "refusal"
+            pieces = _pieces(part.get("text") or part.get("refusal") or "")
+        for piece in pieces:
+            yield {"type": f"response.{name}.delta", **at, "delta": piece}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+    def events() -> Iterator[dict[str, Any]]:
+        begun = {**answer, "output": [], "status": "in_progress", "usage": None}
+        yield {"type": "response.created", "response": begun}
+        yield {"type": "response.in_progress", "response": begun}
+        for index, item in enumerate(answer["output"]):
+            yield from item_events(index, item)
+        yield {"type": f"response.{answer['status']}", "response": answer}
+
+    numbered = ({**event, "sequence_number": n} for n, event in enumerate(events()))
+    return b"".join(_event(json.dumps(event), event["type"]) for event in numbered)
+
+
 def _event(data: str, name: str = "") -> bytes:
     named = f"event: {name}\n" if name else ""
     return f"{named}data: {data}\n\n".encode()

@@ -1,4 +1,4 @@
-"""A server for models on loopback: speaks both wire formats, answers as a script says, and fails in every way."""
+"""A server for models on loopback: speaks the wire formats, answers as a script says, and fails in every way."""
 
 import asyncio
 import json
@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.model_events import encode_chunks, encode_message
+from tests.fakes.model_events import encode_chunks, encode_message, encode_response
+from tests.fakes.model_responses import a_response
 
 FOREVER_S = 3_600.0
 EVENT_STREAM = "text/event-stream"
@@ -22,8 +23,11 @@ TAKES = {
     "/v1/messages": {
         "model", "max_tokens", "system", "messages", "temperature", "stop_sequences", "tools", "tool_choice", "stream",
     },
+    "/v1/responses": {
+        "model", "instructions", "input", "max_output_tokens", "temperature", "text", "tools", "store", "stream",
+    },
 }  # fmt: skip
-"""Every parameter that the two wire formats have in common with us; anything else is refused, as Anthropic does."""
+"""Every parameter that the wire formats have in common with us; anything else is refused, as Anthropic does."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,14 @@ class Asked:
         return self.path.endswith("/messages")
 
     @property
+    def responses(self) -> bool:
+        return self.path.endswith("/responses")
+
+    @property
     def system(self) -> str:
         """The text of the system prompt, in whichever format."""
+        if self.responses:
+            return str(self.body["instructions"])
         return _words(
             self.body["system"] if self.anthropic else self.body["messages"][0]["content"]
         )
@@ -48,6 +58,8 @@ class Asked:
     @property
     def user(self) -> str:
         """The text of the question, in whichever format."""
+        if self.responses:
+            return str(self.body["input"])
         return _words(self.body["messages"][-1]["content"])
 
 
@@ -95,6 +107,8 @@ def says(
     def answer(asked: Asked) -> Reply:
         if asked.anthropic:
             said = _anthropic(asked, text, finish, (tokens[0] - cached, tokens[1], cached))
+        elif asked.responses:
+            said = a_response(asked, text, finish, (*tokens, cached))
         else:
             said = _openai(asked, text, finish, (*tokens, cached))
         return in_the_asked_form(asked, said, **more)
@@ -113,7 +127,8 @@ def in_the_asked_form(asked: Asked, said: Mapping[str, Any], **more: Any) -> Rep
     if not asked.body.get("stream"):
         return Reply(body=said, **more)
     headers = {"Content-Type": EVENT_STREAM, **more.pop("headers", {})}
-    body = (encode_message if asked.anthropic else encode_chunks)(said)
+    encode = encode_response if asked.responses else encode_chunks
+    body = (encode_message if asked.anthropic else encode)(said)
     return Reply(body=body, headers=headers, **more)
 
 
@@ -150,7 +165,14 @@ def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
         usage = {"input_tokens": 100, "output_tokens": 20}
         return {"content": [*said, *used], "stop_reason": "tool_use", "usage": usage}
 
-    return lambda asked: in_the_asked_form(asked, anthropic() if asked.anthropic else openai())
+    def answer(asked: Asked) -> Reply:
+        if asked.responses:
+            said = a_response(asked, text or "", "stop", (100, 20, 0), made)
+        else:
+            said = anthropic() if asked.anthropic else openai()
+        return in_the_asked_form(asked, said)
+
+    return answer
 
 
 def refuses(status: int, code: str = "some_error", message: str = "no", **more: Any) -> Script:

@@ -19,6 +19,7 @@ from bot.domain.model_error import ModelError
 from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
+from bot.llm.providers.openai_responses import OpenAIResponses
 from bot.llm.providers.transport import MOST_BYTES
 from tests.fakes.model_server import (
     FOREVER_S,
@@ -42,7 +43,11 @@ PROMPT = Prompt(system="Be brief.", user=SECRET, max_tokens=50, temperature=0.0)
 HURRY = RetryLimits(first_pause_s=0.005, longest_pause_s=0.02)
 GOOD = says("Hello.")
 BOMB = gzip.compress(bytes(MOST_BYTES * 20))
-FORMATS = {"openai-chat": OpenAIChat, "anthropic": AnthropicMessages}
+FORMATS = {
+    "openai-chat": OpenAIChat,
+    "openai-responses": OpenAIResponses,
+    "anthropic": AnthropicMessages,
+}
 
 
 @pytest.fixture(params=sorted(FORMATS))
@@ -56,7 +61,7 @@ def chat_with(
     patience: RetryLimits = HURRY,
     ca_bundle: Path | None = None,
 ) -> HttpChat:
-    url = server.openai_url if wire is OpenAIChat else server.base_url
+    url = server.base_url if wire is AnthropicMessages else server.openai_url
     return wire(Server(url, SecretStr(KEY), ca_bundle), "big", patience)
 
 

@@ -88,7 +88,7 @@ def mission(folder: Path, setting: str, model: RealModel) -> dict[str, Any]:
     return told
 
 
-KINDS = pytest.mark.parametrize("kind", ["openai-chat", "anthropic"])
+KINDS = pytest.mark.parametrize("kind", ["openai-chat", "openai-responses", "anthropic"])
 
 
 @KINDS

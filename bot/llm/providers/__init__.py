@@ -1,1 +1,1 @@
-"""Model providers: openai-chat, anthropic, command-line agents, and some without a model."""
+"""Model providers: HTTP servers, command-line agents, and some without a model."""

@@ -62,6 +62,7 @@ class Adaptive:
 
 def _names(error_text: str, parameter: str) -> bool:
     """Return True if a text names a parameter: quoted, or at the beginning of a statement."""
-    quoted = rf"['\"`.]{parameter}[\\'\"`]"
+    # OpenAI names a part of a parameter, such as 'text.format'.
+    quoted = rf"['\"`.]{parameter}[\\'\"`]|['\"`]{parameter}\.\w"
     stated = rf"\b{parameter}\s*(:|param|is |are |was |may |must |can|require|does |do |only )"
     return re.search(f"{quoted}|{stated}", error_text) is not None

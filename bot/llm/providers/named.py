@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bot.errors import SettingsError
-from bot.llm.providers import anthropic_messages, openai_chat
+from bot.llm.providers import anthropic_messages, openai_chat, openai_responses
 from bot.llm.providers.addresses import addressed
 from bot.llm.providers.fallback import FallbackChat
 from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
@@ -15,12 +15,13 @@ from bot.ports.models import Chat
 
 _HTTP: dict[str, tuple[type[HttpChat], str]] = {
     "openai-chat": (openai_chat.OpenAIChat, openai_chat.BASE_URL),
+    "openai-responses": (openai_responses.OpenAIResponses, openai_chat.BASE_URL),
     "anthropic": (anthropic_messages.AnthropicMessages, anthropic_messages.BASE_URL),
 }
 _AGENTS = ("codex-cli", "claude-cli")
 _FORMS = (
-    "openai-chat:MODEL[@URL], anthropic:MODEL[@URL], codex-cli:MODEL, claude-cli:MODEL, "
-    "pydantic-ai:MODEL, replay:FILE, scripted:FILE or mock"
+    "openai-chat:MODEL[@URL], openai-responses:MODEL[@URL], anthropic:MODEL[@URL], "
+    "codex-cli:MODEL, claude-cli:MODEL, pydantic-ai:MODEL, replay:FILE, scripted:FILE or mock"
 )
 _KIND = re.compile(r"[a-z-]{1,30}")
 
@@ -63,7 +64,7 @@ def _over_http(kind: str, rest: str, options: ChatOptions) -> Chat:
 
 
 def served(kind: str, rest: str, options: ChatOptions) -> tuple[str, Server]:
-    """Return the model and server of an `openai-chat:` or `anthropic:` setting.
+    """Return the model and server of a setting such as `openai-chat:` or `anthropic:`.
 
     Args:
         kind: The kind of model.

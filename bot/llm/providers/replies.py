@@ -108,17 +108,21 @@ _BY_CLASS = {
 _STATUSES = range(400, 600)
 _STATUS_BY_TYPE: Mapping[object, int] = {
     "invalid_request_error": 400,
+    "invalid_prompt": 400,
     "authentication_error": 401,
     "billing_error": 402,
     "permission_error": 403,
     "not_found_error": 404,
     "request_too_large": 413,
     "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
     "api_error": 500,
+    "server_error": 500,
     "timeout_error": 504,
     "overloaded_error": OVERLOADED_STATUS,
 }
-"""Statuses of Anthropic's types of errors, which an event has instead of a status."""
+"""Statuses of types and codes of errors, which an event has instead of a status."""
 
 
 def refusal(reply: HttpReply, status: int | None = None) -> RequestFailed:
@@ -151,7 +155,8 @@ def find_status(error: Mapping[str, Any]) -> int:
     code = error.get("code")
     if code in _STATUSES:
         return int(code)
-    return _STATUS_BY_TYPE.get(error.get("type"), HTTPStatus.BAD_GATEWAY)
+    named = _STATUS_BY_TYPE.get(code) or _STATUS_BY_TYPE.get(error.get("type"))
+    return named or HTTPStatus.BAD_GATEWAY
 
 
 def error_text(reply: HttpReply) -> str:

@@ -12,6 +12,7 @@ from bot.domain.model import Completion
 from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.http_chat import HttpChat, Server
 from bot.llm.providers.openai_chat import OpenAIChat
+from bot.llm.providers.openai_responses import OpenAIResponses
 from bot.llm.providers.replies import HttpReply, RequestFailed
 
 WORDS = (
@@ -75,6 +76,24 @@ ANTHROPIC = st.fixed_dictionaries(
     {"content": st.lists(BLOCK, max_size=3)},
     optional={"usage": USAGE, "model": ANYTHING, "stop_reason": ANYTHING},
 )
+ITEM = st.fixed_dictionaries(
+    {"type": st.sampled_from(("message", "function_call")) | LEAVES},
+    optional={
+        "content": st.lists(BLOCK, max_size=2) | ANYTHING,
+        "name": ANYTHING,
+        "arguments": ANYTHING,
+    },
+)
+RESPONSES = st.fixed_dictionaries(
+    {"output": st.lists(ITEM, max_size=3)},
+    optional={
+        "usage": USAGE,
+        "model": ANYTHING,
+        "status": LEAVES,
+        "incomplete_details": ANYTHING,
+        "error": ANYTHING,
+    },
+)
 
 
 def read(kind: type[HttpChat], content: bytes, headers: dict[str, str] | None = None) -> None:
@@ -88,14 +107,14 @@ def read(kind: type[HttpChat], content: bytes, headers: dict[str, str] | None = 
         assert answer.cost_usd is None or math.isfinite(answer.cost_usd)
 
 
-@pytest.mark.parametrize("kind", [OpenAIChat, AnthropicMessages])
+@pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses, AnthropicMessages])
 @settings(max_examples=150)
-@given(told=ANYTHING | OPENAI | ANTHROPIC)
+@given(told=ANYTHING | OPENAI | ANTHROPIC | RESPONSES)
 def test_any_json_is_an_answer_or_a_fault(kind: type[HttpChat], told: Any) -> None:
     read(kind, json.dumps(told).encode())
 
 
-@pytest.mark.parametrize("kind", [OpenAIChat, AnthropicMessages])
+@pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses, AnthropicMessages])
 @settings(max_examples=50)
 @given(content=st.binary(max_size=60), said=st.text(max_size=20))
 def test_any_bytes_are_a_fault(kind: type[HttpChat], content: bytes, said: str) -> None:

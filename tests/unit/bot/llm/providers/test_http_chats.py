@@ -12,6 +12,7 @@ from bot.domain.model_error import ModelError
 from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.http_chat import HttpChat, Learned, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat, is_strict
+from bot.llm.providers.openai_responses import OpenAIResponses
 from tests.fakes.model_server import Asked, ModelServer, Reply, refuses, replies, says, serving
 
 pytestmark = pytest.mark.anyio
@@ -45,6 +46,12 @@ def anthropic(server: ModelServer, learned: Learned | None = None) -> HttpChat:
     )
 
 
+def responses(server: ModelServer, learned: Learned | None = None) -> HttpChat:
+    return OpenAIResponses(
+        Server(server.openai_url, SecretStr("k-1")), "big", RetryLimits(first_pause_s=0.0), learned
+    )
+
+
 async def sent_by(chat: HttpChat, server: ModelServer, prompt: Prompt = PROMPT) -> dict[str, Any]:
     await chat.complete(prompt, deadline_s=5)
     return dict(server.asked[-1].body)
@@ -52,7 +59,8 @@ async def sent_by(chat: HttpChat, server: ModelServer, prompt: Prompt = PROMPT) 
 
 async def read_from(body: object, kind: type[HttpChat] = OpenAIChat) -> Completion:
     async with serving(replies(body)) as server:
-        chat = openai(server) if kind is OpenAIChat else anthropic(server)
+        makings = {OpenAIChat: openai, AnthropicMessages: anthropic, OpenAIResponses: responses}
+        chat = makings[kind](server)
         return await chat.complete(PROMPT, deadline_s=5)
 
 
@@ -88,6 +96,27 @@ async def test_anthropic_is_asked_in_its_format() -> None:
             "stop_sequences": ["END"],
             "tools": [{"name": "answer", "description": "The answer.", "input_schema": SCHEMA}],
             "tool_choice": {"type": "tool", "name": "answer"},
+            "stream": True,
+        }
+
+
+async def test_responses_are_asked_for_in_their_format_and_never_stored() -> None:
+    async with serving(says('{"a": "b"}'), key="k-1") as server:
+        assert await sent_by(responses(server), server) == {
+            "model": "big",
+            "instructions": "Be brief.",
+            "input": "Why?",
+            "max_output_tokens": 50,
+            "temperature": 1.5,
+            "store": False,
+            "text": {
+                "format": {
+                    "type": "json_schema",
+                    "name": "answer",
+                    "strict": True,
+                    "schema": SCHEMA,
+                }
+            },
             "stream": True,
         }
 
@@ -149,7 +178,7 @@ async def test_halves_of_characters_are_neither_sent_nor_read() -> None:
         assert (server.asked[0].system, server.asked[0].user) == ("?", "caf\u00e9 \U0001f40d ?")
 
 
-@pytest.mark.parametrize("make", [openai, anthropic])
+@pytest.mark.parametrize("make", [openai, anthropic, responses])
 async def test_cached_tokens_are_among_those_that_came_in_whatever_the_server_says(
     make: Any,
 ) -> None:
@@ -277,6 +306,51 @@ async def test_anthropic_answers_in_blocks(
     assert (answer.text, answer.finish) == (text, finish)
 
 
+def said(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "message", "content": list(parts)}
+
+
+@pytest.mark.parametrize(
+    ("more", "text", "finish"),
+    [
+        ({"output": [said({"type": "output_text", "text": "a"})]}, "a", Finish.STOP),
+        ({"output": [{"type": "reasoning"}, said({"type": "output_text", "text": "a"})]}, "a", Finish.STOP),
+        ({"output": [said({"type": "output_text", "text": "a"}), said({"type": "output_text", "text": "b"})]}, "ab", Finish.STOP),
+        ({"output": [said({"type": "refusal", "refusal": "I cannot."})]}, "", Finish.REFUSAL),
+        ({"output": [], "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "", Finish.LENGTH),
+        ({"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "", Finish.REFUSAL),
+        ({"output": [], "status": "incomplete", "incomplete_details": None}, "", Finish.OTHER),
+        ({"output": [], "status": "cancelled"}, "", Finish.OTHER),
+    ],
+)  # fmt: skip
+async def test_responses_answer_in_items(more: dict[str, Any], text: str, finish: Finish) -> None:
+    usage = {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 40},
+        "output_tokens": 40,
+        "output_tokens_details": {"reasoning_tokens": 30},
+    }
+    told = {"status": "completed", "error": None, "usage": usage, **more}
+    answer = await read_from(told, OpenAIResponses)
+    assert (answer.text, answer.finish) == (text, finish)
+    assert answer.usage == Usage(
+        input_tokens=100, output_tokens=40, cache_read_tokens=40, reasoning_tokens=30
+    )
+
+
+async def test_a_response_that_used_all_its_tokens_was_cut_off() -> None:
+    async with serving(says("Hel", tokens=(100, 50))) as server:
+        answer = await responses(server).complete(PROMPT.with_(json_schema=None), deadline_s=20)
+    assert answer.finish is Finish.LENGTH
+
+
+async def test_a_response_that_failed_is_asked_for_again() -> None:
+    failed = {"status": "failed", "output": [], "error": {"code": "server_error", "message": "m"}}
+    async with serving(replies(failed), says("Whole.")) as server:
+        answer = await responses(server).complete(PROMPT.with_(json_schema=None), deadline_s=20)
+    assert (answer.text, answer.attempts) == ("Whole.", 2)
+
+
 def newest(asked: Asked) -> Reply:
     """Takes neither `max_tokens` nor a temperature, and says so one at a time."""
     if "max_tokens" in asked.body:
@@ -317,13 +391,14 @@ async def test_many_who_learn_at_once_all_get_their_answer() -> None:
             "No endpoints found that can handle the requested 'response_format': not supported",
         ),
         (anthropic, 500, "tools param requires --jinja flag"),
+        (responses, 400, "Unsupported parameter: 'text.format' is not supported with this model."),
     ],
 )
 async def test_a_server_that_takes_no_schema_is_asked_without_one(
     make: Any, status: int, words: str
 ) -> None:
     def plain(asked: Asked) -> Reply:
-        held = {"tools", "response_format"} & asked.body.keys()
+        held = {"tools", "response_format", "text"} & asked.body.keys()
         return (refuses(status, message=words) if held else says("Because."))(asked)
 
     async with serving(plain) as server:

@@ -17,7 +17,7 @@ from bot.llm.providers.openai_chat import OpenAIChat
 from bot.llm.providers.options import ChatOptions
 
 KEY = "sk-canary-0123456789abcdef"
-KINDS = ("openai-chat", "anthropic", "codex-cli", "claude-cli")
+KINDS = ("openai-chat", "openai-responses", "anthropic", "codex-cli", "claude-cli")
 OWN = {kind: SecretStr(KEY) for kind in KINDS}
 """Of the providers themselves."""
 KEYS = OWN | {ANY_HOST: SecretStr(KEY)}
@@ -34,6 +34,8 @@ def server_of(text: str, **options: Any) -> Any:
     ("text", "base_url"),
     [
         ("openai-chat:gpt-5", "https://api.openai.com/v1"),
+        ("openai-responses:gpt-5", "https://api.openai.com/v1"),
+        ("openai-responses:q@http://127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
         ("anthropic:claude", "https://api.anthropic.com"),
         ("openai-chat:q@http://127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
         ("openai-chat:q@http://[::1]:8080/", "http://[::1]:8080/v1"),

@@ -15,6 +15,7 @@ from bot.ledger.calls import CallLedger
 from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
+from bot.llm.providers.openai_responses import OpenAIResponses
 from bot.llm.providers.replay import hash_prompt
 from tests.databases import a_database
 from tests.fakes.model_server import (
@@ -35,11 +36,11 @@ pytestmark = pytest.mark.anyio
 
 PROMPT = Prompt(system="s", user="u", tools=TOOLS)
 SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-KINDS = pytest.mark.parametrize("kind", [OpenAIChat, AnthropicMessages])
+KINDS = pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses, AnthropicMessages])
 
 
 def chat_with(server: ModelServer, kind: type[HttpChat]) -> HttpChat:
-    url = server.openai_url if kind is OpenAIChat else server.base_url
+    url = server.base_url if kind is AnthropicMessages else server.openai_url
     return kind(Server(url, SecretStr("k")), "big", RetryLimits(first_pause_s=0.0))
 
 
@@ -52,15 +53,21 @@ async def read_calls(kind: type[HttpChat], script: Script) -> tuple[ToolCall | s
 
 async def test_tools_are_offered_in_each_format_and_never_forced() -> None:
     async with serving() as server:
-        for kind in (OpenAIChat, AnthropicMessages):
+        for kind in (OpenAIChat, AnthropicMessages, OpenAIResponses):
             await chat_with(server, kind).complete(PROMPT, deadline_s=5)
-    first, second = (asked.body for asked in server.asked)
+    first, second, third = (asked.body for asked in server.asked)
     assert [one["function"]["name"] for one in first["tools"]] == [one.name for one in TOOLS]
     assert first["tools"][1]["function"]["parameters"] == TOOLS[1].parameters
     assert {one["name"]: one["input_schema"] for one in second["tools"]} == {
         one.name: one.parameters for one in TOOLS
     }
-    assert not {"tool_choice", "parallel_tool_calls"} & (first.keys() | second.keys())
+    assert {one["name"]: one["parameters"] for one in third["tools"]} == {
+        one.name: one.parameters for one in TOOLS
+    }
+    assert {(one["type"], one["strict"]) for one in third["tools"]} == {("function", False)}
+    assert not {"tool_choice", "parallel_tool_calls"} & (
+        first.keys() | second.keys() | third.keys()
+    )
 
 
 @KINDS
@@ -122,6 +129,7 @@ async def test_broken_arguments_are_a_visible_bad_call() -> None:
         (OpenAIChat, 400, "small does not support Function Calling"),
         (OpenAIChat, 400, "Failed to call a function. Please adjust your prompt."),
         (OpenAIChat, 500, "tools param requires --jinja flag"),
+        (OpenAIResponses, 400, "tools: this model does not support function tools"),
         (AnthropicMessages, 500, "tools param requires --jinja flag"),
         (AnthropicMessages, 400, "tools: Extra inputs are not permitted"),
         (AnthropicMessages, 400, "this model cannot use the client's instruments"),

@@ -15,6 +15,7 @@ from bot.llm.providers.anthropic_messages import AnthropicMessages
 from bot.llm.providers.events import EventReader
 from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
+from bot.llm.providers.openai_responses import OpenAIResponses
 from tests.fakes.model_server import (
     EVENT_STREAM,
     Asked,
@@ -31,7 +32,7 @@ from tests.fakes.model_server import (
 pytestmark = pytest.mark.anyio
 
 PROMPT = Prompt(system="s", user="u", max_tokens=50)
-KINDS = pytest.mark.parametrize("kind", [OpenAIChat, AnthropicMessages])
+KINDS = pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses, AnthropicMessages])
 HURRY = RetryLimits(first_pause_s=0.0, attempts=2)
 FORCED = PROMPT.with_(json_schema={"type": "object", "properties": {"a": {"type": "string"}}})
 
@@ -250,6 +251,22 @@ async def test_a_call_that_was_cut_off_is_kept_as_far_as_it_came(name: str, text
     assert (answer.text, answer.finish) == (text, Finish.LENGTH)
 
 
+MESSAGE = {"type": "message", "content": [{"type": "output_text", "text": "a"}]}
+
+
+async def test_items_that_came_before_the_last_event_are_taken_if_it_has_none() -> None:
+    usage = {"input_tokens": 7, "output_tokens": 3}
+    last = {"status": "completed", "output": [], "usage": usage}
+    told = (
+        {"type": "response.output_item.done", "item": {"type": "reasoning"}},
+        {"type": "response.output_item.done", "item": MESSAGE},
+        {"type": "response.completed", "response": last},
+    )
+    answer = await read(OpenAIResponses, events(*told))
+    assert (answer.text, answer.finish) == ("a", Finish.STOP)
+    assert answer.usage == Usage(input_tokens=7, output_tokens=3)
+
+
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 BROKEN = {
     "no end": (OpenAIChat, events(chunk({"content": "half"})), ModelTrouble.TRANSPORT),
@@ -273,6 +290,20 @@ BROKEN = {
         ModelTrouble.TRANSPORT,
     ),
     "overloaded": (AnthropicMessages, events(START, OVERLOADED), ModelTrouble.OVERLOADED),
+    "no last event": (
+        OpenAIResponses, events({"type": "response.output_item.done", "item": MESSAGE}), ModelTrouble.TRANSPORT
+    ),
+    "a failure": (
+        OpenAIResponses,
+        events({"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error"}}}),
+        ModelTrouble.TRANSPORT,
+    ),
+    "too many requests": (
+        OpenAIResponses, events({"type": "error", "code": "rate_limit_exceeded", "message": "m"}), ModelTrouble.RATE_LIMIT
+    ),
+    "a nested error": (
+        OpenAIResponses, events({"type": "error", "error": {"type": "server_error"}}), ModelTrouble.TRANSPORT
+    ),
     "a delta of no block": (
         AnthropicMessages,
         events(START, *block(0, {"type": "text", "text": ""})[1:], *block(0, {}, {})[1:]),
