@@ -206,6 +206,8 @@ class Question(Frozen):
     temperature: float = 0.0
     sample: int = 0
     """Index of the sample when the same question is asked several times."""
+    order: int = Field(default=0, ge=0)
+    """Number of the order of the facts in the prompt; 0 is the order of the file."""
     tools: tuple[ModelTool, ...] = ()
     """Tools that the prompt explains."""
     key: str = ""

@@ -20,6 +20,7 @@ from bot.fixers.rung2_model.rounds import (
 )
 from bot.fixers.rung2_model.sources import Source
 from bot.fixers.rung2_model.tried_changes import TriedChange
+from bot.llm.prompts.order import rotate
 from sandbox.languages import PYTHON, find_language
 from sandbox.types import FileChange, TestReport, TestResult
 
@@ -118,7 +119,12 @@ class FunctionRounds:
 
         async def ask(sample: int) -> TriedChange | None:
             limit = self._bench.limits.answer_tokens
-            written = await self._bench.ask(build_question(prompt, gaps, sample, limit))
+            question = build_question(prompt, gaps, sample, limit)
+            if sample and self._bench.seeks_agreement:
+                # Functions in another order make an answer less dependent on the one that passes.
+                _, reordered = await self._shown(rotate(targets, sample))
+                question = question.with_(gaps={**gaps, "code": reordered}, order=sample)
+            written = await self._bench.ask(question)
             return await self._read_answer(written, sent, targets) if written is not None else None
 
         for sample in range(samples_in(number, self._bench.limits.samples)):

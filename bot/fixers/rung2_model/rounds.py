@@ -95,7 +95,8 @@ class BlockRounds:
         bench, repair = self._bench, tuple[Passage, ...]()
         while True:
             # An answer that agrees says more if it has not seen the one that passes.
-            shows_earlier = sample and not bench.seeks_agreement
+            agrees = sample > 0 and bench.seeks_agreement
+            shows_earlier = sample and not agrees
             before = await self._samples_so_far() if shows_earlier else ()
             question = build_question(
                 "fix",
@@ -103,7 +104,8 @@ class BlockRounds:
                 sample,
                 bench.answer_tokens,
             )
-            written = await bench.ask(question)
+            # Facts in another order make an answer less dependent on the one that passes.
+            written = await bench.ask(question.with_(order=sample if agrees else 0))
             if written is None:
                 return
             self._model = written.call.model

@@ -7,6 +7,7 @@ from typing import Final
 
 from bot.domain.model import Passage, Prompt, Question, Role
 from bot.errors import MetaAgentError
+from bot.llm.prompts.order import rotate
 from bot.llm.spans import NONE, Sanitizer, compute_nonce, render_passages
 from sandbox.types import Frozen
 
@@ -59,13 +60,14 @@ class PromptFile(Frozen):
         """Return the prompt with every gap filled; see `filled_parts`."""
         return "".join(self.filled_parts(gaps))
 
-    def filled_parts(self, gaps: Mapping[str, str]) -> tuple[str, str]:
+    def filled_parts(self, gaps: Mapping[str, str], order: int = 0) -> tuple[str, str]:
         """Fill every gap; filled text is not searched for gaps.
 
         A section whose gaps are all empty is left out, with its heading.
 
         Args:
             gaps: A text for each gap, and nothing else.
+            order: Number of the order of the sections that several questions share.
 
         Returns:
             The part that several questions share, empty if the file marks none, and the rest.
@@ -80,7 +82,9 @@ class PromptFile(Frozen):
             ]
             raise PromptError(f"prompt {self.title}: {', '.join(left)}")
         stable, mark, rest = self.text.partition(_CHANGING)
-        return (_fill(stable, gaps), _fill(rest, gaps)) if mark else ("", _fill(stable, gaps))
+        if not mark:
+            return "", _fill(stable, gaps)
+        return _fill(stable, gaps, order), _fill(rest, gaps)
 
 
 def prompt_names() -> tuple[str, ...]:
@@ -120,7 +124,8 @@ def render_question(question: Question, washer: Sanitizer | None = None) -> Prom
     """
     file, own = prompt_file(question.prompt), f"{question.prompt}_system"
     system = prompt_file(own if (files(FOLDER) / f"{own}.md").is_file() else SYSTEM)
-    stable, rest = file.filled_parts(_texts(question.gaps, _mark(question), washer or Sanitizer()))
+    texts = _texts(_ordered_gaps(question, file), _mark(question), washer or Sanitizer())
+    stable, rest = file.filled_parts(texts, question.order)
     return Prompt(
         # A section that several system prompts share is a prompt file of its own.
         system=system.filled({name: prompt_file(name).text.strip() for name in system.gaps}),
@@ -130,7 +135,8 @@ def render_question(question: Question, washer: Sanitizer | None = None) -> Prom
         temperature=question.temperature,
         seed=question.sample,
         tools=question.tools,
-        cache=question.role is Role.FIX,
+        # Another order has another beginning, which no later question repeats.
+        cache=question.role is Role.FIX and not question.order,
         name=file.title,
     )
 
@@ -164,6 +170,18 @@ def render_repair(
     return prompt.with_(user=f"{prompt.user}\n{prompt_file(REPAIR).filled(texts)}")
 
 
+def _ordered_gaps(
+    question: Question, file: PromptFile
+) -> dict[str, str | Passage | tuple[Passage, ...]]:
+    """Return the gaps with the shared facts in the question's order."""
+    return {
+        name: rotate(gap, question.order)
+        if isinstance(gap, tuple) and name in file.stable_gaps
+        else gap
+        for name, gap in question.gaps.items()
+    }
+
+
 def _mark(question: Question) -> str:
     """Return the mark of a question's passages, equal for questions with the same stable part.
 
@@ -182,10 +200,20 @@ def list_passages(question: Question) -> tuple[Passage, ...]:
     )
 
 
-def _fill(text: str, gaps: Mapping[str, str]) -> str:
-    """Fill the gaps of a text without its empty sections."""
-    kept = (part for part in _HEADING.split(text) if not _is_empty(part, gaps))
-    return _GAP.sub(lambda found: gaps[found[1]], "".join(kept))
+def _fill(text: str, gaps: Mapping[str, str], order: int = 0) -> str:
+    """Fill the gaps of a text without its empty sections.
+
+    Sections without a gap are instructions and stay where they are, before the facts.
+    """
+    kept = [part for part in _HEADING.split(text) if not _is_empty(part, gaps)]
+    facts = rotate([part for part in kept if _is_about_facts(part)], order)
+    rest = [part for part in kept if not _is_about_facts(part)]
+    ordered = (*rest, *facts) if order else kept
+    return _GAP.sub(lambda found: gaps[found[1]], "".join(ordered))
+
+
+def _is_about_facts(section: str) -> bool:
+    return section.startswith("#") and bool(_GAP.search(section))
 
 
 def _is_empty(section: str, gaps: Mapping[str, str]) -> bool:

@@ -5,50 +5,18 @@ against the rules. The stages convert messages to domain values.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import override
 
 from bot.domain.decision import Action, Decision, WorkerCall
 from bot.domain.lesson import Insight, SuggestedImprovement
 from bot.domain.plan import AcceptanceCriterion, CriterionType, PlanStep
-from bot.domain.verdict import MAX_THOUGHT_PASSES, CritiqueIssue, Recommendation
-from bot.llm.protocol.tidy import first_integer, normalize, score, snake, to_text
+from bot.domain.verdict import CritiqueIssue, Recommendation
+from bot.llm.protocol.tidy import normalize, snake
+from bot.llm.protocol.values import NO, Adjustment, Line, Passes, Score, read_booleans
 from sandbox.types import Frozen
-
-
-def _adjustment(value: object) -> object:
-    return score(value, low=-1.0)
-
-
-def _passes(value: object) -> object:
-    passes = score(value, low=1.0, high=float(MAX_THOUGHT_PASSES))
-    return int(passes) if isinstance(passes, float) else passes
-
-
-Score = Annotated[float | None, BeforeValidator(score)]
-"""Between 0 and 1; None means unknown, 0.0 is a score."""
-Adjustment = Annotated[float | None, BeforeValidator(_adjustment)]
-"""Between -1 and 1; None means unknown."""
-Passes = Annotated[int | None, BeforeValidator(_passes)]
-"""Number of thinking passes; None means unknown."""
-_YES = frozenset({"true", "yes", "y", "on", "1", "t"})
-"""Values that models use for true."""
-_NO = frozenset({False, "false", "no", "n", "off", "0", "f"})
-"""Values that models use for false."""
-Line = Annotated[int, BeforeValidator(first_integer), Field(ge=1)]
-
-
-def _read_booleans(payload: Mapping[str, Any], *names: str) -> tuple[bool | None, ...]:
-    """Return the booleans of these names; None for a missing or unreadable one.
-
-    Prompts of former versions asked for two booleans where there is one choice now, and models
-    may still write them.
-    """
-    given = {snake(str(key)): to_text(value).lower() for key, value in payload.items()}
-    words = [given.get(name) for name in names]
-    return tuple(True if word in _YES else False if word in _NO else None for word in words)
 
 
 def _number(entries: object) -> list[tuple[int, dict[str, Any]]]:
@@ -132,7 +100,7 @@ class PlanTask(Message):
             criterion.setdefault("id", f"AC-{number}")
             criterion.setdefault("type", CriterionType.UNIT)
             criterion.setdefault("critical", False)
-            criterion["denied"] = criterion.pop("passed", None) in _NO
+            criterion["denied"] = criterion.pop("passed", None) in NO
         return found
 
     @model_validator(mode="after")
@@ -311,7 +279,7 @@ class AssessLive(Message):
     @override
     @classmethod
     def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-        goes_on, deepens = _read_booleans(payload, "should_continue", "should_deepen")
+        goes_on, deepens = read_booleans(payload, "should_continue", "should_deepen")
         if goes_on is not None:
             found.setdefault("next", "stop" if not goes_on else "deepen" if deepens else "continue")
         return found
@@ -338,7 +306,7 @@ class EvaluateReasoning(Message):
     @override
     @classmethod
     def _complete(cls, found: dict[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-        replans, deepens = _read_booleans(payload, "should_replan", "should_think_deeper")
+        replans, deepens = read_booleans(payload, "should_replan", "should_think_deeper")
         if replans or deepens:
             found.setdefault("next", "replan" if replans else "think_deeper")
         elif (replans, deepens) == (False, False):

@@ -10,6 +10,7 @@ from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget, Rung
 from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Proposed, Tried
+from bot.llm.prompts.render import render_question
 from tests.builders import a_request, a_running_mission
 from tests.fakes.scripted_mind import Cut, ScriptedMind
 from tests.fakes.scripted_trials import Says, ScriptedTrials, failed, passed
@@ -170,6 +171,23 @@ async def test_answers_that_never_agree_are_not_asked_for_without_end() -> None:
     limits = ModelLimits(samples=9, rounds=1)
     climb = await Climb(ScriptedMind({"fix": others}), trials, limits=limits).run()
     assert len(climb.mind.questions) == 3
+    assert [one.order for one in climb.mind.questions] == [0, 1, 2]
+    first, *later = (render_question(one).user for one in climb.mind.questions)
+    for text in later:
+        assert text != first
+        assert sorted(text.splitlines()) == sorted(first.splitlines())
+
+
+async def test_answers_of_whole_functions_that_may_agree_see_them_in_another_order() -> None:
+    answer = "```python\ndef add(a, b):\n    return a + b + {}\n```\n"
+    trials = ScriptedTrials(doubtful, compares=doubtful)
+    limits = ModelLimits(edit_format="function", samples=1, rounds=1)
+    mind = ScriptedMind({"fix_function": [answer.format(n) for n in range(9)]})
+    await Climb(mind, trials, report=a_red_run(ADD, EVEN), limits=limits).run()
+    codes = ["\n".join(p.text for p in passages_of(one, "code")) for one in mind.questions]
+    assert [one.order for one in mind.questions[:3]] == [0, 1, 2]
+    assert codes[0] != codes[1]
+    assert sorted(codes[0].split()) == sorted(codes[1].split())
 
 
 async def test_a_change_that_the_search_completed_is_compared_with_the_others_too() -> None:

@@ -73,6 +73,38 @@ def test_samples_share_their_text_and_fixes_are_cached() -> None:
     assert first.cache
 
 
+def parts_of_a_fix(order: int) -> tuple[str, list[str]]:
+    """The text of a prompt in an order, and what stands in it, in that order."""
+    gaps: dict[str, str | Passage | tuple[Passage, ...]] = {
+        gap: tuple(Passage(label=gap, text=f"{gap} {n}", origin=f"{n}.py") for n in (1, 2, 3))
+        for gap in prompt_file("fix").gaps - {"lessons", "said", "cut"}
+    }
+    gaps |= {"lessons": (), "said": (), "cut": (), "task": "Repair it."}
+    question = Question(stage="fix", prompt="fix", gaps=gaps, role=Role.FIX, order=order)
+    prompt = render_question(question)
+    assert prompt.cache is (order == 0)
+    return prompt.user, re.findall(r"^[a-z]+ [123]$|^# .+$", prompt.user, re.MULTILINE)
+
+
+def test_another_order_has_the_same_facts_after_the_same_instructions() -> None:
+    first, usual = parts_of_a_fix(0)
+    instructions, asked = first.index("# What fails"), "# What you asked to see"
+    sources = ["sources 1", "sources 2", "sources 3"]
+    for order in range(1, 8):
+        text, parts = parts_of_a_fix(order)
+        assert parts_of_a_fix(order) == (text, parts), "the number decides"
+        assert sorted(text.splitlines()) == sorted(first.splitlines())
+        assert text[:instructions] == first[:instructions]
+        assert parts.index("# How a change is written") == 0
+        before = parts.index(asked)
+        assert [one for one in parts[:before] if one[0] == "#"] != [
+            one for one in usual[: usual.index(asked)] if one[0] == "#"
+        ]
+        assert [one for one in parts if one in sources] != sources
+        assert parts[before:] == usual[usual.index(asked) :]
+    assert parts_of_a_fix(1) != parts_of_a_fix(2)
+
+
 @pytest.mark.parametrize(
     ("name", "changing"), [("fix_agent", ("sources", "feedback", "left")), ("fix", ("feedback",))]
 )
