@@ -221,12 +221,10 @@ class Settings(BaseModel):
         Raises:
             SettingsError: `model_keys` is malformed.
         """
+        openai = ("openai-chat", "openai-responses", "codex-cli")
         own = {
-            "openai-chat": self.openai_api_key,
-            "openai-responses": self.openai_api_key,
-            "codex-cli": self.openai_api_key,
-            "anthropic": self.anthropic_api_key,
-            "claude-cli": self.anthropic_api_key,
+            **dict.fromkeys(openai, self.openai_api_key),
+            **dict.fromkeys(("anthropic", "claude-cli"), self.anthropic_api_key),
             ANY_HOST: self.model_key,
         }
         keys = own | tables.keys_by_host(self.model_keys)

@@ -19,7 +19,7 @@ class MissionUsage(Frozen):
 
 
 class Forecast(Frozen):
-    """What a median mission that asks a model uses, at the prices of the configured models."""
+    """The use of a median mission that asks a model, at the prices of the configured models."""
 
     missions: int = 0
     """Number of missions of this installation it is computed from; 0 if it is assumed."""

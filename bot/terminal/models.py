@@ -62,7 +62,7 @@ _LONG_LINES = 200
 _A_MILLION = (Usage(input_tokens=1_000_000), Usage(output_tokens=1_000_000))
 
 _SHOWN = {"name", "roles", "usd_per_million"}
-"""What is known of a model that was not asked."""
+"""Known facts of a model that was not asked."""
 
 BuildChats = Callable[[Settings], Mapping[Role, Chat]]
 

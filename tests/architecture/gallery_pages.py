@@ -2,9 +2,12 @@
 
 import re
 
+from bot.domain.forecast import Forecast
 from bot.domain.mission import Outcome
 from bot.publish.report import answer, mission_report
+from bot.publish.story import build_story
 from bot.publish.title import fix_title
+from tests.builders import a_model_call
 from tests.reports import PULL, a_told_story
 
 
@@ -23,6 +26,7 @@ def gallery_page() -> str:
         "",
         _quoted(mission_report(story, offered=True)),
         "",
+        *_cost_of_models(),
         "## The check run",
         "",
         "The summary of our check run has the outcome, the red check, the reason and one next step.",
@@ -34,6 +38,25 @@ def gallery_page() -> str:
             told = told.with_(delivered=f"Pull request: {PULL}")
         lines += ["", f"### {outcome.value}", "", _quoted(answer(told))]
     return "\n".join(lines) + "\n"
+
+
+def _cost_of_models() -> list[str]:
+    """Return the lines of the evidence that a mission has if it may ask a model."""
+    forecast = Forecast(
+        missions=42, calls=2, input_tokens=9_400, output_tokens=870, cost_usd=0.0313
+    )
+    calls = (a_model_call(cost_usd=0.0185),)
+    context = a_told_story(Outcome.FIXED).context.with_(forecast=forecast, calls=calls)
+    report = mission_report(build_story(context))
+    rows = [line for line in report.splitlines() if "cost of models |" in line]
+    return [
+        "## The cost of models",
+        "",
+        "If a model may be asked, the evidence has the [expected cost](models.md#expected-cost) and the real one:",
+        "",
+        _quoted("\n".join(["| what | measured |", "| --- | --- |", *rows])),
+        "",
+    ]
 
 
 def _quoted(report: str) -> str:

@@ -12,6 +12,8 @@ FAKES = sorted((ROOT / "tests" / "fakes").glob("*.py"))
 SUITES = {path.name: path.read_text() for path in (ROOT / "tests" / "contract").glob("*.py")}
 # Fakes of something that has no suite: they only script answers, or stand on a fake that has one.
 WITHOUT_SUITE = {
+    "model_events": "the streams of model_server",
+    "model_responses": "answers of model_server in one wire format",
     "process_guest": "runs real processes; integration tests compare it",
     "scripted_backend": "answers are written down in advance, call by call",
     "scripted_workspace": "a FakeWorkspace with scripted test runs",

@@ -22,6 +22,7 @@ MOST_STREAMED_BYTES = 4 * MOST_BYTES
 
 EVENT_STREAM = "text/event-stream"
 EVENT_BEGINNINGS = (b"data:", b"event:", b":")
+HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
 CONNECT_S = 10.0
 
 PACKED = frozenset({"gzip", "x-gzip", "deflate"})
@@ -93,11 +94,7 @@ class Transport:
                     "POST",
                     self._base_url + path,
                     content=body,
-                    headers={
-                        "content-type": "application/json",
-                        "accept-encoding": "identity",
-                        **headers,
-                    },
+                    headers={**HEADERS, **headers},
                     extensions={"trace": watch},
                 ) as response,
             ):
