@@ -2,14 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tests.fakes.model_server import Asked
+from typing import Any
 
 
 def a_response(
-    asked: "Asked",
+    model: str,
     text: str,
     finish: str,
     tokens: tuple[int, int, int],
@@ -44,7 +41,7 @@ def a_response(
         "status": "incomplete" if reason else "completed",
         "error": None,
         "incomplete_details": {"reason": reason} if reason else None,
-        "model": f"{asked.body['model']}-2026-01-01",
+        "model": f"{model}-2026-01-01",
         "output": [thought, *([message] if text else []), *used],
         "usage": {
             "input_tokens": sent,

@@ -108,7 +108,7 @@ def says(
         if asked.anthropic:
             said = _anthropic(asked, text, finish, (tokens[0] - cached, tokens[1], cached))
         elif asked.responses:
-            said = a_response(asked, text, finish, (*tokens, cached))
+            said = a_response(asked.body["model"], text, finish, (*tokens, cached))
         else:
             said = _openai(asked, text, finish, (*tokens, cached))
         return in_the_asked_form(asked, said, **more)
@@ -167,7 +167,7 @@ def calls(*made: tuple[str, Any], text: str | None = None) -> Script:
 
     def answer(asked: Asked) -> Reply:
         if asked.responses:
-            said = a_response(asked, text or "", "stop", (100, 20, 0), made)
+            said = a_response(asked.body["model"], text or "", "stop", (100, 20, 0), made)
         else:
             said = anthropic() if asked.anthropic else openai()
         return in_the_asked_form(asked, said)

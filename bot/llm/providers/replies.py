@@ -153,7 +153,7 @@ def find_status(error: Mapping[str, Any]) -> int:
         error: The error; untrusted.
     """
     code = error.get("code")
-    if code in _STATUSES:
+    if isinstance(code, int | float) and code in _STATUSES:
         return int(code)
     named = _STATUS_BY_TYPE.get(code) or _STATUS_BY_TYPE.get(error.get("type"))
     return named or HTTPStatus.BAD_GATEWAY

@@ -200,10 +200,10 @@ async def test_chunks_come_in_several_forms(
 async def test_calls_are_told_apart_by_index_or_id(indexes: tuple[int | None, ...]) -> None:
     told = []
     for index, (name, place) in zip(indexes, (("read", "a.py"), ("list", "src")), strict=True):
-        first = {"id": f"call_{name}", "function": {"name": name, "arguments": ""}}
+        first: dict[str, Any] = {"id": f"call_{name}", "function": {"name": name, "arguments": ""}}
         arguments = json.dumps({"place": place})
         pieces = [first, *({"function": {"arguments": piece}} for piece in arguments)]
-        at = {} if index is None else {"index": index}
+        at: dict[str, Any] = {} if index is None else {"index": index}
         told += [chunk({"tool_calls": [{**at, **piece}]}) for piece in pieces]
     answer = await read(OpenAIChat, events(*told, ENDS))
     assert answer.text == "```tool\nread a.py\nlist src\n```\n"
@@ -268,7 +268,7 @@ async def test_items_that_came_before_the_last_event_are_taken_if_it_has_none() 
 
 
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-BROKEN = {
+BROKEN: dict[str, tuple[Any, Script, ModelTrouble]] = {
     "no end": (OpenAIChat, events(chunk({"content": "half"})), ModelTrouble.TRANSPORT),
     "done without a reason": (
         OpenAIChat, events(chunk({"content": "half"}), "[DONE]"), ModelTrouble.TRANSPORT
