@@ -41,7 +41,7 @@ class Adaptive:
         }
 
     def drop(self, parameter: str) -> None:
-        """Leave out a parameter and those that depend on it from now on."""
+        """Leave out a parameter, and those that depend on it, from now on."""
         self._dropped.update((parameter, *self._optional.get(parameter, ())))
 
     def learn(self, error_text: str) -> None:

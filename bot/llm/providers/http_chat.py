@@ -33,7 +33,13 @@ _NATIVE_TOOLS = "native tools"
 """Name under which refused tools are recorded. It is no parameter of a request."""
 
 _STREAM = "stream"
-_ABOUT_STREAMING = re.compile(r"\bstream(ing|ed|s)?\b", re.IGNORECASE)
+_NOT_STREAMED = re.compile(
+    r"\bstream(ing|ed|s)?\b\W{0,3}[^{}\",]{0,40}\b(not|un\w+|disabled|only|must|forbidden)\b"
+    r"|(\b(no|not|un\w+|cannot|disabled|must|without)\b|n't\b)[^{}\",]{0,40}\bstream(ing|ed|s)?\b"
+    r"|\"param\"\s*:\s*\"stream\"|\"stream\"\s*\]",
+    re.IGNORECASE,
+)
+"""A refusal to stream in words. Some servers repeat the whole request, which is none."""
 
 Heard = Callable[[], None]
 Post = Callable[..., Awaitable[HttpReply]]
@@ -103,9 +109,10 @@ class HttpChat(ABC):
         self._model = model
         self._patience = patience or RetryLimits()
         shared = {} if learned is None else learned
-        optional = dict.fromkeys(self.streaming, ()) | {_STREAM: tuple(self.streaming)}
+        # A refusal to stream is recognised by its words, see `_adapt`.
+        options: dict[str, tuple[str, ...]] = dict.fromkeys(self.streaming.keys() - {_STREAM}, ())
         self._adaptive = shared.setdefault(
-            (server.base_url, model), Adaptive({**optional, **self.optional}, self.renames)
+            (server.base_url, model), Adaptive({**options, **self.optional}, self.renames)
         )
         self._post: Post | None = None
 
@@ -166,7 +173,7 @@ class HttpChat(ABC):
                 answer = self._read(reply)
                 if self._streams and not (reply.streamed and answer.usage != Usage()):
                     # The usage is what is paid for.
-                    self._adaptive.drop(_STREAM)
+                    self._stop_streaming()
                 if has_tools and not prompt.tools:
                     self._adaptive.drop(_NATIVE_TOOLS)
                 refuses_tools = has_tools and not self._takes_tools
@@ -232,9 +239,13 @@ class HttpChat(ABC):
         text = error_text(reply)
         self._adaptive.learn(text)
         # A failure while streaming (500) is no refusal to stream.
-        if reply.status != HTTPStatus.INTERNAL_SERVER_ERROR and _ABOUT_STREAMING.search(text):
-            self._adaptive.drop(_STREAM)
+        if reply.status != HTTPStatus.INTERNAL_SERVER_ERROR and _NOT_STREAMED.search(text):
+            self._stop_streaming()
         return self._encode(prompt)
+
+    def _stop_streaming(self) -> None:
+        for parameter in self.streaming:
+            self._adaptive.drop(parameter)
 
     def _read(self, reply: HttpReply) -> Completion:
         if reply.status != HTTPStatus.OK:

@@ -184,6 +184,7 @@ def test_a_key_of_the_providers_own_name_counts_where_we_were_given_none() -> No
     keys = load({}, environment=usual).keys
     assert {name: key.get_secret_value() for name, key in keys.items()} == {
         "openai-chat": "sk-usual",
+        "openai-responses": "sk-usual",
         "codex-cli": "sk-usual",
     }
     own = load({}, environment=usual | {"METAAGENT_OPENAI_API_KEY": "sk-own"}).keys

@@ -128,21 +128,38 @@ async def test_a_server_that_does_not_stream_has_the_whole_time(kind: type[HttpC
         (400, "Your organization must be verified to stream this model."),
         (404, "no route for streamed answers"),
         (422, "stream: Extra inputs are not permitted"),
-        (500, "'stream' is not supported"),
+        (501, "'stream' is not supported"),
+        (422, '"loc": ["body", "stream"], "msg": "Extra inputs are not permitted"'),
+        (400, '"param": "stream", "code": "unsupported_value"'),
     ],
 )
 async def test_a_server_that_refuses_to_stream_is_asked_plainly_from_then_on(
     kind: type[HttpChat], status: int, words: str
 ) -> None:
     def refusing(asked: Asked) -> Reply:
-        script = refuses(status, message=words) if "stream" in asked.body else says()
-        return script(asked)
+        refusal = replies(f'{{"error": {{"message": "{words}"}}}}'.encode(), status)
+        return (refusal if "stream" in asked.body else says())(asked)
 
     async with serving(refusing) as server:
         chat = chat_with(server, kind)
         attempts = [(await chat.complete(PROMPT, deadline_s=20)).attempts for _ in range(2)]
         assert attempts == [2, 1]
         assert not {"stream", "stream_options"} & server.asked[-1].body.keys()
+
+
+@KINDS
+async def test_a_refusal_that_repeats_the_request_does_not_cost_the_stream(
+    kind: type[HttpChat],
+) -> None:
+    echo = json.dumps({"input": {"model": "big", "stream": True, "user": "not this"}})
+    async with serving(refuses(400, message=f"the model is unknown: {echo}")) as server:
+        chat = chat_with(server, kind)
+        with pytest.raises(ModelError):
+            await chat.complete(PROMPT, deadline_s=20)
+        assert len(server.asked) == 1
+        server.script = [says()]
+        await chat.complete(PROMPT, deadline_s=20)
+        assert server.asked[-1].body["stream"] is True
 
 
 async def test_a_server_that_knows_no_options_of_streams_still_streams() -> None:
