@@ -60,15 +60,20 @@ _LINTS = (
     "end-of-file-fixer", "double-quote-string-fixer",
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
-_OTHER_KINDS = {
+NODE_CHECKS = {
     **dict.fromkeys(
         ("vitest", "jest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "c8", "nyc"),
         StepKind.TEST,
     ),
     **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "standard", "xo"), StepKind.LINT),
     **dict.fromkeys(("markdownlint", "markdownlint-cli2"), StepKind.LINT),
+    **dict.fromkeys(("commitlint", "cspell", "depcheck", "knip"), StepKind.LINT),
     **dict.fromkeys(("prettier", "oxfmt", "dprint"), StepKind.FORMAT),
-    **dict.fromkeys(("tsc", "vue-tsc", "tsd"), StepKind.TYPES),
+    **dict.fromkeys(("tsc", "vue-tsc", "tsd", "svelte-check", "astro check"), StepKind.TYPES),
+}
+"""Programs of Node.js packages, or their sub-commands. `npx` finds each of them."""
+_OTHER_KINDS = {
+    **NODE_CHECKS,
     "go test": StepKind.TEST,
     "go build": StepKind.TYPES,
     **dict.fromkeys(("go vet", "go fix"), StepKind.LINT),
@@ -79,6 +84,8 @@ _OTHER_KINDS = {
     "cargo clippy": StepKind.LINT,
 }
 """Programs of Node.js packages, and commands of Go and Rust."""
+_WITH_COMMANDS = frozenset({word for row in _OTHER_KINDS for word in row.split()[:-1]})
+"""Programs of which only some sub-commands check something."""
 _PACKAGE_SCRIPT = re.compile(r"(?<![\w.-])node_modules/(?:\.bin/)?([\w-]{1,40})")
 _KINDS = {
     **dict.fromkeys(_TESTS, StepKind.TEST),
@@ -224,8 +231,8 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
 
 
 def _subprogram(tool: str, words: list[str]) -> str:
-    """Return the package whose program `node` starts, a command of Go or cargo, or the tool."""
-    if tool in {"go", "cargo"}:
+    """Return the package whose program `node` starts, a tool with its sub-command, or the tool."""
+    if tool in _WITH_COMMANDS:
         asked = [word for word in words[1:] if not word.startswith("+")]  # `cargo +nightly fmt`
         return " ".join((tool, *asked[:1]))
     return _package_of(words) if tool == "node" else tool

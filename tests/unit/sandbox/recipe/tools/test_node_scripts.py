@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sandbox.recipe.command import NODE_CHECKS
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.relevant import relevant_files
 from sandbox.types import JobHints, Recipe
@@ -105,6 +106,24 @@ def test_a_script_becomes_its_commands(command: str, expected: str) -> None:
         got = f"cd {recipe.working_directory} && {got}"
     assert got == prefix + expected
     assert recipe.obstacles == ()
+
+
+@pytest.mark.parametrize("check", NODE_CHECKS)
+def test_every_known_check_of_a_package_is_found_by_its_name(check: str) -> None:
+    # Coverage is not measured: what these two start is run alone.
+    line = f"{check} ." if check not in {"c8", "nyc"} else f"{check} mocha ."
+    recipe = plan_job(["npm run check"], check=line)
+    assert recipe.command == f"npx {line}".replace(f"{check} mocha", "mocha")
+    assert recipe.kind is NODE_CHECKS[check]
+    assert recipe.obstacles == ()
+
+
+def test_messages_of_commits_are_not_in_the_sandbox() -> None:
+    recipe = plan_job(["npm run check"], check="commitlint --from HEAD~1")
+    assert recipe.command == "npx commitlint --from HEAD~1"
+    assert recipe.obstacles == (
+        "`commitlint` reads messages of commits, and the sandbox has no history",
+    )
 
 
 def plan_job(
