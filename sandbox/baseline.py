@@ -11,7 +11,7 @@ from sandbox.gate import clean
 from sandbox.recipe.editable import CHECKOUT, WORKDIR, project_folders
 from sandbox.recipe.preparing import leave_out
 from sandbox.setup.go.layout import COMPILED, GO_PROCESSORS, go_variables
-from sandbox.setup.node.layout import NODE_LINKS
+from sandbox.setup.node.layout import NODE_LINKS, NODE_TOOLS
 from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import USUAL, Recipe, Surroundings
 
@@ -81,6 +81,7 @@ class Baseline:
         folder, workdir = posixpath.dirname(self._guest.python), self._guest.workdir
         elsewhere = {} if workdir == WORKDIR else {CHECKOUT: workdir}
         own = {} if self.recipe.go is None else {"GOMAXPROCS": GO_PROCESSORS}
+        tools = f":{self._environment}/{NODE_TOOLS}/bin" if self._node_variables else ""
         if _CARGO.search(self.recipe.command):
             # What it compiles is no change of the checkout.
             built = f"{posixpath.dirname(workdir)}/cargo-target"
@@ -89,8 +90,9 @@ class Baseline:
             **own,
             **self.recipe.environment,
             **self._go_variables,
+            **self._node_variables,
             **elsewhere,
-            "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{folder}{tools}:/usr/local/bin:/usr/bin:/bin",
         }
 
     @property
@@ -108,6 +110,14 @@ class Baseline:
         if self.recipe.go is None:
             return {}
         return {**go_variables(self._environment), "GOCACHE": self._go_cache}
+
+    @property
+    def _node_variables(self) -> dict[str, str]:
+        """Return the variables with which Node.js finds packages apart from the project."""
+        if self.recipe.node is None or not self.recipe.node.tools:
+            return {}
+        prefix = f"{self._environment}/{NODE_TOOLS}"
+        return {"NODE_PATH": f"{prefix}/lib/node_modules", "npm_config_prefix": prefix}
 
     @property
     def _steps(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from sandbox.recipe.job import (
     merge_folders,
 )
 from sandbox.recipe.preparing import TOLERATED, is_file_work, line_needs_node, prepares
+from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import ToolContext
@@ -68,6 +69,7 @@ class Rebuilt(Frozen):
     obstacles: tuple[str, ...] = ()
     node_folders: tuple[str, ...] | None = None
     node_install: NodeInstall = NodeInstall()
+    node_tools: tuple[str, ...] = ()
     node_optional: bool = False
     """Only earlier steps need Node.js, not the command."""
 
@@ -225,9 +227,14 @@ def _combine(
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
         obstacles += before.obstacles
         node_folders = merge_folders(before.node_folders, node_folders)
+    tools = _node_tools(before, failing)
+    if tools:
+        # The set-up brings Node.js for them.
+        obstacles = [text for text in obstacles if not text.endswith(NODE.needs)]
+        node_folders = node_folders or ()
     command = _join_commands(checks, folder, shared)
     wanted = before.wanted.plus(failing.wanted)
-    node_optional = node_folders is not None and failing.node_folders is None
+    node_optional = node_folders is not None and failing.node_folders is None and not tools
     return Rebuilt(
         wanted=wanted,
         prepare=prepare,
@@ -241,8 +248,17 @@ def _combine(
         obstacles=tuple(dict.fromkeys(obstacles)),
         node_folders=node_folders,
         node_install=before.node_install.plus(failing.node_install),
+        node_tools=tools,
         node_optional=node_optional,
     )
+
+
+def _node_tools(before: ToolReading, failing: ToolReading) -> tuple[str, ...]:
+    """Return the packages apart from the project, if the failing step runs on Node.js."""
+    missing = any(text.endswith(NODE.needs) for text in failing.obstacles)
+    if failing.node_folders is None and not failing.node_tools and not missing:
+        return ()
+    return tuple(dict.fromkeys(before.node_tools + failing.node_tools))
 
 
 def _convert_git_diff(

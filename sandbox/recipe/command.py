@@ -4,7 +4,12 @@ import re
 import shlex
 
 from sandbox.types import StepKind
-from sandbox.types.launchers import NODE_MANAGERS, PYTHON_LAUNCHERS, listing_command
+from sandbox.types.launchers import (
+    FILE_SELECTOR,
+    NODE_MANAGERS,
+    PYTHON_LAUNCHERS,
+    listing_command,
+)
 
 _RUNNERS = (
     *map(" ".join, PYTHON_LAUNCHERS),
@@ -81,9 +86,11 @@ _OTHER_KINDS = {
     **dict.fromkeys(("cargo test", "cargo nextest"), StepKind.TEST),
     **dict.fromkeys(("cargo build", "cargo check"), StepKind.TYPES),
     **dict.fromkeys(("cargo fmt", "rustfmt"), StepKind.FORMAT),
-    "cargo clippy": StepKind.LINT,
+    **dict.fromkeys(("cargo clippy", "golangci-lint run", "actionlint"), StepKind.LINT),
+    **dict.fromkeys(("staticcheck", "revive", "govulncheck"), StepKind.LINT),
+    **dict.fromkeys(("goimports", "gofumpt", "terraform fmt"), StepKind.FORMAT),
 }
-"""Programs of Node.js packages, and commands of Go and Rust."""
+"""Programs of Node.js packages, and commands that no package of Python brings."""
 _WITH_COMMANDS = frozenset({word for row in _OTHER_KINDS for word in row.split()[:-1]})
 """Programs of which only some sub-commands check something."""
 _PACKAGE_SCRIPT = re.compile(r"(?<![\w.-])node_modules/(?:\.bin/)?([\w-]{1,40})")
@@ -134,6 +141,8 @@ _DISTRIBUTIONS = {
 """Distributions whose name differs from the command, and commands without checks that come from
 one.
 """
+_KINDS_LIBRARY = "identify"
+"""The distribution with which the sandbox names the kinds of files."""
 _WRAPPERS = frozenset(
     {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
 )
@@ -191,6 +200,8 @@ def bare_command(command: str) -> str:
     """Strip starters from a command: `uv run python -m pytest -q` becomes `pytest -q`."""
     # Drop leading assignments, as in `CI=1 pytest`.
     text = re.sub(r"^(?:[A-Za-z_]\w*=\S*\s+)+", "", " ".join(command.split()))
+    if is_selecting(text):
+        text = text.partition(" -- ")[2]
     while True:
         starter = next((runner for runner in _RUNNERS if text.startswith(f"{runner} ")), None)
         if starter is None:
@@ -316,6 +327,15 @@ def _listing_gofmt(command: str) -> str:
 
 def tools_for(command: str, options: str = "") -> tuple[str, ...]:
     """Return the distributions that a command needs, also for pytest's `addopts`."""
+    return (*_tools_for(command, options), *([_KINDS_LIBRARY] if is_selecting(command) else []))
+
+
+def is_selecting(command: str) -> bool:
+    """Return True if a command runs on files that the sandbox chooses."""
+    return command.startswith(f"{FILE_SELECTOR} ")
+
+
+def _tools_for(command: str, options: str) -> tuple[str, ...]:
     bare = _PYTHON_OPTIONS.sub("", bare_command(command))
     tool = next(iter(split_command(bare)), "").rsplit("/", 1)[-1]
     if tool in {"pytest", "py.test"}:

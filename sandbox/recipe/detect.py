@@ -68,7 +68,9 @@ _INSTALLERS = (
 """Files that show how a project is installed, in order of precedence."""
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
-_TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})
+_TOOLS_ALONE = frozenset(
+    {"identify", "pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"}
+)
 
 
 def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]) -> Recipe:
@@ -113,6 +115,7 @@ def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
         wanted=rebuilt.wanted.plus(found.wanted),
         node_folders=merge_folders(rebuilt.node_folders, found.node_folders),
         node_install=rebuilt.node_install.plus(found.node_install),
+        node_tools=(*rebuilt.node_tools, *found.node_tools),
         node_optional=found.node_folders is None,
         prepare=rebuilt.prepare,
         may_fail=rebuilt.may_fail,
@@ -308,7 +311,7 @@ def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, 
     if plan.node_folders is not None:
         version = job.node if job else None
         node = plan_node(context.files, plan.node_folders, version, plan.node_install)
-        parts = (*parts, node.with_(optional=plan.node_optional))
+        parts = (*parts, node.with_(optional=plan.node_optional, tools=plan.node_tools))
     lines = (*plan.prepare, plan.command)
     go = plan_go(context.files, lines, plan.folder, job.go if job else None)
     return parts if go is None else (*parts, go)

@@ -5,6 +5,7 @@ from posixpath import normpath
 
 from sandbox.errors import SetupFailed
 from sandbox.recipe.requirements import clean_line
+from sandbox.setup.node.layout import TOOL_PACKAGE
 from sandbox.types import Recipe
 
 _PYTHON = re.compile(r"3\.\d{1,2}")
@@ -34,6 +35,8 @@ def check_given(recipe: Recipe) -> Recipe:
     for folder in (recipe.working_directory, *folders):
         if folder.startswith("/") or "\0" in folder or normpath(folder).split("/")[0] == "..":
             raise SetupFailed("A folder of the recipe is outside the checkout.", _ADVICE)
+    if not all(TOOL_PACKAGE.fullmatch(one) for one in (node.tools if node else ())):
+        raise SetupFailed("A package of the recipe is not a name with a version.", _ADVICE)
     go = recipe.go
     if go is not None and go.version is not None and not _RELEASE.fullmatch(go.version):
         raise SetupFailed("The recipe's Go is not a version.", _ADVICE)

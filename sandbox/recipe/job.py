@@ -119,6 +119,8 @@ class ToolReading(Frozen):
     node_folders: tuple[str, ...] | None = None
     """Folders whose lock file names the Node.js packages; None if Node.js is not needed."""
     node_install: NodeInstall = NodeInstall()
+    node_tools: tuple[str, ...] = ()
+    """Packages of Node.js that it installs apart from the project."""
 
     def plus(self, other: "ToolReading") -> "ToolReading":
         """Concatenate two readings."""
@@ -130,6 +132,7 @@ class ToolReading(Frozen):
             obstacles=tuple(dict.fromkeys(self.obstacles + other.obstacles)),
             node_folders=merge_folders(self.node_folders, other.node_folders),
             node_install=self.node_install.plus(other.node_install),
+            node_tools=tuple(dict.fromkeys(self.node_tools + other.node_tools)),
         )
 
 

@@ -43,13 +43,17 @@ def debian_packages(recipe: Recipe) -> tuple[str, ...]:
 
 
 NODE = Runtime("Node.js", "node")
-RUST = Runtime(
-    "Rust",
-    "cargo",
-    packages=("cargo", "rust-clippy", "rustfmt"),
-    remedy="; set sandbox.image to an image that has it",
-)
-RUNTIMES = (NODE, RUST)
+_IMAGE = "; set sandbox.image to an image that has it"
+RUST = Runtime("Rust", "cargo", packages=("cargo", "rust-clippy", "rustfmt"), remedy=_IMAGE)
+IMAGE_PROGRAMS = {
+    program: Runtime(program, program, remedy=_IMAGE)
+    for program in (
+        *("actionlint", "goimports", "gofumpt", "golangci-lint", "govulncheck", "revive"),
+        *("staticcheck", "terraform"),
+    )
+}
+"""Programs that only an operator's image can have, by name."""
+RUNTIMES = (NODE, RUST, *IMAGE_PROGRAMS.values())
 
 
 def settle(recipe: Recipe, runtime: Runtime, *, present: bool) -> Recipe:

@@ -1,12 +1,14 @@
 """The protocol of test runners, and the values between them and the judge."""
 
 import posixpath
+import shlex
 from collections.abc import Mapping
 from typing import Protocol
 
 from pydantic import Field
 
 from sandbox.types import CommandResult, Frozen, TestOrder, TestResult, TestStatus
+from sandbox.types.launchers import FILE_SELECTOR
 
 SHELL = (
     "/bin/sh",
@@ -133,8 +135,12 @@ class TestRunner(Protocol):
 
 def shell_invocation(request: RunRequest, places: GuestPlaces) -> Invocation:
     """Return the unchanged command in a shell that stops at the first error."""
+    command = request.command
+    if FILE_SELECTOR in command:
+        program = shlex.join((places.python, "-I", f"{places.guest_dir}/{FILE_SELECTOR}.py"))
+        command = f'{FILE_SELECTOR}() {{ {program} "$@"; }}\n{command}'
     return Invocation(
-        argv=(*SHELL, request.command),
+        argv=(*SHELL, command),
         environment=with_defaults(request),
         checkout=places.checkout,
         folder=places.folder,

@@ -26,7 +26,20 @@ NODE_COVERAGE_VALUED = frozenset(
 )
 """Options of `c8` and `nyc` whose value is the next word."""
 
+FILE_SELECTOR = "hook_files"
+"""A program of the sandbox that runs a command on chosen files: `hook_files OPTION… -- COMMAND`.
+
+Its options contain no space, so that the first ` -- ` ends them.
+"""
+
 _LISTING = re.compile(r"""(?:test|\[)\s+-z\s+"?\$\((?P<command>[^()$`"]{1,400})\)"?(?:\s+\])?""")
+
+
+def without_selector(words: list[str]) -> list[str]:
+    """Return the words of a command without the program that chooses its files."""
+    if words[:1] != [FILE_SELECTOR] or "--" not in words:
+        return words
+    return words[words.index("--") + 1 :]
 
 
 def listing_command(command: str) -> str:

@@ -75,6 +75,8 @@ class NodePart(Frozen):
     """Ignore peer dependencies, as the job or the repository's `.npmrc` requests."""
     force: bool = False
     """Install in spite of conflicts (`--force` of npm), as the job does."""
+    tools: tuple[str, ...] = ()
+    """Packages that the job installs apart from the project, such as `prettier@3.8.1`."""
     optional: bool = False
     """Only earlier steps of the job need it: without it, the failing command still runs."""
 

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 
 from bot.fixers.rung0_tools.tool import Tool, ToolCall
 from sandbox.types import TestReport
-from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS, listing_command
+from sandbox.types.launchers import (
+    NODE_LAUNCHERS,
+    PYTHON_LAUNCHERS,
+    listing_command,
+    without_selector,
+)
 
 _SEPARATORS = frozenset(";&|()\n")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
@@ -61,6 +66,7 @@ def _read_call(
     while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in _AROUND):
         word = words.pop(0)
         start += [word] if word not in _AROUND else []
+    words = without_selector(words)
     start += _take_launcher(words)
     if not words:
         return None

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.recipe.actions.check_actions import check_script
+
 Inputs = Mapping[str, str]
 
 
@@ -129,7 +131,6 @@ _TOOLCHAINS = {
     "erlef/setup-beam": "Erlang",
     "haskell-actions/": "Haskell",
     "haskell/actions": "Haskell",
-    "golangci/golangci-lint-action": "golangci-lint",
     "microsoft/setup-msbuild": "MSBuild",
     "ilammy/msvc-dev-cmd": "MSVC",
 }
@@ -148,15 +149,16 @@ _SERVERS = {
 }
 
 
-def find_effect(name: str, inputs: Inputs) -> Effect | None:
+def find_effect(name: str, inputs: Inputs, ref: str = "") -> Effect | None:
     """Return the replacement of an external action; None if the action is unknown.
 
     Args:
         name: `owner/repository/path` in lower case, without its version.
         inputs: Its `with`.
+        ref: The requested release.
     """
-    if tool := _TOOLS.get(name):
-        script = tool(inputs)
+    tool = _TOOLS.get(name)
+    if script := tool(inputs) if tool is not None else check_script(name, inputs, ref):
         return Effect(
             "replaced", f"the command it wraps: `{script.strip().splitlines()[-1]}`", script=script
         )

@@ -46,6 +46,11 @@ class Use(Frozen):
         """Return `owner/repository/path` in lower case."""
         return self.uses.split("@")[0].strip().lower()
 
+    @property
+    def ref(self) -> str:
+        """Return the requested release, such as `v4`."""
+        return self.uses.partition("@")[2].strip()
+
 
 def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
     """Return the effect of an action.
@@ -70,7 +75,7 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
         return Effect("dropped", "artifacts of other jobs are not available")
     if use.name.startswith("docker://"):
         return Effect("dropped", "no container is started inside the sandbox")
-    effect = find_effect(use.name, use.inputs)
+    effect = find_effect(use.name, use.inputs, use.ref)
     if effect is None:
         return Effect("dropped", "this action is unknown")
     return effect

@@ -8,18 +8,11 @@ from sandbox.types import StepKind
 
 _FETCHES = frozenset({"get", "mod", "work"})
 _SHOWS = frozenset({"bug", "clean", "doc", "env", "help", "telemetry", "version"})
-_TOOLS = ("goimports", "gofumpt", "golangci-lint", "staticcheck", "revive", "govulncheck")
-"""Programs of other modules, which no set-up here installs."""
-PROGRAMS = ("go", "gofmt", "gotestsum", *_TOOLS)
+PROGRAMS = ("go", "gofmt", "gotestsum")
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of Go, `gofmt`, or `gotestsum`, which starts `go test`."""
-    if call.program in _TOOLS:
-        context.log.dropped(call.line(), f"the sandbox has no {call.program}")
-        return plain_command(call).with_(
-            obstacles=(f"`{call.program}` needs a Go module that no set-up here installs",)
-        )
     if call.program == "gotestsum":
         context.log.replaced(call.line(), "its tests are run with `go test`")
         shown = call.shown[call.words.index("--") + 1 :] if "--" in call.words else ("./...",)

@@ -9,6 +9,7 @@ from sandbox.recipe.command import classify_command
 from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
+from sandbox.recipe.programs import IMAGE_PROGRAMS
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
 from sandbox.recipe.tools import (
     go,
@@ -237,6 +238,9 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
         return ToolReading(obstacles=_container_obstacle(call))
     if program in _CONDA:
         return _conda(call, context)
+    if (runtime := IMAGE_PROGRAMS.get(program)) is not None:
+        context.log.dropped(line, runtime.runs)
+        return checked_command(call, context).with_(obstacles=(runtime.obstacle(line),))
     if program in _OTHER_TOOLCHAINS:
         context.log.dropped(line, f"the sandbox has no {_OTHER_TOOLCHAINS[program]}")
         return plain_command(call).with_(

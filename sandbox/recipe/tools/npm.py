@@ -35,6 +35,7 @@ from sandbox.recipe.tools.node_scripts import (
     read_script,
     scripts_of,
 )
+from sandbox.recipe.tools.node_tools import read_tools
 from sandbox.recipe.tools.node_workspaces import select_packages, workspace_top
 from sandbox.runners.builds import BUILD_PROGRAMS
 from sandbox.runners.javascript.command import NODE_VALUED
@@ -62,6 +63,7 @@ _SELECTING = ("-w", "--workspace", "--filter", "-F", "--filter-prod", "--include
 _RUNNERS = frozenset({"npm-run-all", "npm-run-all2", "run-s", "run-p"})
 _COMMITS = frozenset({"--from", "-f", "--to", "-t", "--last", "-l", "--edit", "-e"})
 """Options of `commitlint` that make it read messages from git."""
+_NO_HISTORY = "`commitlint` reads messages of commits, and the sandbox has no history"
 _NODE_TEST = re.compile(r"""["']node:test["']""")
 
 
@@ -79,10 +81,12 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         )
     options, folder = split_call(call), call.folder
     if call.program in NODE_MANAGERS:
-        for value in options.values("--prefix", "-C", "--cwd", "--dir"):
-            folder = inside(folder, value) or folder
-        if call.program == "pnpm" and options.has("-w", "--workspace-root"):
-            folder = workspace_top(context.files, folder)
+        if (tools := read_tools(call, options)) is not None:
+            for name in tools.others:
+                reason = "apart from the project, only packages that check it are installed"
+                context.log.dropped(f"{call.program}: {name}", reason)
+            return ToolReading(node_tools=tools.packages)
+        folder = _start_folder(call, options, context)
         asks = next(iter(options.positional), "")
         own = scripts_of(context.files, folder)
         is_nothing = asks in _NOTHING and (call.program == "npm" or asks not in own)
@@ -97,6 +101,16 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     else:
         found = _read_program(call, folder, context)
     return found.with_(node_folders=folders)
+
+
+def _start_folder(call: Call, options: Options, context: ToolContext) -> str:
+    """Return the folder in which a package manager works."""
+    folder = call.folder
+    for value in options.values("--prefix", "-C", "--cwd", "--dir"):
+        folder = inside(folder, value) or folder
+    if call.program == "pnpm" and options.has("-w", "--workspace-root"):
+        folder = workspace_top(context.files, folder)
+    return folder
 
 
 @dataclass(frozen=True)
@@ -224,10 +238,9 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         return context.scripts(words, folder, call.environment)
     if call.program in MONOREPO_TOOLS:
         return _read_monorepo(call, folder, context)
-    if call.program == "commitlint" and any(w.partition("=")[0] in _COMMITS for w in call.words):
-        obstacle = "`commitlint` reads messages of commits, and the sandbox has no history"
-        return _kept(call, context).with_(obstacles=(obstacle,))
-    return _kept(call, context)
+    options = {word.partition("=")[0] for word in call.words[1:]}
+    needs_history = call.program == "commitlint" and not _COMMITS.isdisjoint(options)
+    return _kept(call, context).with_(obstacles=(_NO_HISTORY,) if needs_history else ())
 
 
 def _reporting_line(call: Call, context: ToolContext) -> str | None:

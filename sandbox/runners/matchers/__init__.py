@@ -5,7 +5,12 @@ from sandbox.runners.findings import PrintedFinding
 from sandbox.runners.matchers import compilers, javascript, python, texts
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
-from sandbox.types.launchers import NODE_LAUNCHERS, PYTHON_LAUNCHERS, listing_command
+from sandbox.types.launchers import (
+    NODE_LAUNCHERS,
+    PYTHON_LAUNCHERS,
+    listing_command,
+    without_selector,
+)
 
 __all__ = [
     "EVERY",
@@ -156,6 +161,7 @@ def find_program(command: str) -> list[str]:
     words = split_words(command) or []
     while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():
         words = words[1:]
+    words = without_selector(words)
     for launcher in (*PYTHON_LAUNCHERS, *NODE_LAUNCHERS):
         if tuple(words[: len(launcher)]) == launcher:
             words = words[len(launcher) :]

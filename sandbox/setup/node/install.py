@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sandbox.backends.base import Backend
 from sandbox.errors import LockDrift, SetupFailed
-from sandbox.setup.node.layout import NODE_FILES, NODE_LINKS, USUAL_MAJOR
+from sandbox.setup.node.layout import NODE_FILES, NODE_LINKS, NODE_TOOLS, USUAL_MAJOR
 from sandbox.setup.node.managers import install_command, redirect_yarn
 from sandbox.setup.node.programs import LINK, SCAN
 from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
@@ -82,7 +82,10 @@ class NodeToolchain:
         self, shell: Shell, recipe: Recipe, files: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Fetch and unpack the locked packages. Return those whose code runs in `build`."""
-        if recipe.node is None or not recipe.node.folders:
+        if recipe.node is None:
+            return ()
+        await self._install_tools(shell, recipe.node)
+        if not recipe.node.folders:
             return ()
         own = {
             name.removeprefix(NODE_FILES): text.encode()
@@ -136,6 +139,16 @@ class NodeToolchain:
         if node.manager == "yarn":
             await redirect_yarn(shell, cwd, registry)
         return await npm.run_other(program, cwd=cwd, env=command.environment)
+
+    async def _install_tools(self, shell: Shell, node: NodePart) -> None:
+        """Install the packages apart from the project, without their scripts."""
+        if not node.tools:
+            return
+        npm = runtime_npm(shell, self._registry)
+        await npm.open_registry(self._backend)
+        words = ("install", "--global", "--prefix", f"{shell.folder}/{NODE_TOOLS}")
+        done = await npm.run(*words, *node.tools)
+        await shell.check(done, f"install {' '.join(node.tools)}")
 
     async def _scan(self, shell: Shell) -> list[tuple[str, tuple[str, ...], str]]:
         """Return the installed packages with scripts: name and version, scripts, folder."""

@@ -1,5 +1,6 @@
 """Names that a recipe's plan and the set-up of Node.js share."""
 
+import re
 from typing import Literal
 
 Manager = Literal["npm", "pnpm", "yarn", "bun"]
@@ -20,6 +21,14 @@ LOCK_FILES: dict[Manager, tuple[str, ...]] = {
 
 NODE_FILES = "node/"
 """Prefix of the checkout's files for npm among all files of a set-up."""
+
+NODE_TOOLS = "node/tools"
+"""Folder of the environment with packages apart from the project, laid out like npm's prefix."""
+
+TOOL_PACKAGE = re.compile(
+    r"(?P<name>(?:@[a-z0-9][\w.-]{0,60}/)?[a-z0-9][\w.-]{0,80})(?:@[\w.^~*+-]{1,60})?", re.ASCII
+)
+"""A package of the registry, with or without a version. An address or a path is none."""
 
 NODE_LINKS = "node/links"
 """Folder of the environment with the links that each workspace gets."""

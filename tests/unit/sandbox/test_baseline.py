@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.baseline import Baseline
 from sandbox.checkout import CheckoutSource
-from sandbox.types import GoPart, Recipe
+from sandbox.types import GoPart, NodePart, Recipe
 from tests.fakes.scripted_backend import ScriptedGuest
 
 GO = Recipe(command="go test", parts=(GoPart(),), environment={"GOFLAGS": "-v", "GOPROXY": "x"})
@@ -43,6 +43,18 @@ def test_cargo_fetches_nothing_and_compiles_beside_the_checkout() -> None:
     variables = baseline(Recipe(command="cd api && cargo test"))[0].variables
     assert variables["CARGO_NET_OFFLINE"] == "true"
     assert variables["CARGO_TARGET_DIR"] == "/work/cargo-target"
+
+
+def test_packages_apart_from_the_project_are_found_by_name_and_by_plugins() -> None:
+    node = NodePart(tools=("eslint@9", "eslint-plugin-x"))
+    variables = baseline(Recipe(command="eslint .", parts=(node,)))[0].variables
+    first, second, *_ = variables["PATH"].split(":")
+    assert (first, second) == ("/opt/env/bin", "/opt/env/node/tools/bin")
+    assert variables["NODE_PATH"] == "/opt/env/node/tools/lib/node_modules"
+    assert variables["npm_config_prefix"] == "/opt/env/node/tools"
+    usual = baseline(Recipe(command="npm test", parts=(NodePart(folders=(".",)),)))[0].variables
+    assert "NODE_PATH" not in usual
+    assert "node/tools" not in usual["PATH"]
 
 
 @pytest.mark.anyio

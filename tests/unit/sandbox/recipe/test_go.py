@@ -12,6 +12,7 @@ from sandbox.recipe.files import MOST_BYTES, CheckoutFiles
 from sandbox.recipe.given import check_given
 from sandbox.recipe.go_modules import go_files, needed_modules
 from sandbox.recipe.go_versions import go_of_project, read_go
+from sandbox.recipe.programs import IMAGE_PROGRAMS, RUNTIMES, settle
 from sandbox.recipe.relevant import relevant_files
 from sandbox.types import GoPart, JobHints, Recipe, StepKind
 
@@ -224,9 +225,15 @@ def test_the_files_of_modules_are_part_of_the_environment() -> None:
     assert go_files(Recipe(command="go test", parts=(GoPart(),)), texts, contents) == {}
 
 
-def test_programs_of_other_modules_are_named() -> None:
+def test_programs_of_other_modules_are_named_unless_the_sandbox_has_them() -> None:
     recipe = plan("golangci-lint run", {"go.mod": MODULE})
-    assert "`golangci-lint` needs a Go module" in recipe.obstacles[0]
+    assert (recipe.kind, recipe.command) == (StepKind.LINT, "golangci-lint run")
+    runtime = IMAGE_PROGRAMS["golangci-lint"]
+    assert runtime in RUNTIMES
+    assert runtime.is_needed(recipe)
+    (obstacle,) = settle(recipe, runtime, present=False).obstacles
+    assert obstacle.startswith("`golangci-lint run` needs golangci-lint, which the sandbox does")
+    assert settle(recipe, runtime, present=True).obstacles == ()
 
 
 def test_a_recipe_of_a_bundle_may_only_contain_what_is_planned() -> None:

@@ -89,7 +89,7 @@ def test_the_node_and_the_packages_a_step_sets_up(
         ("actions/upload-artifact@v4", {}, "dropped", "it only reports"),
         ("snok/install-poetry@v1", {}, "replaced", "with uv"),
         ("dtolnay/rust-toolchain@stable", {}, "replaced", "the image's own Rust"),
-        ("golangci/golangci-lint-action@v8", {}, "dropped", "golangci-lint is not"),
+        ("golangci/golangci-lint-action@v8", {}, "replaced", "`golangci-lint run`"),
         ("docker://alpine:3", {}, "dropped", "no container"),
         ("docker/build-push-action@v5", {}, "dropped", "no container"),
         ("awalsh128/cache-apt-pkgs-action@v1", {"packages": "libpq-dev"}, "dropped", "libpq-dev"),

@@ -118,6 +118,26 @@ def test_every_known_check_of_a_package_is_found_by_its_name(check: str) -> None
     assert recipe.obstacles == ()
 
 
+def test_checks_apart_from_the_project_are_installed() -> None:
+    steps = ["npm install -g markdownlint-cli@0.45.0 vercel ../x a/b", "markdownlint README.md"]
+    recipe = plan_job(steps, more={"package.json": "", "README.md": ""})
+    assert recipe.node is not None
+    assert (recipe.command, recipe.obstacles) == ("npx markdownlint README.md", ())
+    assert (recipe.node.folders, recipe.node.tools) == ((), ("markdownlint-cli@0.45.0",))
+    others = [entry.step for entry in recipe.fidelity if "apart from" in entry.reason]
+    assert others == ["npm: vercel", "npm: ../x", "npm: a/b"]
+    for line in (
+        "yarn global add prettier",
+        "pnpm add -g prettier",
+        "npm i --location=global prettier",
+    ):
+        recipe = plan_job([line, "prettier --check ."], more={"package.json": ""})
+        assert recipe.node is not None
+        assert recipe.node.tools == ("prettier",)
+    recipe = plan_job(["npm install -g prettier", "flake8"], more={"package.json": ""})
+    assert recipe.node is None
+
+
 def test_messages_of_commits_are_not_in_the_sandbox() -> None:
     recipe = plan_job(["npm run check"], check="commitlint --from HEAD~1")
     assert recipe.command == "npx commitlint --from HEAD~1"

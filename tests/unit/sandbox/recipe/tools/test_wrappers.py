@@ -117,7 +117,9 @@ OBSTACLES = {
     "docker build .": "container daemon",
     "systemctl start postgresql": "service",
     "cargo test": "Rust",
-    "golangci-lint run": "Go",
+    "golangci-lint run": "golangci-lint",
+    "terraform fmt -check": "terraform",
+    "actionlint": "actionlint",
     "conda install numpy": "Python package index",
 }
 

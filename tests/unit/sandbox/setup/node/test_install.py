@@ -117,6 +117,19 @@ async def test_npm_gets_no_configuration_of_anybody_and_runs_no_script() -> None
     }
 
 
+@pytest.mark.anyio
+async def test_packages_apart_from_the_project_are_installed_without_scripts() -> None:
+    world = World()
+    node = NodePart(version="22", tools=("prettier@3.8.1", "@biomejs/biome"))
+    await world.ensure(RECIPE.with_(parts=(PythonPart(), node)), files={})
+    own = world.backend.setups[-1]
+    ran = zip(own.commands, own.environments, strict=True)
+    command, env = next((one, env) for one, env in ran if "--global" in one)
+    place = ("--prefix", "/opt/env/node/tools")
+    assert command[-6:] == ("install", "--global", *place, "prettier@3.8.1", "@biomejs/biome")
+    assert env["npm_config_ignore_scripts"] == "true"
+
+
 def test_a_workspace_gets_links_to_packages_and_to_lists_of_them(tmp_path: Path) -> None:
     packages = tmp_path / "tree/node_modules"
     for name in ("chai/index.js", "@b/c/index.js", ".bin/mocha", ".pnpm/x/y", ".cache/old"):
