@@ -205,15 +205,7 @@ def _combine(
         if prepares(command, context.files)
         and not (without_node and line_needs_node(command.command))
     ]
-    for making in made:
-        context.log.replayed(making.command, "in every workspace, without network")
-    for other in before.commands:
-        if other not in made:
-            checks_something = classify_command(other.command) is not StepKind.OTHER
-            context.log.dropped(
-                other.command,
-                "an earlier check" if checks_something else "the failing step does not need it",
-            )
+    _note_earlier(before, made, context)
     for other in failing.commands:
         if other not in checks and not (other in early and prepares(other, context.files)):
             context.log.dropped(other.command, "it is no check, and makes nothing that one needs")
@@ -251,6 +243,19 @@ def _combine(
         node_tools=tools,
         node_optional=node_optional,
     )
+
+
+def _note_earlier(before: ToolReading, made: Sequence[ToolCommand], context: ToolContext) -> None:
+    """Log the commands of earlier steps: those that make files, and all others."""
+    for making in made:
+        context.log.replayed(making.command, "in every workspace, without network")
+    for other in before.commands:
+        if other not in made:
+            checks_something = classify_command(other.command) is not StepKind.OTHER
+            context.log.dropped(
+                other.command,
+                "an earlier check" if checks_something else "the failing step does not need it",
+            )
 
 
 def _node_tools(before: ToolReading, failing: ToolReading) -> tuple[str, ...]:

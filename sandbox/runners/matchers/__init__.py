@@ -2,7 +2,7 @@
 
 from sandbox.guest.pytest_command import split_words
 from sandbox.runners.findings import PrintedFinding
-from sandbox.runners.matchers import compilers, javascript, python, texts
+from sandbox.runners.matchers import compilers, hooks, javascript, python, texts
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
 from sandbox.types.launchers import (
@@ -53,9 +53,9 @@ TOOLS: tuple[tuple[tuple[str, ...], tuple[Matcher, ...]], ...] = (
     (("docformatter",), _LISTED),
     (("pyupgrade",), _REWRITES),
     (("add-trailing-comma",), _REWRITES),
-    (("trailing-whitespace-fixer",), _REWRITES),
-    (("end-of-file-fixer",), _REWRITES),
-    (("double-quote-string-fixer",), _REWRITES),
+    *(((hook,), hooks.REWRITES) for hook in hooks.REWRITING_HOOKS),
+    *(((hook,), hooks.CHECKS) for hook in hooks.CHECKING_HOOKS),
+    (("pretty-format-json",), (texts.DIFF,)),
     (("mypy",), python.TYPES),
     (("dmypy",), python.TYPES),
     (("pyright",), (python.PYRIGHT,)),

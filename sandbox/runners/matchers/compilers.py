@@ -76,6 +76,12 @@ RUST = Matcher(
         ),
         re.compile(r"^ {1,12}--> (?P<file>[^:\n]{1,400}):(?P<line>\d{1,7}):(?P<column>\d{1,7})$"),
     ),
+    # Each finding of clippy links to its lint. Only the first of a lint repeats its attribute.
+    more=re.compile(
+        r"^(?:[ \d]{1,12}(?:[|=+~-]|:::)|note:|help:|\.{3})"
+        r"(?:.{0,1900}/index\.html#(?P<rule>\w{1,80})$|)"
+    ),
+    group="clippy::",
 )
 RUST_SHORT = Matcher(
     tool="cargo",

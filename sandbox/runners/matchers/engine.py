@@ -33,6 +33,8 @@ class Matcher(NamedTuple):
     message: str = ""
     more: re.Pattern[str] | None = None
     """Continuation lines of a finding whose rule has not appeared yet."""
+    group: str = ""
+    """Start of the names of rules on continuation lines."""
 
 
 def plain_lines(text: str) -> list[str]:
@@ -44,8 +46,8 @@ def plain_lines(text: str) -> list[str]:
 
 _MAY_BEGIN = re.compile(
     r".*?:|[A-Z]{1,4}\d{2,5} |[a-z]+(?:-[a-z]+)+ | {0,40}File \"|[Ww]ould reformat|\[warn\]"
-    r"|Fix|Rewriting|reformatted|\S+\.\w{1,12}(?: \(\d{1,9}ms\))?$|--- \S|[^━]{0,600}━{3}"
-    r"| {2}[\u00d7✖⚠!x] "
+    r"|Fix|Rewriting|Sorting |reformatted| {2}in \"|\S+ does not match |--- \S|[^━]{0,600}━{3}"
+    r"|\S+\.\w{1,12}(?: \(\d{1,9}ms\))?$| {2}[\u00d7✖⚠!x] "
 )
 """Common start of every first line of a finding."""
 
@@ -131,10 +133,10 @@ class _Scan:
         if self._open is None:
             return
         fields = match.groupdict()
+        rule = fields.get("rule") or ""
+        rule = f"{self._matcher.group}{rule}" if rule else self._open.rule
         text = f"{self._open.message} {(fields.get('message') or '').strip()}".strip()
-        self._open = self._open._replace(
-            message=text[:MESSAGE_CHARACTERS], rule=fields.get("rule") or self._open.rule
-        )
+        self._open = self._open._replace(message=text[:MESSAGE_CHARACTERS], rule=rule)
 
 
 def parse_severity(word: str) -> str:

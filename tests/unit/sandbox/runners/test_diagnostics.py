@@ -1,5 +1,9 @@
 """What linters, formatters and type checkers print."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from sandbox.runners import detect_runner
@@ -113,3 +117,22 @@ def test_a_list_of_files_that_is_only_counted_is_printed(command: str) -> None:
     assert [(one.file, one.error) for one in read(command, "a/b.go\n").results] == [
         ("a/b.go", "format")
     ]
+
+
+def test_the_sandbox_chooses_the_files_of_a_hook(tmp_path: Path) -> None:
+    program = "import sys\nprint(*sys.argv[1:], sep='\\n')\nsys.exit(7)\n"
+    (tmp_path / "hook_files.py").write_text(program)
+    command = "A=b hook_files '--files=^(a|b)$' --types=python -- flake8 'x y'"
+    runner = detect_runner(command)
+    assert runner.name == "diagnostics"
+    places = GuestPlaces(python=sys.executable, guest_dir=str(tmp_path), checkout="/", cwd="/")
+    invocation = runner.prepare(RunRequest(command=command), places)
+    done = subprocess.run(invocation.argv, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["--files=^(a|b)$", "--types=python", "--", "flake8", "x y"]
+    assert done.returncode == 7
+
+
+def test_a_hook_whose_files_cannot_be_chosen_is_inconclusive() -> None:
+    command = "hook_files '--files=(' -- flake8"
+    reading = read(command, "hook_files: missing ), unterminated subpattern at position 0", 2)
+    assert "missing )" in reading.inconclusive

@@ -65,6 +65,16 @@ def fixes(command: str) -> list[str]:
         ("shfmt -d -i 2 -ci scripts", ["shfmt --write -i 2 -ci --"]),
         ("gofmt -s -l .", ["gofmt -w -s --"]),
         ('test -z "$(gofmt -s -l .)"', ["gofmt -w -s --"]),
+        (
+            "hook_files '--files=^src/' --types=text -- prettier --check --ignore-unknown",
+            ["prettier --write --ignore-unknown --"],
+        ),
+        ("CI=1 hook_files --types=text -- end-of-file-fixer", ["CI=1 end-of-file-fixer --"]),
+        ("hook_files -- mixed-line-ending --fix=lf", ["mixed-line-ending --fix=lf --"]),
+        (
+            "hook_files -- pretty-format-json --indent=2",
+            ["pretty-format-json --autofix --indent=2 --"],
+        ),
         ('[ -z "$(gofmt -l .)" ]', ["gofmt -w --"]),
         ("GOFLAGS=-mod=mod go vet ./...", ["GOFLAGS=-mod=mod go vet -fix ./..."]),
         ("cargo +nightly fmt --all -- --check", ["cargo +nightly fmt --all --"]),

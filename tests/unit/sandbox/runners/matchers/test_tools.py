@@ -1,5 +1,6 @@
 """Every tool's true output, read with its own matchers and with all of them."""
 
+import json
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sandbox.runners.findings import CheckoutPaths, PrintedFinding, as_results
 from sandbox.runners.matchers import EVERY, TOOLS, matchers_for, plain_lines, read_findings
 from sandbox.runners.matchers.engine import match_lines
+from sandbox.runners.matchers.hooks import CHECKS, REWRITES
 from sandbox.runners.matchers.structured import structured_findings
 from sandbox.runners.matchers.texts import FOR_KNOWN_TOOLS
 from sandbox.types import TestStatus
@@ -135,6 +137,14 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "cargo_short": ("cargo check --message-format short", {"src/lib.rs:11:E0308"}),
     "cargo_json": ("cargo build --message-format json", {"src/lib.rs:11:E0308"}),
     "cargo_clippy": ("cargo clippy -- -D warnings", {"src/lib.rs:1:error"}),
+    "cargo_clippy_lints": (
+        "cargo clippy -- -D warnings",
+        {
+            "src/lib.rs:1:clippy/needless_return",
+            "src/lib.rs:1:clippy/ptr_arg",
+            "src/lib.rs:4:clippy/needless_return",
+        },
+    ),
     "cargo_fmt": (
         "cargo fmt --check",
         {"rs/src/lib.rs:1:format", "rs/src/lib.rs:5:format", "rs/src/lib.rs:11:format"},
@@ -294,7 +304,53 @@ def test_every_matcher_says_where_its_shape_comes_from() -> None:
     assert all(
         matcher.source and matcher.tool and matcher.patterns for matcher in {*tables, *EVERY}
     )
-    assert tables - set(FOR_KNOWN_TOOLS) <= set(EVERY)
+    assert tables - {*FOR_KNOWN_TOOLS, *REWRITES, *CHECKS} <= set(EVERY)
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("end-of-file-fixer a", "Fixing my file", "my file:fixed"),
+        ("requirements-txt-fixer", "Sorting dev-requirements.txt", "dev-requirements.txt:fixed"),
+        ("mixed-line-ending a.txt", "a.txt: fixed mixed line endings", "a.txt:fixed"),
+        ("mixed-line-ending --fix=no", "a.txt: mixed line endings", "a.txt:fixed"),
+        ("fix-byte-order-marker", "a.txt: removed byte-order marker", "a.txt:fixed"),
+        ("pretty-format-json", "--- j.json\n+++ j.json\n@@ -1 +1,4 @@\n-{}", "j.json:1:format"),
+        ("check-toml a.toml", "a.toml: Invalid value (at line 3, column 5)", "a.toml:3:hook"),
+        (
+            "check-json a.json",
+            "a.json: Failed to json decode (Expecting value: line 2 column 7 (char 9))",
+            "a.json:2:hook",
+        ),
+        (
+            "check-yaml",
+            'while parsing a flow node\nexpected the node content\n  in "b.yml", line 2, column 1',
+            "b.yml:2:hook",
+        ),
+        (
+            "check-xml a.xml",
+            "a.xml: Failed to xml parse (a.xml:1:3: no element found)",
+            "a.xml:1:hook",
+        ),
+        ("debug-statement-hook a.py", "a.py:1:0: pdb imported", "a.py:1:hook"),
+        ("check-merge-conflict", "a.md:7: Merge conflict string '<<<<<<<' found", "a.md:7:hook"),
+        ("detect-private-key k", "Private key found: k", "k:hook"),
+        ("name-tests-test", 'tests/a.py does not match pattern ".*_test.py"', "tests/a.py:hook"),
+    ],
+)
+def test_hooks_of_pre_commit_name_files(command: str, text: str, expected: str) -> None:
+    for line in (command, f"hook_files --types=text '--files=^a' -- {command}"):
+        matchers = matchers_for(line)
+        assert matchers is not None
+        assert [one.name for one in as_results(read_findings(matchers, text), PLACE)] == [expected]
+
+
+def test_a_lint_in_json_has_the_name_of_the_text() -> None:
+    place = {"file_name": "src/lib.rs", "line_start": 1}
+    message = {"message": "m", "code": {"code": "clippy::ptr_arg"}, "level": "error"}
+    entry = {"reason": "compiler-message", "message": {**message, "spans": [place]}}
+    (result,) = as_results(read_findings(EVERY, json.dumps(entry)), PLACE)
+    assert (result.name, result.error) == ("src/lib.rs:1:clippy/ptr_arg", "clippy::ptr_arg")
 
 
 def test_what_hooks_rewrite_is_named() -> None:
