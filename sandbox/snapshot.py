@@ -144,7 +144,7 @@ class Snapshotter:
             made = await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
         else:
             made = await self._with_setup_commands(order, checkout)
-        return made.with_(notes=(*made.notes, *_note_go(recipe, order.recipe)))
+        return made.with_(notes=(*made.notes, *_note_runtimes(recipe, order.recipe)))
 
     async def write_lock(
         self, recipe: Recipe, origin: EnvironmentOrigin, files: Mapping[str, str], folder: str
@@ -359,13 +359,15 @@ def _environment(order: _Order, image: str, key: str, record: _Record) -> Enviro
     )
 
 
-def _note_go(asked: Recipe, found: Recipe) -> tuple[Fidelity, ...]:
-    """Return a note if the environment has another Go than the requested one."""
-    if asked.go is None or found.go is None or asked.go.version == found.go.version:
-        return ()
-    wanted = f"Go {asked.go.version}"
-    reason = f"{wanted} is not in the package index; {found.go.version} is used"
-    return (Fidelity(step=wanted, treatment="replaced", reason=reason),)
+def _note_runtimes(asked: Recipe, found: Recipe) -> tuple[Fidelity, ...]:
+    """Return notes on runtimes of which the environment has another version."""
+    notes = []
+    for name, one, other in (("Go", asked.go, found.go), ("Node.js", asked.node, found.node)):
+        if one is not None and other is not None and one.version != other.version:
+            wanted = f"{name} {one.version}"
+            reason = f"{wanted} is not in the package index; {other.version} is used"
+            notes.append(Fidelity(step=wanted, treatment="replaced", reason=reason))
+    return tuple(notes)
 
 
 def _parse_record(notes: Mapping[str, str]) -> _Record:

@@ -9,6 +9,8 @@ class RunnerTraits(Frozen):
 
     takes_targets: bool = False
     """It reports tests by name, and single tests can be run by that name."""
+    takes_order: bool = False
+    """It can run the tests in another order."""
     target_command: str = ""
     """The shortest command that runs tests by name; empty if there is none."""
     is_findings: bool = False
@@ -25,14 +27,20 @@ class RunnerTraits(Frozen):
 
 RUNNER_TRAITS = {
     "pytest": RunnerTraits(
-        takes_targets=True, target_command="python -m pytest", searched_by="search"
+        takes_targets=True,
+        takes_order=True,
+        target_command="python -m pytest",
+        searched_by="search",
     ),
-    "unittest": RunnerTraits(takes_targets=True, searched_by="search"),
-    "vitest": RunnerTraits(takes_targets=True),
-    "jest": RunnerTraits(takes_targets=True),
-    "mocha": RunnerTraits(takes_targets=True),
+    "unittest": RunnerTraits(takes_targets=True, takes_order=True, searched_by="search"),
+    "vitest": RunnerTraits(takes_targets=True, takes_order=True),
+    "jest": RunnerTraits(takes_targets=True, takes_order=True),
+    "mocha": RunnerTraits(takes_targets=True, takes_order=True),
+    # Each file has its own process, and Node.js runs the tests of a file as they are written.
     "node:test": RunnerTraits(takes_targets=True),
-    "go test": RunnerTraits(takes_targets=True, names_packages=True, is_forgeable=True),
+    "go test": RunnerTraits(
+        takes_targets=True, takes_order=True, names_packages=True, is_forgeable=True
+    ),
     "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
     LOCK_RUNNER: RunnerTraits(is_findings=True, only_tools=True),
 }

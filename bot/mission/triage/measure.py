@@ -78,9 +78,12 @@ async def _order(site: Site, red: TestReport, found: Evidence) -> Evidence:
     left_s = site.plan.wall_s - sum(run.report.duration_s for run in (*found.reruns, clean))
     if left_s <= 0:
         return found  # the rest only explains
-    shuffled, _ = await site.run(seed=seed + 1, order="random")
-    neighbours = await find_neighbours(site, red, wall_s=left_s - shuffled.report.duration_s)
-    return found.with_(shuffled=(shuffled,), neighbours=neighbours)
+    if red.traits.takes_order:
+        shuffled, _ = await site.run(seed=seed + 1, order="random")
+        left_s -= shuffled.report.duration_s
+        found = found.with_(shuffled=(shuffled,))
+    neighbours = await find_neighbours(site, red, wall_s=left_s)
+    return found.with_(neighbours=neighbours)
 
 
 async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> Evidence:
@@ -108,7 +111,7 @@ async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> 
             continue
         found.append(rerun)
         red = red or (None if report.success else bounded(report))
-    if red is not None or not first.knows_tests or not has_time():
+    if red is not None or not first.knows_tests or not first.traits.takes_order or not has_time():
         return Evidence(reruns=tuple(found), red=red)
     return await _shuffle(site, Evidence(reruns=tuple(found)))
 

@@ -58,10 +58,16 @@ class NodeToolchain:
     def __init__(self, backend: Backend, spec: SandboxSpec) -> None:
         self._backend = backend
         self._registry = spec.npm_registry
+        self._instead: dict[str, str] = {}
+        """The replacement of each version that the registry does not have."""
 
     def expect(self, recipe: Recipe) -> Recipe:
-        """Return the recipe: a Node.js that cannot be fetched is an error."""
-        return recipe
+        """Return the recipe with the Node.js that an environment will probably get."""
+        node = recipe.node
+        instead = self._instead.get(_asked_version(node)) if node is not None else None
+        if node is None or instead is None:
+            return recipe
+        return recipe.with_part(node.with_(version=instead))
 
     def runtime(self, recipe: Recipe) -> Recipe | None:
         """Return a recipe of Python and Node.js alone; None without a Node part."""
@@ -73,10 +79,15 @@ class NodeToolchain:
         )
 
     async def provide(self, shell: Shell, recipe: Recipe) -> Recipe:
-        """Fetch Node.js and npm."""
-        if recipe.node is not None:
-            await fetch_runtime(self._backend, shell, recipe.node, self._registry)
-        return recipe
+        """Fetch Node.js and npm. Return the recipe with the version that the registry has."""
+        node = recipe.node
+        if node is None:
+            return recipe
+        version = await fetch_runtime(self._backend, shell, node, self._registry)
+        if version == _asked_version(node):
+            return recipe
+        self._instead[_asked_version(node)] = version
+        return recipe.with_part(node.with_(version=version))
 
     async def fetch(
         self, shell: Shell, recipe: Recipe, files: Mapping[str, str]
@@ -206,8 +217,12 @@ class NodeToolchain:
 
 def runtime_part(node: NodePart) -> NodePart:
     """Return a part with Node.js and its package manager alone."""
-    version = node.version or str(USUAL_MAJOR)
+    version = _asked_version(node)
     return NodePart(version=version, manager=node.manager, manager_version=node.manager_version)
+
+
+def _asked_version(node: NodePart) -> str:
+    return node.version or str(USUAL_MAJOR)
 
 
 def _patched(node: NodePart, files: Mapping[str, str]) -> list[str]:

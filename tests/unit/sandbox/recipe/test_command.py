@@ -13,6 +13,13 @@ from sandbox.recipe.command import (
 from sandbox.types import StepKind
 
 KINDS = {
+    "actionlint -color": StepKind.LINT,
+    "terraform fmt -check -recursive": StepKind.FORMAT,
+    "terraform validate": StepKind.OTHER,
+    "golangci-lint run ./...": StepKind.LINT,
+    "astro check": StepKind.TYPES,
+    "astro build": StepKind.OTHER,
+    "hook_files '--files=^(pytest|x)$' --types=python -- black --check": StepKind.FORMAT,
     "pytest -q": StepKind.TEST,
     "python -m pytest": StepKind.TEST,
     "uv run --frozen pytest tests": StepKind.TEST,

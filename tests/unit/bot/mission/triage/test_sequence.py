@@ -200,6 +200,31 @@ async def test_red_once_in_a_random_order_and_not_again_is_chance() -> None:
     assert "red in 1 of 13 runs" in context.reason
 
 
+async def test_a_runner_that_takes_no_order_is_not_said_to_be_green_in_another_one() -> None:
+    def green(asked: Asked) -> TestReport:
+        return a_run({A: "", B: ""}, targets=asked.targets).with_(runner="node:test")
+
+    world = one_file(green)
+    context = await Stage(world=world).play()
+    assert context.outcome is Outcome.NOT_REPRODUCED
+    assert {run.order for run in world.runs} == {"given"}
+    assert "order" not in notes_of(context)
+
+    def together(asked: Asked) -> TestReport:
+        if asked.revision == "base":
+            return green(asked)
+        bad = not asked.targets or asked.targets == (A, B)
+        found = a_run({A: "", B: RED if bad else ""}, targets=asked.targets)
+        return found.with_(runner="node:test")
+
+    world = one_file(together)
+    context = await Stage(world=world).play()
+    assert {run.order for run in world.runs} == {"given"}
+    assert context.triage is not None
+    assert context.triage.neighbours == (A, B)
+    assert "in a random order" not in notes_of(context)
+
+
 # --- what CI saw -------------------------------------------------------------------------------------
 
 

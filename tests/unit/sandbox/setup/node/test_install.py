@@ -10,7 +10,7 @@ import pytest
 from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import Manager
 from sandbox.setup.node.programs import LINK, SCAN
-from sandbox.setup.node.runtime import choose_npm
+from sandbox.setup.node.runtime import choose_npm, find_nearest, package_name
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
 from sandbox.types import CommandResult, NodePart, PythonPart, Recipe, TrustTier
@@ -63,6 +63,8 @@ class World:
             return CommandResult(argv=argv, exit_code=1, stderr=self.error)
         if SCAN in argv:
             return CommandResult(argv=argv, exit_code=0, stdout=self.scanned)
+        if line.endswith("versions --json"):
+            return CommandResult(argv=argv, exit_code=0, stdout='["20.1.0", "22.3.0", "22.9.1"]')
         if line.endswith("config get registry"):
             return CommandResult(argv=argv, exit_code=0, stdout=f"{self.registry}\n")
         return None
@@ -214,6 +216,43 @@ async def test_a_manager_that_the_registry_lacks_is_replaced_by_the_next_patch_r
     assert [word for word in ran if "cli-dist" in word] == [asked, "@yarnpkg/cli-dist@~4.10.0"]
     with pytest.raises(SetupFailed, match=r"could not fetch Node\.js 22"):
         await World("npm@").ensure(RECIPE.with_part(node))
+
+
+@pytest.mark.anyio
+async def test_a_node_that_the_registry_lacks_is_replaced_by_the_nearest() -> None:
+    world = World("@22.4.0", error=f"No matching version found for {package_name()}@22.4.0.\n")
+    recipe = RECIPE.with_part(NODE.with_(version="22.4.0"))
+    snapshotter = Snapshotter(world.backend, SandboxSpec())
+    made = await snapshotter.ensure(recipe, MINE, files=FILES)
+    (note,) = made.notes
+    assert note.reason == "Node.js 22.4.0 is not in the package index; 22.9.1 is used"
+    fetched = [word for command in world.backend.setups[1].commands for word in command]
+    assert f"{package_name()}@22.9.1" in fetched
+    count = len(world.backend.setups)
+    assert (await snapshotter.ensure(recipe, MINE, files=FILES)).notes == made.notes
+    assert len(world.backend.setups) == count
+    # A registry that lists what it does not have is an error.
+    world = World("@22.3.0", error=f"No matching version found for {package_name()}@22.3.0.\n")
+    with pytest.raises(SetupFailed, match=r"could not fetch Node\.js 22\.3\.0"):
+        await world.ensure(RECIPE.with_part(NODE.with_(version="22.3.0")))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [
+        ("20.11.1", "20.11.3"),
+        ("20.11.9", "20.11.3"),
+        ("20.12", "20.13.0"),
+        ("20.99.1", "20.13.0"),
+        ("27", "22.1.0"),
+        ("21", "20.13.0"),
+        ("4", "20.11.0"),
+    ],
+)
+def test_the_nearest_version_is_of_the_same_minor_or_major_one(wanted: str, nearest: str) -> None:
+    listed = json.dumps(["20.11.0", "20.11.3", "20.13.0", "22.1.0", "23.0.0-rc.1"])
+    assert find_nearest(wanted, listed) == nearest
+    assert find_nearest(wanted, "[]") == ""
 
 
 @pytest.mark.anyio
