@@ -205,7 +205,7 @@ def bare_command(command: str) -> str:
     """Strip starters from a command: `uv run python -m pytest -q` becomes `pytest -q`."""
     # Drop leading assignments, as in `CI=1 pytest`.
     text = re.sub(r"^(?:[A-Za-z_]\w*=\S*\s+)+", "", " ".join(command.split()))
-    if is_selecting(text):
+    if text.startswith(f"{FILE_SELECTOR} "):
         text = text.partition(" -- ")[2]
     while True:
         starter = next((runner for runner in _RUNNERS if text.startswith(f"{runner} ")), None)
@@ -337,7 +337,7 @@ def tools_for(command: str, options: str = "") -> tuple[str, ...]:
 
 def is_selecting(command: str) -> bool:
     """Return True if a command runs on files that the sandbox chooses."""
-    return command.startswith(f"{FILE_SELECTOR} ")
+    return f" {FILE_SELECTOR} " in f" {command}"
 
 
 def _tools_for(command: str, options: str) -> tuple[str, ...]:

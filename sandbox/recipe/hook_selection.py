@@ -10,7 +10,6 @@ from sandbox.types import Frozen
 from sandbox.types.launchers import FILE_SELECTOR
 
 _PLAIN = "^$|()[]{}*+?.\\/,:=!<>-_~#@"
-_LONGEST = 8000
 
 
 class Selection(Frozen):
@@ -42,4 +41,4 @@ class Selection(Frozen):
 
 def _encode(text: str) -> str:
     """Return a pattern without spaces, quotes and separators of commands."""
-    return quote(text[:_LONGEST], safe=_PLAIN)
+    return quote(text, safe=_PLAIN)

@@ -16,7 +16,8 @@ from sandbox.runners.matchers import matchers_for
 from sandbox.types import Frozen
 
 MAX_STEPS = 120
-MAX_CHARACTERS = 20_000
+MAX_CHARACTERS = 200_000
+"""A pattern of pre-commit's configuration is repeated for each of its hooks."""
 _LEAVES = re.compile(
     r"\|\|\s*(?:exit|return)(?:\s+(?:[1-9]\d{0,2}|\"?\$\?\"?))?\s*$|\|\|\s*false\s*$"
 )

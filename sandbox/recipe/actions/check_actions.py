@@ -195,6 +195,11 @@ def _biome(use: ActionUse) -> str:
     return f"npm install -g @biomejs/biome{use.version('version')}"
 
 
+def _typos(use: ActionUse) -> str:
+    isolated = "--isolated" if use.is_true("isolated") else ""
+    return _line("typos", use.options(("config", "--config")), isolated, use.text("files"))
+
+
 def _flags(program: str, name: str, default: str = ".") -> CheckAction:
     """Return the reader of an action of reviewdog that passes flags to a program."""
 
@@ -212,6 +217,7 @@ _CHECKS: dict[str, CheckAction] = {
     "avto-dev/markdown-lint": _markdownlint,
     "biomejs/setup-biome": _biome,
     "creyd/prettier_action": _prettier,
+    "crate-ci/typos": _typos,
     "davidanson/markdownlint-cli2-action": _markdownlint_cli2,
     "devops-actions/actionlint": _actionlint,
     "frenck/action-yamllint": _yamllint,

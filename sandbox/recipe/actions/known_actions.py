@@ -338,7 +338,6 @@ _TOOLS: dict[str, Callable[[Inputs], str]] = {
     "tox-dev/action-pre-commit-uv": _pre_commit,
     "jakebailey/pyright-action": _pyright,
     "codespell-project/actions-codespell": _codespell,
-    "crate-ci/typos": lambda _: "typos",
     "tsuyoshicho/action-mypy": lambda inputs: f"mypy {inputs.get('target', '.')}",
     "jpetrucciani/mypy-check": lambda inputs: f"mypy {inputs.get('path', '.')}",
     "nick-fields/retry": _retry,

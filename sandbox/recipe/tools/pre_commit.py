@@ -6,8 +6,8 @@ are foreign regular expressions, which could take forever on this host.
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -66,6 +66,11 @@ class _Entry:
         return str(self.hook.get("id", ""))[:100]
 
     @property
+    def names(self) -> frozenset[str]:
+        """Return the names by which it can be requested or skipped."""
+        return frozenset({self.name, str(self.hook.get("alias") or self.name)})
+
+    @property
     def arguments(self) -> list[str] | None:
         """Return its arguments; None if the configuration has none."""
         given = self.hook.get("args")
@@ -111,7 +116,8 @@ def _pattern(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of pre-commit."""
-    options = read_options(call.words[1:], _VALUED)
+    words, named = _take_files(call.words[1:])
+    options = read_options(words, _VALUED)
     if options.positional[:1] != ("run",):
         return ToolReading()
     path = _find_configuration(call, options, context)
@@ -125,9 +131,10 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     stage = _STAGES.get(stage, stage)
     reading = ToolReading()
     for entry in entries[:_MOST_HOOKS]:
-        is_asked = not only or entry.name in only
-        if is_asked and entry.name not in skipped and entry.runs_at(stage):
-            reading = reading.plus(_read_hook(entry, call.with_(folder=_TOP), context))
+        is_asked = not only or not entry.names.isdisjoint(only)
+        if is_asked and entry.names.isdisjoint(skipped) and entry.runs_at(stage):
+            chosen = replace(entry, files=(*entry.files, *named))
+            reading = reading.plus(_read_hook(chosen, call.with_(folder=_TOP), context))
     context.log.replaced(
         call.line(), "the hooks whose tools can be installed are run on the whole checkout"
     )
@@ -136,6 +143,23 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
             obstacles=("no hook of pre-commit has a tool that comes from an index",)
         )
     return reading
+
+
+def _take_files(words: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the words without `--files NAME…`, and a pattern of these names.
+
+    Names that only a shell knows, such as `$(git diff --name-only)`, choose nothing.
+    """
+    if "--files" not in words:
+        return list(words), ()
+    start = words.index("--files") + 1
+    rest = words[start:]
+    count = next((n for n, word in enumerate(rest) if word.startswith("-")), len(rest))
+    names, kept = rest[:count], [*words[: start - 1], *rest[count:]]
+    if not names or any(set(name) & set("$`*?[") for name in names):
+        return kept, ()
+    plain = sorted(re.escape(name.removeprefix("./")) for name in names)
+    return kept, (f"^({'|'.join(plain)})$",)
 
 
 def _find_configuration(call: Call, options: Options, context: ToolContext) -> str:
@@ -256,6 +280,6 @@ def _read_local(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
     # A hook that changes a file is red: a formatter has to check only.
     (command,) = reading.commands
     line = check_only(command.command) or command.command
-    if chooses and not listing_command(line):
+    if chooses and not listing_command(line) and command.working_directory == _TOP:
         line = entry.selection(Selection()).command(line)
     return wanted.plus(reading.with_(commands=(command.with_(command=line),)))

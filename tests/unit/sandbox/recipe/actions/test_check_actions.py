@@ -104,6 +104,12 @@ def test_a_check_of_a_package_gets_it_apart_from_the_project(
             "yamllint -f parsable -d '{extends: relaxed}' --strict a.yml b",
             "yamllint",
         ),
+        (
+            "crate-ci/typos@v1",
+            {"config": "a b.toml", "files": "docs"},
+            "typos --config 'a b.toml' docs",
+            "typos",
+        ),
         ("reviewdog/action-flake8@v3", {"workdir": "src"}, "flake8 .", "flake8"),
     ],
 )

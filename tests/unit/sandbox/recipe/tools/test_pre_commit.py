@@ -120,6 +120,30 @@ def test_early_releases_of_the_hooks_of_biome_are_no_versions_of_it() -> None:
         assert recipe.node.tools == (tool,)
 
 
+@pytest.mark.parametrize(
+    ("script", "commands"),
+    [
+        (
+            "pre-commit run --files a.py ./b+c.py --show-diff-on-failure",
+            [
+                r"hook_files '--files=^(a\.py|b\+c\.py)$' --types=python -- flake8",
+                r"hook_files '--files=^(a\.py|b\+c\.py)$' --types=text -- end-of-file-fixer",
+            ],
+        ),
+        ("pre-commit run flake8 --files src/*.py", ["flake8 ."]),
+        ("pre-commit run ends --all-files", ["hook_files --types=text -- end-of-file-fixer"]),
+        ("SKIP=ends pre-commit run -a", ["flake8 ."]),
+    ],
+)
+def test_files_and_aliases_of_the_call_choose(script: str, commands: list[str]) -> None:
+    hooks = "[{id: flake8}, {id: end-of-file-fixer, alias: ends}]"
+    assert read(f"repos: [{{repo: x, rev: v1, hooks: {hooks}}}]", script) == commands
+
+
+def test_the_library_of_kinds_is_installed_for_a_command_with_variables() -> None:
+    assert tools_for("A=b hook_files --types=text -- typos")[-1] == "identify"
+
+
 def test_stages_decide_which_hooks_run() -> None:
     config = """
 default_stages: [pre-push]
