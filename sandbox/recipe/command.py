@@ -50,15 +50,17 @@ _FORMATS = (
     "mdformat",
     "usort",
     "add-trailing-comma",
+    "blacken-docs",
+    "setup-cfg-fmt",
     "clang-format",
     "shfmt",
     "taplo",
 )
 _PRE_COMMIT_HOOKS = (
     "check-ast", "check-builtin-literals", "check-case-conflict", "check-docstring-first",
-    "check-json", "check-merge-conflict", "check-symlinks", "check-toml", "check-vcs-permalinks",
-    "check-xml", "check-yaml", "debug-statement-hook", "detect-private-key",
-    "double-quote-string-fixer", "end-of-file-fixer", "file-contents-sorter",
+    "check-executables-have-shebangs", "check-json", "check-merge-conflict", "check-symlinks",
+    "check-toml", "check-vcs-permalinks", "check-xml", "check-yaml", "debug-statement-hook",
+    "detect-private-key", "double-quote-string-fixer", "end-of-file-fixer", "file-contents-sorter",
     "fix-byte-order-marker", "mixed-line-ending", "name-tests-test", "pretty-format-json",
     "requirements-txt-fixer", "sort-simple-yaml", "trailing-whitespace-fixer",
 )  # fmt: skip
@@ -70,7 +72,8 @@ _LINTS = (
     "prospector", "typos",
     "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon",
     "radon", "pylama", "rumdl",
-    "pre-commit", "prek", "shellcheck", "hadolint", *_PRE_COMMIT_HOOKS,
+    "pre-commit", "prek", "shellcheck", "hadolint", "check-jsonschema", "reorder-python-imports",
+    "pre_commit.languages.pygrep", *_PRE_COMMIT_HOOKS,
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 NODE_CHECKS = {
@@ -137,6 +140,7 @@ _DISTRIBUTIONS = {
     "pyproject-build": "build",
     "build": "build",
     "pre-commit": "pre-commit",
+    "pre_commit.languages.pygrep": "pre-commit",
     "towncrier": "towncrier",
     "pybabel": "babel",
     "jupytext": "jupytext",
@@ -187,6 +191,10 @@ _FORMATTERS = {
     "ruff check": "--no-fix",
     "yapf": "--diff",
     "pyproject-fmt": "--check",
+    "mdformat": "--check",
+    "docformatter": "--check",
+    "autoflake": "--check",
+    "taplo fmt": "--check",
 }
 """Programs that change files, with the option that makes them only report."""
 _SHELL = re.compile(r"[|&;<>`$(){}\n\\]")

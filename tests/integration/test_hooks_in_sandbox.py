@@ -22,6 +22,12 @@ repos:
       - id: end-of-file-fixer
         exclude: (?x)^(data/.*|pictures/.*)$
       - {id: requirements-txt-fixer}
+  - repo: https://example.org/pygrep-hooks
+    rev: v1.10.0
+    hooks: [{id: rst-backticks}]
+  - repo: https://example.org/check-jsonschema
+    rev: 0.33.0
+    hooks: [{id: check-github-workflows}]
   - repo: https://example.org/mirrors-eslint
     rev: v9.39.1
     hooks:
@@ -43,6 +49,8 @@ FILES = {
     ".pre-commit-config.yaml": CONFIG,
     "eslint.config.mjs": ESLINT,
     "requirements.txt": "a\nb\n",
+    "vendor/a.rst": "a `b` c\n",
+    "docs/a.rst": "a ``b`` c\n",
     "data/no_end.txt": "x",
     "vendor/no_end.txt": "x",
     "vendor/a.css": UGLY,

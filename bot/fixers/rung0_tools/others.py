@@ -12,6 +12,11 @@ _GOFMT = Tool(
     check="-d",
     version="-h",
 )
+_REORDER = (
+    "--application-directories= --unclassifiable-application-module= --add-import= "
+    "--remove-import= --replace-import= --py3-plus --py36-plus --py37-plus --py38-plus "
+    "--py39-plus --py310-plus --py311-plus --py312-plus --py313-plus --py314-plus"
+)
 _C = (".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".m", ".mm", ".proto", ".cu")
 
 OTHER_TOOLS = (
@@ -140,6 +145,11 @@ OTHER_TOOLS = (
             ),
             ("end-of-file-fixer", ""),
             ("double-quote-string-fixer", ""),
+            (
+                "blacken-docs",
+                "--line-length= -l= --target-version= -t= --skip-string-normalization -S --pyi",
+            ),
+            ("reorder-python-imports", _REORDER),
             ("file-contents-sorter", "--ignore-case --unique"),
             ("fix-byte-order-marker", ""),
             ("mixed-line-ending", "--fix= -f="),

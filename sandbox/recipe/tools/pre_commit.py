@@ -19,7 +19,7 @@ from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.requirements import Requirements, clean_lines
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import Options, ToolContext, plain_command, read_options
-from sandbox.recipe.tools.hooks import HOOKS, OWN, Hook
+from sandbox.recipe.tools.hooks import HOOKS, OWN, PATTERN_PROGRAM, Hook
 from sandbox.setup.node.layout import TOOL_PACKAGE
 from sandbox.types.launchers import listing_command
 
@@ -102,7 +102,8 @@ class _Entry:
         """Return its files: those of its repository, as far as the configuration is silent."""
         own = {key: _pattern(self.hook, key) for key in ("files", "exclude") if key in self.hook}
         own |= {key: tuple(words(self.hook[key])) for key in _KEYS[2:] if key in self.hook}
-        chosen = usual.with_(**own, names=self.passes_names)
+        names = self.hook.get("pass_filenames", usual.names) is not False
+        chosen = usual.with_(**own, names=names)
         return chosen.with_(
             files=(*self.files, *chosen.files), exclude=(*self.exclude, *chosen.exclude)
         )
@@ -204,11 +205,13 @@ def _read_hook(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
             node_tools=_node_packages(entry, known.package, context),
         )
     wanted = _wanted(entry, known, call, context)
-    if known.everywhere is not None and not entry.chooses:
-        places = known.everywhere if entry.passes_names else ""
-        line = _join(known.command, _kept(entry, known), places)
+    names = entry.selection(known.selection).names
+    if not entry.chooses and (known.everywhere is not None or not names):
+        place = known.everywhere if names else ""
+        line = _join(known.command, _kept(entry, known), place or "")
         return wanted.plus(context.script(line, call.folder, call.environment))
-    line = _join(known.command, known.chosen, _kept(entry, known))
+    pattern = shlex.quote(known.pattern) if known.pattern else ""
+    line = _join(known.command, known.chosen, _kept(entry, known), pattern)
     return wanted.plus(ToolReading(commands=(_chosen(entry, known.selection, line, call),)))
 
 
@@ -223,6 +226,9 @@ def _kept(entry: _Entry, known: Hook) -> str:
         return known.arguments
     if known.package == OWN:
         return shlex.join(item for item in given if item != _AUTOFIX)
+    # A search for a pattern changes nothing, and has other options by these names.
+    if known.pattern:
+        return shlex.join(given)
     kept = [item for item in given if item not in _CHANGES and not item.startswith("--write")]
     return shlex.join(kept)
 
@@ -236,7 +242,8 @@ def _chosen(entry: _Entry, usual: Selection, line: str, call: Call) -> ToolComma
 def _wanted(entry: _Entry, known: Hook, call: Call, context: ToolContext) -> ToolReading:
     """Return the requirements of a hook of Python."""
     version = _PYTHON_VERSION.fullmatch(str(entry.repository.get("rev", "")))
-    pin = f"{known.package}=={version[1]}" if version else known.package
+    is_pinned = version and not known.pattern
+    pin = f"{known.package}=={version[1]}" if version and is_pinned else known.package
     source = f"pre-commit hook {entry.name}"
     extra = clean_lines(entry.dependencies, source, context.log, call.folder)
     return ToolReading(wanted=clean_lines([pin], "pre-commit", context.log).plus(extra))
@@ -262,6 +269,11 @@ def _node_packages(entry: _Entry, package: str, context: ToolContext) -> tuple[s
 def _read_local(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
     """Read a hook of the repository itself: its entry, on the whole checkout or its files."""
     line, language = str(entry.hook.get("entry", "")), str(entry.hook.get("language", ""))
+    if language == "pygrep" and line and "\n" not in line:
+        looked_for = Hook("pre-commit", PATTERN_PROGRAM, pattern=line)
+        line = _join(PATTERN_PROGRAM, _kept(entry, looked_for), shlex.quote(line))
+        command = _chosen(entry, Selection(), line, call)
+        return _wanted(entry, looked_for, call, context).plus(ToolReading(commands=(command,)))
     if language not in {"system", "python", "unsupported", "node"} or not line:
         context.log.dropped(f"pre-commit hook {entry.name}", _UNKNOWN)
         return ToolReading()

@@ -13,13 +13,16 @@ _FILE = r"(?P<file>[^:\n]{1,400})"
 _REWRITTEN = Matcher(
     tool="pre-commit-hooks",
     source=_SOURCE,
-    patterns=(re.compile(rf"^(?:Fixing|Rewriting|Sorting|Fixed) {_FILE}$"),),
+    patterns=(re.compile(rf"^(?:Fixing|Rewriting|Sorting|Fixed|Reordering imports in) {_FILE}$"),),
     rule="fixed",
     message="the hook changes the file",
 )
-_ENDINGS = _REWRITTEN._replace(
+_CHANGED = _REWRITTEN._replace(
     patterns=(
-        re.compile(rf"^{_FILE}: (?:(?:fixed )?mixed line endings|removed byte-order marker)$"),
+        re.compile(
+            rf"^{_FILE}: (?:(?:fixed )?mixed line endings|removed byte-order marker"
+            r"|Rewriting\.\.\.)$"
+        ),
     )
 )
 _PLACED = Matcher(
@@ -27,7 +30,7 @@ _PLACED = Matcher(
     source=_SOURCE,
     patterns=(
         re.compile(
-            rf"^{_FILE}:(?P<line>\d{{1,7}}):(?:(?P<column>\d{{1,7}}):)? (?P<message>.{{1,1000}})$"
+            rf"^{_FILE}:(?P<line>\d{{1,7}}):(?:(?P<column>\d{{1,7}}):)? ?(?P<message>.{{1,1000}})$"
         ),
     ),
     rule="hook",
@@ -61,20 +64,24 @@ _NAMED = _PLACED._replace(
     patterns=(re.compile(rf"^Private key found: {_FILE}$"),),
     message="a private key",
 )
+_EXECUTABLE = _PLACED._replace(
+    patterns=(re.compile(rf"^{_FILE}: (?P<message>marked executable .{{1,200}})$"),)
+)
 _NOT_MATCHING = _PLACED._replace(
     patterns=(re.compile(r"^(?P<file>\S{1,400}) (?P<message>does not match pattern .{1,200})$"),)
 )
 
-REWRITES = (PRE_COMMIT, _REWRITTEN, _ENDINGS)
-CHECKS = (_XML, _DATA, _PLACED, _YAML, _NAMED, _NOT_MATCHING)
+REWRITES = (PRE_COMMIT, _REWRITTEN, _CHANGED)
+CHECKS = (_XML, _DATA, _PLACED, _YAML, _NAMED, _EXECUTABLE, _NOT_MATCHING)
 REWRITING_HOOKS = (
-    *("double-quote-string-fixer", "end-of-file-fixer", "file-contents-sorter"),
+    *("blacken-docs", "double-quote-string-fixer", "end-of-file-fixer", "file-contents-sorter"),
     *("fix-byte-order-marker", "mixed-line-ending", "requirements-txt-fixer", "sort-simple-yaml"),
-    "trailing-whitespace-fixer",
+    *("reorder-python-imports", "setup-cfg-fmt", "trailing-whitespace-fixer"),
 )
 """Programs that change the files and name them."""
 CHECKING_HOOKS = (
     *("check-builtin-literals", "check-docstring-first", "check-json", "check-merge-conflict"),
     *("check-toml", "check-vcs-permalinks", "check-xml", "check-yaml", "debug-statement-hook"),
-    *("detect-private-key", "name-tests-test"),
+    *("detect-private-key", "name-tests-test", "check-executables-have-shebangs"),
+    "pre_commit.languages.pygrep",
 )

@@ -1,12 +1,14 @@
 """Hooks of pre-commit check the files that their configuration chooses, with pinned tools."""
 
 import json
+import shlex
 
 import pytest
 
 from sandbox.recipe.command import classify_command, tools_for
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.tools.hooks import HOOKS, OWN
+from sandbox.runners.steps import split_steps
 from sandbox.types import JobHints, Recipe, StepKind
 from tests.tool_reading import Read
 
@@ -45,7 +47,22 @@ def one(hook: str, *, top: str = "", repository: str = "https://example.org/x") 
             "",
             "hook_files --types=text --types-or=markdown,rst --exclude-types=svg -- codespell",
         ),
-        ("id: mypy", "", "mypy --ignore-missing-imports --scripts-are-modules ."),
+        (
+            "id: mypy",
+            "",
+            "hook_files --types-or=python,pyi -- mypy --ignore-missing-imports --scripts-are-modules",
+        ),
+        ("id: vulture, args: [src]", "", "vulture src"),
+        (
+            "id: vulture, files: ^src/",
+            "",
+            "hook_files '--files=^src/' --types=python --no-names -- vulture",
+        ),
+        (
+            "id: autoflake, args: [--in-place, --expand-star-imports]",
+            "",
+            "autoflake --check --expand-star-imports -r .",
+        ),
         ("id: mypy, args: [src], pass_filenames: false", "", "mypy src"),
         (
             "id: mypy, args: [src], pass_filenames: false, files: ^src/",
@@ -92,6 +109,10 @@ def test_a_hook_checks_what_its_configuration_chooses(hook: str, top: str, comma
             "entry: mypy src, language: system, types: [python], pass_filenames: false, always_run: true",
             "mypy src",
         ),
+        (
+            "entry: mdformat, language: system, types: [markdown]",
+            "hook_files --types=markdown -- mdformat --check",
+        ),
         ("entry: eslint, language: node, files: js$", "hook_files '--files=js$' -- eslint"),
     ],
 )
@@ -110,6 +131,34 @@ def test_each_known_hook_is_a_check(program: str) -> None:
 def test_hooks_of_pre_commit_itself_come_from_its_distribution() -> None:
     for hook in HOOKS.values():
         assert (OWN in tools_for(hook.command)) == (hook.package == OWN)
+
+
+def test_patterns_are_looked_for_by_pre_commits_own_program() -> None:
+    config = """
+repos:
+  - repo: https://example.org/pygrep-hooks
+    rev: v1.10.0
+    hooks: [{id: rst-backticks}]
+  - repo: local
+    hooks:
+      - {id: own, language: pygrep, entry: "it's && x", args: [-i, --multiline], files: md$}
+"""
+    recipe = plan(config)
+    program = "python -m pre_commit.languages.pygrep"
+    quoted = shlex.quote("it's && x")
+    first = f"hook_files --types=rst -- {program} '^(?!    ).*(^| )`[^`]+`([^_]|$)'"
+    second = f"hook_files '--files=md$' -- {program} -i --multiline {quoted}"
+    assert recipe.command == f"{first} && {second}"
+    assert [step.command for step in split_steps(recipe.command) or ()] == [first, second]
+    assert recipe.kind is StepKind.LINT
+    assert {"pre-commit", "identify"} <= set(recipe.python.requirements)
+
+
+def test_schemas_are_those_of_the_hooks_release() -> None:
+    (command,) = one("id: check-github-workflows")
+    files, check = command.split(" --types=yaml -- ")
+    assert files == r"hook_files '--files=^\.github/workflows/[^/]+$'"
+    assert check == "check-jsonschema --builtin-schema vendor.github-workflows"
 
 
 def test_early_releases_of_the_hooks_of_biome_are_no_versions_of_it() -> None:

@@ -172,12 +172,14 @@ PRE_COMMIT = {
     "pre-commit run --all-files": [
         "ruff check .",
         "ruff format --check .",
-        "mypy --strict .",
+        "hook_files --types-or=python,pyi -- mypy --strict",
         "black --check .",
         "python tools/check.py",
     ],
     "pre-commit run -a ruff": ["ruff check ."],
-    "pre-commit run mypy --all-files --show-diff-on-failure": ["mypy --strict ."],
+    "pre-commit run mypy --all-files --show-diff-on-failure": [
+        "hook_files --types-or=python,pyi -- mypy --strict"
+    ],
     "SKIP=mypy,own,black pre-commit run -a": ["ruff check .", "ruff format --check ."],
     "python -m pre_commit run black": ["black --check ."],
     "uvx pre-commit run black": ["black --check ."],

@@ -335,6 +335,18 @@ def test_every_matcher_says_where_its_shape_comes_from() -> None:
         ("debug-statement-hook a.py", "a.py:1:0: pdb imported", "a.py:1:hook"),
         ("check-merge-conflict", "a.md:7: Merge conflict string '<<<<<<<' found", "a.md:7:hook"),
         ("detect-private-key k", "Private key found: k", "k:hook"),
+        ("reorder-python-imports", "Reordering imports in a.py", "a.py:fixed"),
+        ("blacken-docs a.md", "a.md: Rewriting...", "a.md:fixed"),
+        (
+            "check-executables-have-shebangs",
+            "a: marked executable but has no (or invalid) shebang!\n  If it isn't",
+            "a:hook",
+        ),
+        (
+            "python -m pre_commit.languages.pygrep '`x`'",
+            "docs/a.rst:3:see `x`",
+            "docs/a.rst:3:hook",
+        ),
         ("name-tests-test", 'tests/a.py does not match pattern ".*_test.py"', "tests/a.py:hook"),
     ],
 )
