@@ -46,8 +46,8 @@ def plain_lines(text: str) -> list[str]:
 
 _MAY_BEGIN = re.compile(
     r".*?:|[A-Z]{1,4}\d{2,5} |[a-z]+(?:-[a-z]+)+ | {0,40}File \"|[Ww]ould reformat|\[warn\]"
-    r"|Fix|Rewriting|Sorting |Reordering |reformatted| {2}in \"|\S+ does not match |--- \S"
-    r"|[^━]{0,600}━{3}|\S+\.\w{1,12}(?: \(\d{1,9}ms\))?$| {2}[\u00d7✖⚠!x] "
+    r"|Fix|Rewriting|Sorting |Reordering |reformatted|\S+ {2}\S| {2}in \"|\S+ does not match "
+    r"|--- \S|[^━]{0,600}━{3}|\S+\.\w{1,12}(?: \(\d{1,9}ms\))?$| {2}[\u00d7✖⚠!x] "
 )
 """Common start of every first line of a finding."""
 

@@ -120,7 +120,40 @@ OXLINT = Matcher(
     ),
 )
 
+SVELTE_CHECK = Matcher(
+    tool="svelte-check",
+    source="printed by svelte-check 4",
+    patterns=(
+        re.compile(rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}})$"),
+        re.compile(
+            r"^(?P<severity>Error|Warn|Hint): (?P<message>.{1,1000}?)(?: \((?P<rule>\w{1,20})\))?$"
+        ),
+    ),
+    rule="svelte",
+)
+ASTRO = Matcher(
+    tool="astro",
+    source="documented by @astrojs/check",
+    patterns=(
+        re.compile(
+            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - (?P<severity>error"
+            r"|warning|hint) \w{1,20}\((?P<rule>\w{1,60})\): (?P<message>.{1,1000})$"
+        ),
+    ),
+)
+CSPELL = Matcher(
+    tool="cspell",
+    source="printed by cspell 9",
+    patterns=(
+        re.compile(
+            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - "
+            r"(?P<message>(?:Unknown|Forbidden) word .{1,400})$"
+        ),
+    ),
+    rule="spelling",
+)
+
 ALL = (
     TSC, TSC_PRETTY, ESLINT_STYLISH, ESLINT_UNIX, ESLINT_COMPACT, PRETTIER, PRETTIER_SYNTAX,
-    STANDARD, BIOME, OXLINT,
+    STANDARD, BIOME, OXLINT, SVELTE_CHECK, ASTRO, CSPELL,
 )  # fmt: skip

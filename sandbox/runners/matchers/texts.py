@@ -111,6 +111,19 @@ YAMLLINT = Matcher(
     ),
 )
 
+KNIP = Matcher(
+    tool="knip",
+    source="printed by knip 5: names of exports and packages, with their places",
+    patterns=(
+        re.compile(
+            r"^(?P<message>\S{1,200}) {2,}(?:[a-z][a-z ]{0,30} {2,})?"
+            r"(?P<file>\S{1,400}?\.\w{1,12})(?::(?P<line>\d{1,7}):(?P<column>\d{1,7}))?$"
+        ),
+    ),
+    rule="unused",
+)
+KNIP_FILES = LISTED._replace(tool="knip", rule="unused", message="the file is not used")
+
 ALL = (MDFORMAT, TAPLO, DPRINT, AUTOFLAKE, TYPOS, MARKDOWNLINT, RUMDL, HADOLINT, YAMLLINT)
-FOR_KNOWN_TOOLS = (LISTED, DIFF)
+FOR_KNOWN_TOOLS = (LISTED, DIFF, KNIP, KNIP_FILES)
 """Formats that other programs print for other reasons; only a known command is read with them."""

@@ -236,15 +236,27 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "terraform_fmt": ("terraform fmt -check", {"main.tf:format"}),
     "clang_format": ("clang-format --dry-run -Werror c.c", {"c.c:1:-Wclang-format-violations"}),
 }
+CASES |= {
+    "svelte_check": ("npx svelte-check --tsconfig tsconfig.json", {"src/App.svelte:2:ts"}),
+    "cspell": ("npx cspell lint .", {"README.md:1:spelling", "README.md:1:spelling#2"}),
+    "knip": (
+        "npx knip",
+        {
+            *("src/never.js:unused", "package.json:unused", "package.json:unused#2"),
+            "src/a.js:2:unused",
+        },
+    ),
+}
 LISTS = frozenset(
     (
         *("isort_diff", "yapf", "autopep8", "docformatter", "shfmt_diff", "shfmt_list"),
         *("prettier_list", "oxfmt", "gofmt_list", "gofmt_diff", "go_fix", "cargo_fmt_list"),
-        "terraform_fmt",
+        *("terraform_fmt", "knip"),
     )
 )
 """Names of files and diffs, which only the known command explains."""
 WRITTEN: dict[str, tuple[str, str]] = {
+    "astro check": ("src/pages/index.astro:5:3 - error ts(2304): Cannot find name 'foo'.\n", "src/pages/index.astro:5:2304"),
     "go vet ./...": ("# example.org/m\nvet: ./a.go:5:2: undefined: x\n", "a.go:5:go"),
     "go build ./...": ("# example.org/m\n./pkg/a.go:12:9: cannot use x (variable of type int)\n", "pkg/a.go:12:go"),
     "golangci-lint run": ("pkg/a.go:3:1: exported func F should have comment (revive)\n", "pkg/a.go:3:revive"),
