@@ -220,6 +220,8 @@ _CHECKS: dict[str, CheckAction] = {
     "crate-ci/typos": _typos,
     "davidanson/markdownlint-cli2-action": _markdownlint_cli2,
     "devops-actions/actionlint": _actionlint,
+    "docker://avtodev/markdown-lint": _markdownlint,
+    "docker://rhysd/actionlint": _actionlint,
     "frenck/action-yamllint": _yamllint,
     "golangci/golangci-lint-action": _golangci_lint,
     "hadolint/hadolint-action": _hadolint,

@@ -73,9 +73,12 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
         return Effect("replaced", f"{named} is installed if a command needs it")
     if use.name.startswith("actions/download-artifact"):
         return Effect("dropped", "artifacts of other jobs are not available")
-    if use.name.startswith("docker://"):
+    name = use.name
+    if name.startswith("docker://"):
+        name = name.rpartition(":")[0] if name.count(":") > 1 else name
+    effect = find_effect(name, use.inputs, use.ref)
+    if effect is None and name.startswith("docker://"):
         return Effect("dropped", "no container is started inside the sandbox")
-    effect = find_effect(use.name, use.inputs, use.ref)
     if effect is None:
         return Effect("dropped", "this action is unknown")
     return effect

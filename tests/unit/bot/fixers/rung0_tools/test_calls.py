@@ -127,6 +127,16 @@ def test_the_call_with_which_a_line_ended_is_found() -> None:
     assert found("'unclosed") is None
 
 
+def test_the_hook_with_which_a_line_ended_is_found() -> None:
+    first = "hook_files '--exclude=^(a|b);$' --types=text -- end-of-file-fixer"
+    second = "hook_files --types-or=css,yaml -- prettier --check --ignore-unknown"
+    calls = read_calls(f"{first} && {second}", TOOLS)
+    assert [call.line for call in calls] == [first, second]
+    found = find_failing(calls, a_lint_report(ended_at=second))
+    assert found is not None
+    assert found.fix_command == "prettier --write --ignore-unknown --"
+
+
 @pytest.mark.parametrize(
     ("arguments", "kept"),
     [

@@ -134,6 +134,8 @@ def test_a_check_of_a_distribution_is_installed(
         ),
         ("raven-actions/actionlint@v2", {"flags": "-color"}, "actionlint -color"),
         ("reviewdog/action-actionlint@v1", {}, "actionlint"),
+        ("docker://rhysd/actionlint:1.7.7", {"args": "-color"}, "actionlint -color"),
+        ("docker://rhysd/actionlint", {}, "actionlint"),
     ],
 )
 def test_a_program_of_the_image_alone_is_named_until_the_sandbox_is_known(
