@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from itertools import islice
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence, Set, Union
+from typing import Any, Iterable, Iterator, List, NamedTuple, Sequence, Set, Union
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
 
@@ -35,9 +35,10 @@ _METHODS = {
     "assertLess": {"__lt__"}, "assertGreater": {"__gt__"}, "assertTrue": {"__bool__"},
     "assertFalse": {"__bool__"}, "assertListEqual": {"__eq__"}, "assertDictEqual": {"__eq__"},
 }  # fmt: skip
+_TRUTHS = frozenset({"assertTrue", "assertFalse", "assert_", "failUnless"})
 _CONTEXT = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
 _MARKED = frozenset({"fixture", "hookimpl", "yield_fixture"})
-Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
+Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
 
 
 class TestOracles(NamedTuple):
@@ -49,6 +50,8 @@ class TestOracles(NamedTuple):
     """Comparison methods that their assertions use."""
     has_contexts: bool
     """True if one of the helpers is entered as a context."""
+    only_checking: Set[str]
+    """Names of which every call discards its value, is entered, or decides an assertion alone."""
 
 
 def read_test_files(root: str, names: Iterable[str]) -> Iterator[bytes]:
@@ -69,7 +72,8 @@ def read_oracles(texts: Iterable[bytes]) -> TestOracles:
     Args:
         texts: The files' contents.
     """
-    found = TestOracles(set(), set(), has_contexts=False)
+    found = TestOracles(set(), set(), has_contexts=False, only_checking=set())
+    uses = _CallUses()
     left = MOST_IN_ALL
     for text in islice(texts, MOST_FILES):
         left -= len(text)
@@ -81,7 +85,70 @@ def read_oracles(texts: Iterable[bytes]) -> TestOracles:
             continue
         for node in islice(ast.walk(tree), MOST_NODES):
             found = _read_node(node, found)
-    return found
+            uses.read(node)
+    return found._replace(only_checking=uses.only_checking())
+
+
+class _CallUses:
+    """What test files do with the values of calls, by the last name of the callee."""
+
+    def __init__(self) -> None:
+        self._checking: Set[str] = set()
+        self._used: Set[str] = set()
+        self._known: Set[ast.AST] = set()
+        """Calls whose use was seen at a node around them."""
+
+    def only_checking(self) -> Set[str]:
+        """Return the names of which no call's value is used."""
+        return self._checking - self._used - {""}
+
+    def read(self, node: ast.AST) -> None:
+        """Read a node; those around it come first."""
+        for call in _checking_calls(node):
+            self._known.add(call)
+            self._checking.add(_last_name(call.func))
+        if isinstance(node, ast.Call) and node not in self._known:
+            self._used.add(_last_name(node.func))
+
+
+def _checking_calls(node: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls whose value a statement discards, enters, or asserts as it is."""
+    if isinstance(node, ast.Assert):
+        yield from _deciding_calls(node.test)
+    elif isinstance(node, ast.Expr):
+        for call in _calls([node.value]):
+            yield call
+            if _last_name(call.func) in _TRUTHS and call.args:
+                yield from _deciding_calls(call.args[0])
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        yield from _calls(item.context_expr for item in node.items)
+
+
+def _deciding_calls(test: ast.expr) -> Iterator[ast.Call]:
+    """Yield the calls whose truth decides an assertion, or that make both sides of it."""
+    if isinstance(test, ast.UnaryOp):
+        yield from _deciding_calls(test.operand)
+    elif isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _deciding_calls(value)
+    elif isinstance(test, ast.Compare):
+        sides = [side for side in (test.left, *test.comparators) if not _is_truth(side)]
+        calls = list(_calls(sides))
+        if len(calls) == len(sides) and len({_last_name(call.func) for call in calls}) == 1:
+            yield from calls
+    else:
+        yield from _calls([test])
+
+
+def _is_truth(side: ast.expr) -> bool:
+    return isinstance(side, ast.Constant) and type(side.value) is bool
+
+
+def _calls(values: Iterable[ast.expr]) -> Iterator[ast.Call]:
+    for value in values:
+        plain = value.value if isinstance(value, ast.Await) else value
+        if isinstance(plain, ast.Call):
+            yield plain
 
 
 def _read_node(node: ast.AST, found: TestOracles) -> TestOracles:
@@ -119,18 +186,33 @@ def _last_name(node: Any) -> str:
 
 def changes_oracle(candidate: CandidatePatch, oracles: TestOracles) -> bool:
     """Return True if a candidate edits what the tests check with."""
+    return any(_HELPER_FILE.fullmatch(source.path) for source, _ in candidate.changes) or any(
+        _is_oracle(around, place, oracles)
+        for around in _edited_definitions(candidate)
+        for place in range(len(around))
+    )
+
+
+def may_change_oracle(candidate: CandidatePatch, oracles: TestOracles) -> bool:
+    """Return True if a candidate edits a function that tests only check with, or call in vain.
+
+    Functions with effects, such as `cart.add(book)`, are among them; see `compare.lost_oracle`.
+    """
+    return any(
+        node.name in oracles.only_checking
+        for around in _edited_definitions(candidate)
+        for node in around
+    )
+
+
+def _edited_definitions(candidate: CandidatePatch) -> Iterator[List[Definition]]:
+    """Yield the functions and classes around each edit, outermost first."""
     for source, edits in candidate.changes:
-        if _HELPER_FILE.fullmatch(source.path):
-            return True
         for edit in edits:
-            line = source.data.count(b"\n", 0, edit.start) + 1
-            around = list(_around(source.tree, line))
-            if any(_is_oracle(around, place, oracles) for place in range(len(around))):
-                return True
-    return False
+            yield list(_around(source.tree, source.data.count(b"\n", 0, edit.start) + 1))
 
 
-def _around(tree: ast.AST, line: int) -> Iterator[Union[Function, ast.ClassDef]]:
+def _around(tree: ast.AST, line: int) -> Iterator[Definition]:
     """Yield the functions and classes around a line, outermost first."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -139,9 +221,7 @@ def _around(tree: ast.AST, line: int) -> Iterator[Union[Function, ast.ClassDef]]
                 yield node
 
 
-def _is_oracle(
-    around: Sequence[Union[Function, ast.ClassDef]], place: int, oracles: TestOracles
-) -> bool:
+def _is_oracle(around: Sequence[Definition], place: int, oracles: TestOracles) -> bool:
     node = around[place]
     if node.name in oracles.helpers:
         return True

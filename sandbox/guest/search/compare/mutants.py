@@ -40,7 +40,9 @@ def kill_count(facts: Any, one: Alternative, seconds: float) -> KillCount:
     """
     deadline = time.monotonic() + seconds
     patched = () if facts.baseline.isolated else patched_functions(facts, one)
-    rows = itertools.zip_longest(*(_trials(facts, function, deadline) for function in patched))
+    rows = itertools.zip_longest(
+        *(mutate_function(facts, function, deadline) for function in patched)
+    )
     turns = (trial for row in rows for trial in row if trial is not None)
     trials = list(itertools.islice(turns, MOST))
     if not trials:
@@ -100,8 +102,8 @@ def _all_pass(facts: Any, tests: Sequence[int], mutant: Alternative, limiter: Li
     return all(runner.run(test, limits.of(test, 1.0)) in (PASS, SKIP) for test in tests)
 
 
-def _trials(facts: Any, patched: PatchedFunction, deadline: float) -> Iterator[Trial]:
-    """Yield mutants of a function, cheap ones first; none after the deadline."""
+def mutate_function(facts: Any, patched: PatchedFunction, deadline: float) -> Iterator[Trial]:
+    """Yield mutants of some lines of a function, cheap ones first; none after the deadline."""
     if time.monotonic() > deadline:
         return
     unit, twin, lines = patched

@@ -6,18 +6,22 @@ import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates.doubts import doubts_about
+from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.candidates.oracles import (
     DOUBT,
     TestOracles,
     changes_oracle,
+    may_change_oracle,
     read_oracles,
     read_test_files,
 )
 from sandbox.guest.search.candidates.splicing import Changes, changes_on_disk
 from sandbox.guest.search.compare import Alternative, compare
+from sandbox.guest.search.compare.lost_oracle import loses_oracle
 from sandbox.guest.search.context.budget import SearchBudget
 from sandbox.guest.search.context.search_context import SearchContext
 from sandbox.guest.search.lanes.model import ReadyCandidate
+from sandbox.guest.search.process.limits import slowdown
 
 MOST_NEAR_MISSES = 10
 DOUBTED = 4
@@ -27,6 +31,9 @@ SETTLING_S, SETTLING = 4.0, 0.1
 """Maximum seconds, and share of the time left, for deciding whether one survivor is ahead."""
 UNHURRIED = 0.18
 """Share of its time in which a comparison ends if nothing was cut short: recording gets 0.19."""
+BREAKING_S, BREAKING = 2.0, 0.15
+"""Seconds on an idle machine for breaking the product under one survivor, and the share of the time
+limit for all of them."""
 CHEAPER = 0.6
 """Difference in cost by which a behaviour is ahead of the next one."""
 Sign = Tuple[bool, float, str]
@@ -45,6 +52,7 @@ class Survivors:
         self._budget = budget
         self._found: List[Alternative] = []
         self._oracles: Optional[TestOracles] = None
+        self._breaking_left = BREAKING * context.request.time_limit_s
         self._signs: List[Sign] = []
         """Of each survivor: whether there are doubts, cost, template."""
         budget.is_settled = self.is_settled
@@ -77,11 +85,11 @@ class Survivors:
         (self._undone if candidate.is_revert else self._texts).append(files)
         budget = self._budget
         whole = candidate._replace(source=changes[0][0], edits=changes[0][1], more=changes[1:])
+        swaps: Tuple[Any, ...] = tuple(ready.trial.swaps) if ready.trial is not None else ()
+        units = [c.unit for c in (ready.first, candidate) if c is not None and c.unit is not None]
+        found = Alternative(swaps, files, tuple(units[:1]))
         doubts = doubts_about(whole, self._context.code.literals)
-        if self._oracles is None:
-            names = (*self._context.goals, *self._context.passing)
-            self._oracles = read_oracles(read_test_files(self._context.root, names))
-        if changes_oracle(whole, self._oracles):
+        if self._weakens_tests(whole, found):
             doubts.append(DOUBT)
         budget.emit({
             "kind": "survivor", "template": candidate.template, "origin": candidate.origin,
@@ -91,9 +99,7 @@ class Survivors:
             "description": candidate.description[:300], "tried": budget.tried,
             "seconds": budget.seconds(), "warnings": doubts,
         })  # fmt: skip
-        swaps: Tuple[Any, ...] = tuple(ready.trial.swaps) if ready.trial is not None else ()
-        units = [c.unit for c in (ready.first, candidate) if c is not None and c.unit is not None]
-        self._found.append(Alternative(swaps, files, tuple(units[:1])))
+        self._found.append(found)
         self._signs.append((bool(doubts), candidate.cost, candidate.template))
         if not ends:
             return
@@ -106,6 +112,30 @@ class Survivors:
             budget.start_grace_period(grace)
         elif budget.survivors == 1:
             budget.start_grace_period(DOUBTED * grace)
+
+    def _weakens_tests(self, whole: CandidatePatch, found: Alternative) -> bool:
+        """Return True if the tests may pass because they check less.
+
+        Args:
+            whole: The survivor.
+            found: The same, as it is applied.
+        """
+        if self._oracles is None:
+            names = (*self._context.goals, *self._context.passing)
+            self._oracles = read_oracles(read_test_files(self._context.root, names))
+        if changes_oracle(whole, self._oracles):
+            return True
+        facts = self._context.facts
+        if facts is None or not may_change_oracle(whole, self._oracles):
+            return False
+        started = time.monotonic()
+        seconds = min(BREAKING_S * slowdown(), self._breaking_left, self._budget.total_left())
+        try:
+            lost = seconds <= 0 or loses_oracle(facts, found, seconds)
+        except OSError:  # running trials hold all process slots
+            lost = True
+        self._breaking_left -= time.monotonic() - started
+        return lost
 
     def add_near_miss(self, ready: ReadyCandidate, fixed: Sequence[str]) -> None:
         """Report a candidate that fixes some failing tests and breaks none."""

@@ -3,7 +3,12 @@
 import pytest
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
-from sandbox.guest.search.candidates.oracles import MOST_IN_ALL, changes_oracle, read_oracles
+from sandbox.guest.search.candidates.oracles import (
+    MOST_IN_ALL,
+    changes_oracle,
+    may_change_oracle,
+    read_oracles,
+)
 from sandbox.guest.search.source.render import SourceFile, TextEdit
 
 TESTS = b"""
@@ -78,3 +83,47 @@ def test_a_limited_number_of_bytes_is_read_failing_tests_first() -> None:
     large = b"#" * MOST_IN_ALL
     assert read_oracles([TESTS, large]).helpers == {"assert_same", "raises"}
     assert read_oracles([large, TESTS]).helpers == set()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "helper(1)",
+        "await shop.helper(1)",
+        "with helper(): pass",
+        "async with shop.helper() as seen: pass",
+        "assert helper(1)",
+        "assert not shop.helper(1) and x",
+        "assert helper(1) is True",
+        "assert helper(1) == helper(2)",
+        "self.assertTrue(helper(1))",
+    ],
+)
+def test_a_function_whose_value_only_checks_is_found_whatever_its_name(use: str) -> None:
+    body = f"async def test_it(self):\n    {use}\n".encode()
+    assert "helper" in read_oracles([body]).only_checking
+    assert "helper" not in read_oracles([body, b"x = helper(1)"]).only_checking
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "x = helper(1)",
+        "assert helper(1) == 3",
+        "assert same(helper(1), 3)",
+        "helper(1).run()",
+        "return helper(1)",
+        "assert helper(1) == other(1)",
+    ],
+)
+def test_a_function_whose_value_is_looked_at_is_not(use: str) -> None:
+    body = f"def test_it(self):\n    {use}\n".encode()
+    assert "helper" not in read_oracles([body]).only_checking
+
+
+@pytest.mark.parametrize(("mark", "may"), [("RESET", True), ("CHECK OUT", False)])
+def test_an_edit_of_such_a_function_is_found(mark: str, *, may: bool) -> None:
+    at = PRODUCT.index(f"# {mark}")
+    source = SourceFile("shop.py", PRODUCT.encode())
+    candidate = CandidatePatch("x", 1.0, 0.5, 1, source, None, (TextEdit(at, at, "x"),))
+    assert may_change_oracle(candidate, read_oracles([TESTS])) is may
