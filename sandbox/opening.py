@@ -354,7 +354,8 @@ async def _check_origin(guest: Guest, recipe: Recipe, roots: tuple[str, ...]) ->
     if isinstance(found, list) and len(found) == 2:  # noqa: PLR2004 - module and folder
         module, folder = (str(part)[:200] for part in found)
         raise SetupFailed(
-            f"The tests import `{module}` from {folder}/{module}, not from the checkout.",
+            f"The tests import `{module}` from {folder}/{module.replace('.', '/')}, not from the "
+            "checkout.",
             f"A dependency installs another distribution with the module `{module}`.",
         )
     return version[:100]

@@ -16,6 +16,8 @@ from typing import Dict, Iterator, Optional, Set, Tuple
 
 MOST_FILES = 300
 LARGEST = 256 * 1024
+MOST_NAMESPACES = 4
+"""Maximum number of namespace packages around a module."""
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|tests\.py|conftest\.py")
 _CONFIGURATIONS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", "pytest.toml")
 _BESIDE_TESTS = frozenset({"test", "tests", "testing", "setup", "conftest", "docs", "examples"})
@@ -33,12 +35,13 @@ def find_shadowed(
         roots: Its import roots, relative to it.
         sites: Folders of installed packages, searched before the roots.
     """
-    installed = {name: site for site in reversed(sites) for name in _modules(site)}
+    installed: Dict[str, str] = {}
     ours: Dict[str, str] = {}
     for root in reversed(roots):
-        for name in _modules(os.path.join(checkout, root)):
-            ours[name] = root
-    doubtful = {name for name in ours if name in installed} - _BESIDE_TESTS
+        for site in reversed(sites):
+            for name in _doubles(os.path.join(checkout, root), site):
+                ours[name], installed[name] = root, site
+    doubtful = {name for name in ours if name not in _BESIDE_TESTS}
     if not doubtful:
         return None
     files = list(_test_files(checkout))
@@ -48,16 +51,34 @@ def find_shadowed(
     return (found[0], installed[found[0]]) if found else None
 
 
-def _modules(folder: str) -> Set[str]:
-    """Return the regular packages and modules of a folder; namespace packages shadow nothing."""
+def _doubles(ours: str, installed: str, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of modules that two folders have both.
+
+    A namespace package shadows nothing. Where both are one, so are its parts: Python searches them
+    in the order of its path.
+    """
     try:
-        names = os.listdir(folder)
+        entries = sorted(os.listdir(ours))
     except OSError:
-        return set()
-    found = {name[:-3] for name in names if name.endswith(".py")}
-    return found | {
-        name for name in names if os.path.isfile(os.path.join(folder, name, "__init__.py"))
-    }
+        return
+    for name in dict.fromkeys(entry[:-3] if entry.endswith(".py") else entry for entry in entries):
+        if not name.isidentifier():
+            continue
+        mine, other = os.path.join(ours, name), os.path.join(installed, name)
+        if _is_module(mine) and _is_module(other):
+            yield f"{prefix}{name}"
+        elif (
+            prefix.count(".") < MOST_NAMESPACES
+            and not _is_module(mine)
+            and not _is_module(other)
+            and os.path.isdir(other)
+        ):
+            yield from _doubles(mine, other, f"{prefix}{name}.")
+
+
+def _is_module(path: str) -> bool:
+    """Return True for a regular package or a module."""
+    return os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__init__.py"))
 
 
 def _test_files(checkout: str) -> Iterator[str]:
@@ -95,18 +116,19 @@ def _base_folder(path: str) -> str:
 
 
 def _imported(path: str) -> Set[str]:
-    """Return the top-level names that a file imports."""
+    """Return the names that a file imports, with the packages around each."""
     try:
         tree = ast.parse(_read(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    found: Set[str] = set()
+    names: Set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    parts = [name.split(".") for name in names]
+    return {".".join(each[:end]) for each in parts for end in range(1, len(each) + 1)}
 
 
 def _read(path: str) -> bytes:

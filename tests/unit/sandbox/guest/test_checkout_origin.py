@@ -37,6 +37,29 @@ def test_an_installed_package_of_the_same_name_is_named_with_its_folder(tmp_path
     assert shadowed(tmp_path, files, command=command) == ("mine", str(tmp_path / "site"))
 
 
+SPACE_TEST = "from space.inner import mine, free\n"
+
+
+def test_a_part_of_a_namespace_package_is_named_if_another_distribution_has_it_too(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "site", {"space/inner/mine/__init__.py": "", "space/inner/other.py": ""})
+    files = {"src/space/inner/mine/__init__.py": "", "tests/test_mine.py": SPACE_TEST}
+    assert shadowed(tmp_path, files) == ("space.inner.mine", str(tmp_path / "site"))
+    write(tmp_path / "repo", {"src/conftest.py": ""})
+    assert shadowed(tmp_path, {}) is None, "the root comes first"
+
+
+def test_other_parts_of_a_namespace_package_shadow_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "site", {"space/inner/other.py": "", "space/inner/free/__init__.py": ""})
+    files = {
+        "src/space/inner/mine/__init__.py": "",
+        "src/space/inner/free/data.txt": "",
+        "tests/test_mine.py": SPACE_TEST,
+    }
+    assert shadowed(tmp_path, files) is None
+
+
 @pytest.mark.parametrize(
     ("files", "command"),
     [
