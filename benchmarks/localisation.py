@@ -1,6 +1,7 @@
 """How well the place of a bug is found without any search: one line of JSON on standard output.
 
-    python -m benchmarks.localisation TREE ... [--mutants N] [--seed N] [--keep FOLDER] [--variant NAME=WEIGHT ...]
+    python -m benchmarks.localisation TREE ... [--mutants N] [--seed N] [--branches] [--keep FOLDER]
+        [--variant NAME=WEIGHT ...]
 
 A tree is a package's source with its tests, as its source distribution has it. Bugs are planted by `sets/mutation.py`
 and run in a sandbox only; what the tracing told of each is kept in a folder, so that weights can be compared on it.
@@ -52,6 +53,12 @@ async def run(workspace: SandboxWorkspace, *arguments: str) -> Any:
     return json.loads(text)
 
 
+def conditions(text: str) -> set[int]:
+    """Lines on which the condition of a branch or loop stands."""
+    nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.If | ast.While)]
+    return {n.test.lineno for n in nodes}
+
+
 def planted(
     tree: Path, covered: dict[str, list[int]], chance: random.Random, count: int
 ) -> list[dict[str, Any]]:
@@ -88,8 +95,16 @@ def outside_functions(text: str) -> set[int]:
     return set(range(1, text.count("\n") + 2)) - inside
 
 
-async def observe(tree: Path, keep: Path, mutants: int, seed: int) -> None:
-    """Plant bugs in one package and keep what their tracing tells."""
+async def observe(tree: Path, keep: Path, mutants: int, seed: int, *, branches: bool) -> None:
+    """Plant bugs in one package and keep what their tracing tells.
+
+    Args:
+        tree: The package.
+        keep: Where it is kept.
+        mutants: How many bugs.
+        seed: Chooses them.
+        branches: Only in the conditions of branches and loops.
+    """
     home = keep / f"{tree.name}.json"
     if home.exists():
         return
@@ -103,7 +118,13 @@ async def observe(tree: Path, keep: Path, mutants: int, seed: int) -> None:
                 print(f"{tree.name}: nothing to survey", file=sys.stderr)
                 return
             chance = random.Random(seed)  # noqa: S311 - which bugs are planted is no secret
-            bugs = planted(tree, survey["covered"], chance, mutants * DRAWS)
+            covered: dict[str, list[int]] = survey["covered"]
+            if branches:
+                covered = {
+                    path: sorted(set(lines) & conditions((tree / path).read_text()))
+                    for path, lines in covered.items()
+                }
+            bugs = planted(tree, covered, chance, mutants * DRAWS)
             await place(workspace, "bugs.json", json.dumps(bugs))
             told = await run(workspace, "mutants", "bugs.json", str(mutants)) or []
             print(tree.name, len(bugs), "bugs,", len(told), "fail tests", file=sys.stderr)
@@ -214,6 +235,9 @@ async def main() -> None:
     parser.add_argument("--mutants", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
+        "--branches", action="store_true", help="plant only in conditions of branches and loops"
+    )
+    parser.add_argument(
         "--keep", type=Path, default=Path(tempfile.gettempdir()) / "metaagent-localisation"
     )
     parser.add_argument("--variant", action="append", default=[], help="NAME=WEIGHT,NAME=WEIGHT")
@@ -221,7 +245,13 @@ async def main() -> None:
     arguments = parser.parse_args()
     arguments.keep.mkdir(parents=True, exist_ok=True)
     for tree in arguments.trees:
-        await observe(tree.resolve(), arguments.keep, arguments.mutants, arguments.seed)
+        await observe(
+            tree.resolve(),
+            arguments.keep,
+            arguments.mutants,
+            arguments.seed,
+            branches=arguments.branches,
+        )
     told: dict[str, Any] = {}
     cases = [
         (evidence_of(tree, row), row, tree)

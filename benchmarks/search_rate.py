@@ -1,5 +1,7 @@
 """How fast candidates are tried: the screen beside one pytest process each, mutmut, and a fork each; one line of JSON.
 
+With `--packages`: candidates a processor second for each lane, on bugs of the packages in `build/bench`.
+
 Everything runs in the sandbox, and everything is CPU time, so that a loaded machine gives the same figures.
 """
 
@@ -9,8 +11,11 @@ import json
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import lane_rates
+from benchmarks.sets.built import ROOT
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.errors import SandboxError
@@ -159,18 +164,37 @@ async def measured(sandboxes: Sandboxes, folder: Path, arguments: str) -> dict[s
     return told
 
 
+async def of_packages(folder: Path, only: Sequence[str], count: int) -> dict[str, object]:
+    """Rates of each lane on the packages in a folder."""
+    with tempfile.TemporaryDirectory() as data:
+        sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), Path(data))
+        bugs = lane_rates.bugs_of(folder, only, count)
+        rows = [await lane_rates.measure(sandboxes, bug) for _, bug in bugs]
+        await sandboxes.close()
+    return lane_rates.summary(rows)
+
+
 async def main() -> None:
     """Measure both suites."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "program", type=Path, help="a program of a bug set with ten tests, unpacked"
+        "program", type=Path, nargs="?", help="a program of a bug set with ten tests, unpacked"
     )
+    parser.add_argument("--packages", action="store_true", help="measure the lanes on packages")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="packages")
+    parser.add_argument("--bugs", type=int, default=1, help="of each package")
     parser.add_argument("--candidates", type=int, default=1500)
     parser.add_argument(
         "--plain", type=int, default=12, help="how many of them by one pytest process each"
     )
     parser.add_argument("--without-mutmut", action="store_true")
     arguments = parser.parse_args()
+    if arguments.packages:
+        print(json.dumps(await of_packages(arguments.folder, arguments.only, arguments.bugs)))
+        return
+    if arguments.program is None:
+        parser.error("a program or --packages is needed")
     with tempfile.TemporaryDirectory() as data:
         base = Path(data)
         sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec()), base / "sandboxes")
