@@ -9,6 +9,7 @@ from typing import Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 from sandbox.guest.search.locate.code import CodeFile
 from sandbox.guest.search.locate.failure_report import FailureReport, quoted_names
 from sandbox.guest.search.locate.flow import find_bindings, find_controllers
+from sandbox.guest.search.locate.missed import BODY, REASON, missed_branches
 from sandbox.guest.search.locate.signs import all_lines, clue_score, node_name
 from sandbox.guest.search.locate.spectrum import Place
 from sandbox.guest.search.locate.values import collect_clues
@@ -61,6 +62,7 @@ class Failures:
                 )
         yield from self._values()
         yield from self._quoted()
+        yield from self._missed()
 
     def _traceback(self, said: FailureReport, share: float) -> Iterator[Sign]:
         for number, frames in enumerate(said.frames):
@@ -153,3 +155,9 @@ class Failures:
             file = self._files.get(place[0])
             if file and any(node_name(node) in names for node in file.on(place[1])):
                 yield place, "named", 1.0, "a name that the message quotes"
+
+    def _missed(self) -> Iterator[Sign]:
+        for branch in missed_branches(self._said[:MOST_SAID], self._files, self._units, self._hit):
+            yield branch.head, "missed", branch.share, REASON
+            for place in branch.body:
+                yield place, "missed", branch.share * BODY, REASON

@@ -16,6 +16,7 @@ WEIGHTS: Dict[str, float] = {
     "controls": 1.0,  # decides whether the raising line runs, or binds a value that it uses
     "value": 2.0,  # has a literal that explains the differing values
     "named": 1.0,  # has a name that the message quotes
+    "missed": 1.0,  # no failing test enters the branch, which has what the tests expect
     "asserted": 0.8,  # its function is named in the failing statement of the test
     "mentioned": 0.25,  # its function is named anywhere in the failing test
     # 3. Coverage.
