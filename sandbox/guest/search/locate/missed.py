@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import Iterator, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Any, Iterator, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.locate.code import CodeFile
 from sandbox.guest.search.locate.failure_report import FailureReport
@@ -20,6 +20,8 @@ NAMED = 0.5
 BODY = 0.3
 """Share of the lines of the body: an edit there alone changes nothing that a failing test does."""
 MOST_BODY = 12
+LEAST_PART = 3
+"""Minimum number of characters of a part in which two texts differ."""
 USUAL = frozenset(("self", "cls", *dir(builtins)))
 """Names that say nothing about a branch."""
 REASON = "failing tests do not enter a branch that has what they expect"
@@ -50,6 +52,7 @@ def missed_branches(
     """
     names = {name for one in said for name in one.called} - USUAL
     clues = collect_clues([pair for one in said for pair in one.pairs][:40])
+    parts = [text.strip() for text in clues.texts if len(text.strip()) >= LEAST_PART]
     found: List[MissedBranch] = []
     for unit in units:
         path = unit.source.path
@@ -58,12 +61,17 @@ def missed_branches(
             if (path, head) not in hit or any((path, line) in hit for line in body):
                 continue
             nodes = [node for line in body for node in file.on(line)] if file else []
-            is_named = any(node_name(node) in names for node in nodes)
+            is_named = any(_has(node_name(node), names, parts) for node in nodes)
             share = max(clue_score(nodes, clues), NAMED if is_named else 0.0)
             if share > 0:
                 places = tuple((path, line) for line in body[:MOST_BODY])
                 found.append(MissedBranch((path, head), places, share))
     return found if len(found) <= MOST_MISSED else []
+
+
+def _has(name: Any, names: Set[str], parts: Sequence[str]) -> bool:
+    """Return True for a name of the failing statement, or one with a part of a differing text."""
+    return isinstance(name, str) and (name in names or any(part in name for part in parts))
 
 
 def _branches(function: ast.AST) -> Iterator[Tuple[int, List[int]]]:

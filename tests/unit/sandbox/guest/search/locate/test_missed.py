@@ -41,11 +41,12 @@ def heads(
     ("said", "head"),
     [
         (FailureReport(pairs=(("0", "free of charge"),)), 2),
+        (FailureReport(pairs=(("total of shop", "total charge of shop"),)), 2),
         (FailureReport(called=("cart", "refund")), 4),
         (FailureReport(called=("rebate",)), 6),
         (FailureReport(called=("fallback",)), 10),
     ],
-    ids=["an expected text", "elif", "while", "except"],
+    ids=["an expected text", "a part of it", "elif", "while", "except"],
 )
 def test_a_condition_that_is_evaluated_and_not_met_is_a_suspect(
     tmp_path: Path, said: FailureReport, head: int
