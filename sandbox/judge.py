@@ -240,6 +240,7 @@ def judge(
         verdict=verdict,
         runner=runner.name,
         outcomes=reading.outcomes,
+        skipped_files=reading.skipped_files,
         duration_s=result.duration_s,
     )
 
@@ -371,13 +372,16 @@ def _merge_reports(command: str, reports: list[TestReport]) -> TestReport:
     if len(reports) == 1:
         return last.with_(target=last.target if last.target.startswith(command) else command)
     outcomes: dict[str, TestStatus] = {}
+    skipped: dict[str, str] = {}
     for report in reports:
         outcomes.update(report.outcomes)
+        skipped.update(report.skipped_files)
     return last.with_(
         target=command,
         steps=len(reports),
         ended_at=last.target,
         outcomes=outcomes,
+        skipped_files=skipped,
         duration_s=sum(report.duration_s for report in reports),
         raw_output="\n".join(report.raw_output for report in reports)[-RAW_OUTPUT_CHARACTERS:],
     )

@@ -1,11 +1,10 @@
 """A pytest plugin that records the real outcome of every test, for a judge outside.
 
-The records, each a JSON list that starts with its kind:
-`begin` python, pytest · `broken` why · `root` rootdir · `items` node ids (JSON, zlib, base64) ·
-`start` index · `ran` index, 1 the test's own function returned, 0 it raised · `test` index, phases,
-milliseconds · `fail` index, phase, detail · `collect` node id, detail · `canary` number, phases,
-ran · `hang` index, frames · `patched` names · `traced` names · `internal` text · `end` status,
-deselected · `exit` status.
+The records, each a JSON list that starts with its kind: `begin` python, pytest · `broken` why ·
+`root` rootdir · `items` node ids (JSON, zlib, base64) · `start` index · `ran` index, 1 returned or
+0 raised · `test` index, phases, milliseconds · `fail` index, phase, detail · `collect` node id,
+detail · `skipped` node id, reason · `canary` number, phases, ran · `hang` index, frames · `patched`
+names · `traced` names · `internal` text · `end` status, deselected · `exit` status.
 
 `phases`: set-up, call, teardown: p passed, f failed, s skipped, x failed as expected, X passed
 unexpectedly, r to be run again, - did not happen. `ran` is recorded directly around the test's
@@ -125,16 +124,17 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self) -> Hook:
-        """Record a module that failed to collect, and where."""
+        """Record a module that failed to collect, and where, or that skips itself."""
         outcome = yield
         if outcome.excinfo is not None:
             return
         report = outcome.get_result()
         if report.failed:
-            call = getattr(report, "call", None)
-            self._record_collection_error(
-                report.nodeid, self._describer.describe(report, getattr(call, "excinfo", None))
-            )
+            cause = getattr(getattr(report, "call", None), "excinfo", None)
+            self._record_collection_error(report.nodeid, self._describer.describe(report, cause))
+        elif report.skipped and isinstance(report.longrepr, tuple):
+            name = self._describer.node_id(report.nodeid)
+            self._send(["skipped", name, str(report.longrepr[-1])[:300]], detail=True)
 
     def _record_collection_error(self, place: str, detail: Dict[str, Any]) -> None:
         name = self._describer.node_id(place) or "."

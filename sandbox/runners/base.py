@@ -87,6 +87,8 @@ class RunnerReading(Frozen):
     """Every test with its outcome, and details of failures."""
     collected: tuple[str, ...] = ()
     deselected: int = 0
+    skipped_files: dict[str, str] = Field(default_factory=dict)
+    """Test files that skip themselves as they are collected, with the reason."""
     session_status: int | None = None
     """The exit status in the records; None if there are no records or the session did not end."""
     ended: bool = True

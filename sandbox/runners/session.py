@@ -9,6 +9,7 @@ from sandbox.runners.records import Record, unpack_names
 from sandbox.types import CommandResult, TestResult, TestStatus
 
 _ERROR_LINE = re.compile(r"(?i)\berror: (.+)")
+MOST_SKIPPED = 50
 _STATUS = {
     "p": TestStatus.PASS,
     "X": TestStatus.PASS,
@@ -51,6 +52,7 @@ class SessionReader:
         self._end: int | None = None
         self._exit: int | None = None
         self._deselected = 0
+        self._skipped: dict[str, str] = {}
 
     def read(self, records: list[Record]) -> RunnerReading:
         """Return the session as one value."""
@@ -63,6 +65,7 @@ class SessionReader:
             results=tuple(self._results),
             collected=self._names,
             deselected=self._deselected,
+            skipped_files=self._skipped,
             session_status=self._exit,
             ended=self._exit is not None and self._end is not None,
             tampering=tuple(self._find_contradictions()),
@@ -83,6 +86,8 @@ class SessionReader:
                 self._take_test(self._name(index), phases, milliseconds)
             case ["collect", str(name), dict() as detail]:
                 self._results.append(_result(name, TestStatus.ERROR, detail, 0))
+            case ["skipped", str(name), str(reason)] if len(self._skipped) < MOST_SKIPPED:
+                self._skipped[name[:300]] = reason.removeprefix("Skipped: ")[:200]
             case ["canary", int(number), str(phases), returned, *_]:
                 self._canaries.append((number, phases, returned))
             case _:

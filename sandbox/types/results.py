@@ -131,6 +131,9 @@ class TestReport(Frozen):
     """The reader of the output: `pytest`, `vitest`, `junit`, `diagnostics`, `command`, ..."""
     outcomes: dict[str, TestStatus] = Field(default_factory=dict)
     """Every test that ran, by name."""
+    skipped_files: dict[str, str] = Field(default_factory=dict)
+    """Some test files that skip themselves as they are collected, with the reason; untrusted text.
+    """
     unconfirmed: tuple[str, ...] = ()
     """Passing tests without a known-answer copy."""
     duration_s: float = 0.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.mission.failures.signatures import no_verdict
 from sandbox.judge import run_tests
 from sandbox.spec import RunLimits
 from sandbox.types import RunVerdict, TestReport, TestStatus
@@ -166,6 +167,22 @@ async def test_a_repository_without_tests_gives_no_verdict(tmp_path: Path) -> No
     assert "no test was collected" in report.summary
     report = await run(tmp_path, "pytest gone.py")
     assert "file or directory not found: gone.py" in report.summary
+
+
+async def test_a_file_that_skips_itself_is_named_with_its_reason(tmp_path: Path) -> None:
+    wants = "import pytest\nthere = pytest.importorskip('not_there')\ndef test_it(): pass\n"
+    write(tmp_path, tests__test_wants=wants)
+    report = await run(tmp_path)
+    (reason,) = report.skipped_files.values()
+    assert set(report.skipped_files) == {"tests/test_wants.py"}
+    assert reason.startswith("could not import 'not_there'")
+    assert report.verdict is RunVerdict.NO_VERDICT
+    assert "`tests/test_wants.py` skips itself: could not import" in (no_verdict(report) or "")
+    write(tmp_path, test_other="def test_other(): pass\n")
+    report = await run(tmp_path)
+    assert report.success
+    assert set(report.skipped_files) == {"tests/test_wants.py"}
+    assert report.outcomes == {"test_other.py::test_other": TestStatus.PASS}
 
 
 async def test_the_failure_limit_stops_the_run(tmp_path: Path) -> None:

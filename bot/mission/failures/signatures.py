@@ -140,7 +140,8 @@ def _why_nothing_ran(report: TestReport) -> str:
             f"the command `{report.target}` needs the package `{package}`, which is not installed"
         )
     if report.knows_tests and report.exit_code in {0, 5}:
-        return f"`{report.target}` collected no test"
+        skipped = "; ".join(f"`{f}` skips itself: {w}" for f, w in report.skipped_files.items())
+        return f"`{report.target}` collected no test{': ' * bool(skipped)}{skipped[:300]}"
     return f"`{report.target}` gave no verdict: {report.summary or 'no result was recorded'}"
 
 

@@ -17,6 +17,7 @@ from bot.mission.triage.environment import (
 from bot.mission.triage.infra import by_outage, detect_ci_outage
 from bot.mission.triage.rates import interval
 from bot.mission.triage.site import list_failures, reds
+from bot.mission.triage.skipped import skipped_in_ci
 from bot.mission.triage.values import Evidence, OtherCommit, Rerun
 from sandbox.types import LogReading, RunVerdict, StepKind, TestReport, WorkspaceFacts
 
@@ -58,6 +59,8 @@ def of_a_green_run(
     counted = Triage(kind=FailureKind.NOT_REPRODUCED, reason="", report=first, runs=len(runs))
     if evidence.red is not None:
         return _flaky(counted.with_(report=evidence.red), [*evidence.reruns], evidence)
+    if (skipped := skipped_in_ci(first, log)) is not None:
+        return counted.with_(kind=FailureKind.NOT_BUILDABLE, reason=skipped)
     merged = evidence.merge.report
     if evidence.merge.checked and merged is not None and not merged.success:
         names = ", ".join(sorted(merged.failing)[:5])
@@ -301,6 +304,8 @@ def _notes(counted: Triage, steady: set[str], log: LogReading | None) -> tuple[s
         notes.append(
             f"CI named other failures than fail here: {', '.join(sorted(log.failing)[:5])}"
         )
+    if (skipped := skipped_in_ci(counted.report, log)) is not None:
+        notes.append(skipped)
     return tuple(notes)
 
 

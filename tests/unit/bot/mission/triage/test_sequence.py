@@ -243,6 +243,28 @@ async def test_a_slow_command_runs_again_with_the_tests_that_ci_named() -> None:
     assert "CI named: gone.py::test_x, t.py::test_b" in notes_of(context)
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("could not import 'redis': No module named 'redis'", "for want of the module `redis`"),
+        ("needs a server", "(needs a server)"),
+    ],
+)
+async def test_what_ci_ran_and_what_skips_itself_here_cannot_be_reproduced(
+    reason: str, said: str
+) -> None:
+    def skips(asked: Asked) -> TestReport:
+        run = a_run({A: ""}, targets=asked.targets)
+        return run.with_(skipped_files={"sub/test_db.py": reason})
+
+    log = a_log(failing=(failed("test_db.py::test_x"),))
+    context = await Stage(world=one_file(skips)).play(ci_log=log)
+    assert context.outcome is Outcome.ENV_UNBUILDABLE
+    assert f"`sub/test_db.py` skips itself here {said}" in context.reason
+    other = a_log(failing=(failed(A),))
+    assert (await Stage(world=one_file(skips)).play(ci_log=other)).outcome is Outcome.NOT_REPRODUCED
+
+
 async def test_a_flake_that_only_ci_saw_is_found_in_the_reruns() -> None:
     def seldom(asked: Asked) -> TestReport:
         return a_run({B: RED if asked.number == 6 else ""}, targets=asked.targets)
