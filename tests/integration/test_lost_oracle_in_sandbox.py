@@ -200,9 +200,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "lane"),
+    [*((case, "swap") for case in CASES), ("statement", "fresh"), ("effect", "fresh")],
+)
 async def test_only_edits_after_which_a_broken_product_stays_green_are_doubted(
-    backend: Backend, tmp_path: Path, case: str
+    backend: Backend, tmp_path: Path, case: str, lane: str
 ) -> None:
     program, tests, changes = CASES[case]
     files = {"acme.py": program, "test_acme.py": tests}
@@ -211,8 +214,15 @@ async def test_only_edits_after_which_a_broken_product_stays_green_are_doubted(
         for name, (old, new) in changes.items()
     ]
     events = await searched(
-        backend, tmp_path, files, given=given, sources=("given",), time_limit_s=40.0
+        backend,
+        tmp_path,
+        files,
+        given=given,
+        sources=("given",),
+        lanes=(lane,),
+        time_limit_s=40.0,
     )
+    assert {survivor.lane for survivor in survivors(events)} == {lane}
     found = {s.description: any(map(is_about_oracle, s.warnings)) for s in survivors(events)}
     assert found == {name: name == "lost" for name in changes}
 
