@@ -90,7 +90,7 @@ def read_oracles(texts: Iterable[bytes]) -> TestOracles:
 
 
 class _CallUses:
-    """What test files do with the values of calls, by the last name of the callee."""
+    """Uses of the values of calls in test files, by the last name of the callee."""
 
     def __init__(self) -> None:
         self._checking: Set[str] = set()

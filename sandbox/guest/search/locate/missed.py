@@ -33,7 +33,7 @@ class MissedBranch(NamedTuple):
     head: Place
     body: Tuple[Place, ...]
     share: float
-    """How well the body explains the failure, from 0 to 1."""
+    """Share of the sign: 1 if a literal of the body explains the failure."""
 
 
 def missed_branches(
@@ -79,6 +79,6 @@ def _branches(function: ast.AST) -> Iterator[Tuple[int, List[int]]]:
     for node in ast.walk(function):
         if isinstance(node, (ast.If, ast.While, ast.ExceptHandler)):
             first, last = node.body[0].lineno, node.body[-1].end_lineno or node.body[-1].lineno
-            # A body on the line of its head cannot be told from it.
+            # The tracer cannot separate a body from a head on the same line.
             if first > node.lineno:
                 yield node.lineno, list(range(first, last + 1))
