@@ -8,14 +8,16 @@ from sandbox.types import LogReading, TestReport
 _MODULE = re.compile(r"(?:could not import|No module named) ['\"]([A-Za-z_][\w.]{0,100})['\"]")
 
 
-def skipped_in_ci(report: TestReport, log: LogReading | None) -> str | None:
+def skipped_in_ci(report: TestReport | None, log: LogReading | None) -> str | None:
     """Describe a test file that CI named and that is skipped here; None if there is none.
 
     Args:
         report: A run here.
         log: CI's log as read.
     """
-    for name in sorted(log.failing) if log is not None else ():
+    if report is None or log is None:
+        return None
+    for name in sorted(log.failing):
         for file, reason in report.skipped_files.items():
             if is_same_test(name.partition("::")[0], file.partition("::")[0]):
                 module = _MODULE.search(reason)
