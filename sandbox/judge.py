@@ -5,9 +5,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
 from sandbox.backends.base import Guest
-from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
-from sandbox.known_answers import observe, observe_together
+from sandbox.known_answers import can_copy, observe, observe_together
 from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, RunnerReading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
@@ -198,8 +197,8 @@ async def _check_copies(
             summary = f"{why}; {report.summary}"
             return report.with_(success=False, verdict=RunVerdict.NO_VERDICT, summary=summary)
         case _:
-            # Only tests in Python are copied so far.
-            foreign = [name for name in request.targets if not is_python(name.split("::")[0])]
+            # Tests of other languages than Python, JavaScript and TypeScript are not copied.
+            foreign = [name for name in request.targets if not can_copy(name.split("::")[0])]
             found = (*answers.not_copied, *foreign)
             return report.with_(unconfirmed=tuple(dict.fromkeys(found)) if request.targets else ())
 

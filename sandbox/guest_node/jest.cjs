@@ -46,7 +46,7 @@ function jestArguments (config, version) {
     own.push(...given.rest)
   }
   if (pattern) own.push(`--testNamePattern=${pattern}`)
-  if (config.maxfail > 0) own.push(`--bail=${config.maxfail}`)
+  if (config.maxfail !== null) own.push(`--bail=${config.maxfail}`)
   if (config.order !== 'given' && version >= 29) {
     own.push('--randomize', `--seed=${config.seed + 1}`)
   }

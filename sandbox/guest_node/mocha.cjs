@@ -220,6 +220,7 @@ async function run (config, session) {
   const first = ['--full-trace']
   if (isParallel) first.push('--no-parallel')
   if (config.maxfail === 1) first.push('--bail')
+  if (config.maxfail === 0) first.push('--no-bail')
   const programs = ['bin/_mocha', 'bin/_mocha.js'].map((name) => path.join(home, name))
   const program = programs.find(fs.existsSync)
   await applyNodeOptions(home, config.args)

@@ -146,7 +146,7 @@ class Session {
       if (number < 0 || one.status === undefined || one.status === 'skip') continue
       this.send(['canary', number, PHASES[one.status], one.returned ? 1 : 0])
     }
-    if (PER_FILE.has(this.config.tool) && status === 0) {
+    if (PER_FILE.has(this.config.tool)) {
       const files = findUncontrolled(found.tests, this.canaries)
       if (files.length > 0) this.send(['uncontrolled', files.slice(0, 20)])
     }

@@ -1,5 +1,11 @@
 """Known-answer tests: copies of a test whose outcomes the judge decides before they run."""
 
-from sandbox.known_answers.observer import Finding, KnownAnswers, observe, observe_together
+from sandbox.known_answers.observer import (
+    Finding,
+    KnownAnswers,
+    can_copy,
+    observe,
+    observe_together,
+)
 
-__all__ = ["Finding", "KnownAnswers", "observe", "observe_together"]
+__all__ = ["Finding", "KnownAnswers", "can_copy", "observe", "observe_together"]

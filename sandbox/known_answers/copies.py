@@ -21,7 +21,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Qualname = tuple[str, ...]
 """Names of classes and the function, outermost first: `("TestCart", "test_total")`."""
 
-_WORDS = (
+WORDS = (
     "amount",
     "batch",
     "count",
@@ -106,7 +106,7 @@ def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> R
         random.shuffle(kinds)
         first = body.index(function) + 1
         for offset, (passes, negates) in enumerate(kinds):
-            name = f"{function.name}_{random.choice(_WORDS)}_{random.randrange(100, 1000)}{offset}"
+            name = f"{function.name}_{random.choice(WORDS)}_{random.randrange(100, 1000)}{offset}"
             copied = _copy(function, name, random, passes=passes, negates=negates)
             body.insert(first + offset, copied)
             added.append(Copy(original=qualname, name=(*qualname[:-1], name), passes=passes))
@@ -191,7 +191,7 @@ def _copy(
     if ast.get_docstring(made, clean=False) is not None:
         made.body = made.body[1:]  # an example in it would be a separate test
     false_sum = not passes and not (negates and _negate_one(made, random))
-    local = f"{random.choice(_WORDS)}_{random.randrange(1000, 10000)}"
+    local = f"{random.choice(WORDS)}_{random.randrange(1000, 10000)}"
     start, step = random.randrange(100, 900), random.randrange(10, 90)
     claim = start + step + (random.randrange(1, 9) if false_sum else 0)
     rewriter = _Rewriter(local, step, claim, random)

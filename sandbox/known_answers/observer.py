@@ -7,7 +7,7 @@ pass, by its name, line or text, does not recognise the copy.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from random import Random, SystemRandom  # noqa: TID251 - hostile code must not guess the answers
 from typing import Literal, TypeVar
 
@@ -16,7 +16,9 @@ from sandbox.changes.edits import MAX_FILE_BYTES
 from sandbox.changes.in_guest import executable_paths
 from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
-from sandbox.known_answers.copies import Copy, Qualname, Rewritten, add_copies, replace_originals
+from sandbox.known_answers import copies as python_copies
+from sandbox.known_answers.copies import Copy, Qualname, Rewritten
+from sandbox.languages import JAVASCRIPT, TYPESCRIPT, find_language
 from sandbox.types import FileEdit, Frozen, RunVerdict, TestReport, TestStatus
 
 MAX_FUNCTIONS = 12
@@ -136,9 +138,21 @@ class _Test(Frozen):
         return "::".join((self.path, *self.qualname))
 
 
+def can_copy(path: str) -> bool:
+    """Return True if tests in such a file can be copied."""
+    return is_python(path) or _is_javascript(path)
+
+
+def _is_javascript(path: str) -> bool:
+    return find_language(path) in {JAVASCRIPT, TYPESCRIPT}
+
+
 def _choose(names: Sequence[str], most: int, random: Random) -> tuple[_Test, ...]:
     cases: dict[tuple[str, Qualname], list[str]] = defaultdict(list)
     for name in names:
+        path, _, titles = name.partition("::")
+        if titles and _is_javascript(path):
+            cases[path, (titles,)] = [""]
         plain, bracket, case = name.partition("[")
         path, *qualname = plain.split("::")
         if qualname and is_python(path):
@@ -231,24 +245,38 @@ class _Observation:
 
     def _beside(self) -> dict[str, Rewritten]:
         number = 2 if len(self.tests) <= FEW_FUNCTIONS else 1
-        return self._rewrite(
-            lambda source, names: add_copies(source, dict.fromkeys(names, number), self._random)
-        )
+
+        def add(path: str, source: str, names: list[Qualname]) -> Rewritten | None:
+            wanted = dict.fromkeys(names, number)
+            if is_python(path):
+                return python_copies.add_copies(source, wanted, self._random)
+            from sandbox.known_answers import javascript_copies  # noqa: PLC0415 - loads the parser
+
+            return javascript_copies.add_copies(path, source, wanted, self._random)
+
+        return self._rewrite(add)
 
     def _in_place(self, *, passes: bool, negates: bool) -> dict[str, Rewritten]:
-        return self._rewrite(
-            lambda source, names: replace_originals(
-                source, names, self._random, passes=passes, negates=negates
+        def replace(path: str, source: str, names: list[Qualname]) -> Rewritten | None:
+            if is_python(path):
+                return python_copies.replace_originals(
+                    source, names, self._random, passes=passes, negates=negates
+                )
+            from sandbox.known_answers import javascript_copies  # noqa: PLC0415 - loads the parser
+
+            return javascript_copies.replace_originals(
+                path, source, names, self._random, passes=passes, negates=negates
             )
-        )
+
+        return self._rewrite(replace)
 
     def _rewrite(
-        self, rewrite: Callable[[str, Iterable[Qualname]], Rewritten | None]
+        self, rewrite: Callable[[str, str, list[Qualname]], Rewritten | None]
     ) -> dict[str, Rewritten]:
         found = {}
         for path, content in self._originals.items():
             names = [test.qualname for test in self.tests if test.path == path]
-            made = rewrite(content.decode(), names)
+            made = rewrite(path, content.decode(), names)
             if made is not None:
                 found[path] = made
         return found
@@ -314,4 +342,6 @@ def _is_utf8(content: bytes) -> bool:
 def _original_name(name: str, copy: Copy) -> str:
     """Return the node id of the copied test."""
     path, case = name.split("::", maxsplit=1)[0], name.partition("[")
+    if not is_python(path):
+        return f"{path}::{copy.original[0]}"
     return "::".join((path, *copy.original)) + "".join(case[1:])
