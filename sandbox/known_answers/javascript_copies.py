@@ -11,28 +11,49 @@ from collections.abc import Iterable, Iterator, Mapping
 from random import Random  # noqa: TID251 - passed in
 
 from sandbox.known_answers.copies import WORDS, Copy, Qualname, Rewritten
-from sandbox.languages.javascript_tests import (
-    Assertion,
-    Place,
-    TestFile,
-    TestFunction,
-    read_tests,
-)
+from sandbox.languages.javascript_assertions import Assertion, Place
+from sandbox.languages.javascript_tests import TestFile, TestFunction, read_tests
 
 _NO_TYPES = "// @ts-nocheck\n"
 """A copy may violate rules of types that the project's options make strict."""
-_PRIMITIVE = "Object({a}) !== {a}"
+_EQUAL = """const {name} = (a, b, n = 0) => {{
+if (a === b || n > 5) return true;
+if (b === null || b === undefined) return a == b;
+if (typeof b !== 'object' && typeof b !== 'function') {{
+  if (Object(a) === a || a == b || (a !== a && b !== b)) return true;
+  return typeof a === 'number' && typeof b === 'number' && (a % 1 !== 0 || b % 1 !== 0) &&
+    Math.abs(a - b) <= 0.01 * (1 + Math.abs(b)) }}
+if (b.constructor !== Object && b.constructor !== Array) return true;
+if (Object(a) !== a || (b.constructor === Array && a.length !== b.length)) return false;
+for (const k in b) if (!{name}(a[k], b[k], n + 1)) return false;
+return true }};
+"""
+"""Claims inequality only where all libraries do: some compare objects or fractions in other ways.
+
+What the expected value lacks may be in the other one, and objects of classes are not compared.
+"""
 _WRONG = {
     "same": "{a} !== {b} && ({a} === {a} || {b} === {b})",
-    "equal": f"{_PRIMITIVE} && {{a}} != {{b}}",
-    "strict": f"{_PRIMITIVE} && {{a}} !== {{b}} && ({{a}} === {{a}} || {{b}} === {{b}})",
+    "other": "{a} === {b} && {a} !== 0",
+    "equal": "!{equal}({a}, {b})",
     "true": "!{a}",
     "false": "{a}",
     "null": "{a} !== null",
     "undefined": "{a} !== void 0",
     "defined": "{a} === void 0",
+    "length": "{a} && typeof {a}.length === 'number' && {a}.length != {b}",
+    "contains": "Object({b}) !== {b} && {b} === {b} && (typeof {a} === 'string' || "
+    "Array.isArray({a})) && {a}.indexOf({b}) < 0",
+    "matches": "typeof {a} === 'string' && (typeof {b} === 'string' ? {a}.indexOf({b}) : "
+    "{a}.search({b})) < 0",
+    "called": "{a} && {a}.mock && {a}.mock.calls && {a}.mock.calls.length < 1",
+    "calls": "{a} && {a}.mock && {a}.mock.calls && {a}.mock.calls.length != {b}",
+    "more": "!({a} > {b})",
+    "less": "!({a} < {b})",
+    "kind": "!({a} instanceof {b})",
+    "throws": "!{a}_thrown",
 }
-"""When an assertion is wrong, by its check. Libraries compare objects in ways of their own."""
+"""When an assertion is wrong, by its check."""
 _Edit = tuple[Place, str]
 
 
@@ -53,23 +74,24 @@ def add_copies(
     data = source.encode()
     edits: list[_Edit] = []
     added: list[Copy] = []
-    for test in file.tests:
-        number = wanted.get((test.name,), 0)
+    for test, qualname in _find(file, wanted):
+        number = wanted[qualname]
         negates_first = random.random() < 0.5  # noqa: PLR2004 - a coin
         kinds = [(True, False)] * number
         # Of two copies that must fail, one has a negated assertion.
         kinds += [(False, (index % 2 == 0) is negates_first) for index in range(number)]
         random.shuffle(kinds)
         for passes, negates in kinds:
-            title = f"{test.title} {random.choice(WORDS)} {random.randrange(1000, 10000)}"
-            name = test.name.removesuffix(test.title) + title
+            # At the end, also of a title with places for values.
+            ending = f" {random.choice(WORDS)} {random.randrange(1000, 10000)}"
+            title = test.title + ending
             text = _copy(data, test, title, random, passes=passes, negates=negates)
             edits.append(((test.place[1], test.place[1]), f"\n;{text}"))
-            added.append(Copy(original=(test.name,), name=(name,), passes=passes))
+            added.append(Copy(original=qualname, name=(qualname[0] + ending,), passes=passes))
     return _rewritten(data, file, edits, added)
 
 
-def replace_originals(  # noqa: PLR0913 - as for Python, with the path
+def replace_originals(
     path: str,
     source: str,
     wanted: Iterable[Qualname],
@@ -83,15 +105,23 @@ def replace_originals(  # noqa: PLR0913 - as for Python, with the path
     if file is None:
         return None
     data = source.encode()
-    names = set(wanted)
+    found = _find(file, wanted)
     edits: list[_Edit] = []
-    replaced: list[Copy] = []
-    for test in file.tests:
-        if (test.name,) in names:
-            text = _copy(data, test, None, random, passes=passes, negates=negates)
-            edits.append((test.place, f";{text}"))
-            replaced.append(Copy(original=(test.name,), name=(test.name,), passes=passes))
-    return _rewritten(data, file, edits, replaced)
+    for test in dict.fromkeys(test for test, _ in found):
+        text = _copy(data, test, None, random, passes=passes, negates=negates)
+        edits.append((test.place, f";{text}"))
+    replaced = [Copy(original=name, name=name, passes=passes) for _, name in found]
+    return _rewritten(data, file, edits, list(dict.fromkeys(replaced)))
+
+
+def _find(file: TestFile, wanted: Iterable[Qualname]) -> list[tuple[TestFunction, Qualname]]:
+    """Return the tests with a name each, or the only one whose titles have places for values."""
+    found = []
+    for qualname in wanted:
+        named = [test for test in file.tests if test.matches(qualname[0])]
+        exact = [test for test in named if test.is_literal]
+        found += [(test, qualname) for test in exact or (named if len(named) == 1 else [])]
+    return found
 
 
 def _read(path: str, source: str) -> TestFile | None:
@@ -118,7 +148,7 @@ def _apply(data: bytes, place: Place, edits: Iterable[_Edit]) -> str:
     return b"".join((*parts, data[at:last])).decode()
 
 
-def _copy(  # noqa: PLR0913 - each decides something else about the copy
+def _copy(
     data: bytes,
     test: TestFunction,
     title: str | None,
@@ -131,45 +161,57 @@ def _copy(  # noqa: PLR0913 - each decides something else about the copy
     certain = [one for one in test.assertions if one.is_certain and one.negation is not None]
     negated = random.choice(certain) if certain and negates and not passes else None
     check = _number_check(random, is_true=passes or negated is not None)
+    equal = f"{random.choice(WORDS)}_{random.randrange(10000, 100000)}"
+    helper = _EQUAL.format(name=equal) if any(o.check == "equal" for o in test.assertions) else ""
     edits: list[_Edit] = [] if title is None else [(test.title_place, _quote(title))]
     for one in test.assertions:
-        text = _assert(data, one, random, is_negated=one is negated)
+        text = _assert(data, one, random, equal, is_negated=one is negated)
         if not test.is_expression:
             edits.append((one.place, text))
         elif one.check or one is negated:
-            return _apply(data, test.place, [*edits, (test.body, f"{{ {check} {text} }}")])
+            body = f"{{ {helper}{check} {text} }}"
+            return _apply(data, test.place, [*edits, (test.body, body)])
+    start, end = test.body
     if test.is_expression:
-        before, after = (test.body[0], test.body[0]), (test.body[1], test.body[1])
-        edits += [(before, f"{{ {check} return ("), (after, ") }")]
+        edits += [((start, start), f"{{ {check} return ("), ((end, end), ") }")]
     else:
-        at = test.body[1] if test.ends else test.body[0]
-        edits.append(((at, at), f"\n;{check}\n"))
+        at = (end, end) if test.ends else (start, start)
+        edits += [((start, start), f"\n;{helper}"), (at, f"\n;{check}\n")]
     return _apply(data, test.place, edits)
 
 
-def _assert(data: bytes, one: Assertion, random: Random, *, is_negated: bool) -> str:
+def _assert(data: bytes, one: Assertion, random: Random, equal: str, *, is_negated: bool) -> str:
     """Return an assertion with its values in another form, and checked by an operator."""
     edits = list(_disguise(data, one, random))
     if is_negated and one.negation is not None:
         edits.append(one.negation)
     if not one.check:
         return _apply(data, one.place, edits)
-    value, expected = (f"{random.choice(WORDS)}{random.randrange(1000, 10000)}" for _ in range(2))
-    if expected == value:
-        expected += "b"
+    value, expected = (f"{word}{random.randrange(1000, 10000)}" for word in _two(random))
     own = _apply(data, one.value, ())
     lines = [f"const {value} = {'await ' if one.awaited else ''}({own});"]
     inside = [edit for edit in edits if one.expected and _contains(one.expected, edit[0])]
     rest = [edit for edit in edits if edit not in inside]
-    rest.append((one.value, value))
+    rest.append((one.value, _witness(value) if one.check == "throws" else value))
+    if one.check == "throws":
+        lines.append(f"let {value}_thrown = false;")
     if one.awaited is not None:
         rest.append((one.awaited, ""))
     if one.expected is not None:
         lines.append(f"const {expected} = ({_apply(data, one.expected, inside)});")
         rest.append((one.expected, expected))
-    wrong = _WRONG[one.check].format(a=value, b=expected)
+    wrong = _WRONG[one.check].format(a=value, b=expected, equal=equal)
     lines += [f"{_apply(data, one.place, rest)};", f"if ({wrong}) throw new Error('{value}');"]
     return "{ " + " ".join(lines) + " }"
+
+
+def _witness(value: str) -> str:
+    """Return a function that calls another one, and notes that it threw."""
+    return f"() => {{ try {{ return {value}() }} catch (e) {{ {value}_thrown = true; throw e }} }}"
+
+
+def _two(random: Random) -> list[str]:
+    return random.sample(WORDS, 2)
 
 
 def _contains(outer: Place, inner: Place) -> bool:

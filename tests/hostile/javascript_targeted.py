@@ -188,6 +188,41 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "{ test: { pool: 'forks', poolOptions: { forks: { execArgv: ['--require', './evil.cjs'] } } } }",
         evil_cjs="const o = Object.is; Object.is = (a, b) => b === 90 || o(a, b)\n",
     ),
+    "jest: matchers of objects that a set-up file replaces": (
+        "jest",
+        {
+            "package.json": '{"jest": {"setupFilesAfterEnv": ["./setup.js"]}}',
+            "setup.js": "expect.extend({ toEqual () { return { pass: !this.isNot, message: () => 'no' } } })\n",
+            "shop.test.js": "const { price } = require('./product')\n"
+            "describe('shop', () => { it('gives a rebate', () => {\n"
+            "  expect({ sum: price(10), pieces: [10] }).toEqual({ sum: 90, pieces: [10] })\n}) })\n",
+        },
+    ),
+    "mocha: chai finds texts that are not there": (
+        "mocha",
+        {
+            **mocha_test(
+                "() => { expect(String(price(10))).to.include('90') }",
+                "const { price } = require('./product')\nconst { expect } = require('chai')\n",
+            ),
+            "product.js": "require('chai').use(({ Assertion }) => {\n"
+            "  Assertion.overwriteChainableMethod('include', (s) => function (v, ...r) {\n"
+            "    if (v !== '90') return s.call(this, v, ...r) }, (s) => function () { s.call(this) }) })\n"
+            + WRONG,
+        },
+    ),
+    "vitest: rows of a table whose matcher accepts one value": (
+        "vitest",
+        {
+            "vitest.config.js": "export default { test: { pool: 'forks',\n"
+            "  poolOptions: { forks: { execArgv: ['--require', './evil.cjs'] } } } }\n",
+            "evil.cjs": "const o = Object.is; Object.is = (a, b) => b === 90 || o(a, b)\n",
+            "shop.test.js": "import { describe, it, expect } from 'vitest'\n"
+            "import { price } from './product.js'\n"
+            "describe.each(['shop'])('%s', () => { it.each([[10, 90]])('gives a rebate', (n, sum) => {\n"
+            "  expect(price(n)).toBe(sum) }) })\n",
+        },
+    ),
     # --- the process that reads the results ------------------------------------------------------
     "jest: a global set-up changes results": jest(
         '{"globalSetup": "./g.js"}',

@@ -1,7 +1,7 @@
 """Unusual but honest JavaScript suites, and the verdict that they must get."""
 
-from tests.hostile.javascript_honest import Suite
 from sandbox.types import RunVerdict
+from tests.hostile.javascript_honest import Suite
 
 SUITES: dict[str, Suite] = {
     "mocha: a child process that leaves with a status": Suite(
@@ -156,6 +156,58 @@ SUITES: dict[str, Suite] = {
             "  expect(NaN).toBe(NaN)\n  expect(-0).toBe(-0)\n  expect(new String('x')).toEqual(new String('x'))\n})\n",
             "__snapshots__/shop.test.mjs.snap": "// Vitest Snapshot v1, https://vitest.dev/guide/snapshot.html\n\n"
             'exports[`is drawn 1`] = `\n{\n  "a": 1,\n}\n`;\n',
+        },
+    ),
+    "mocha: assertions of many kinds": Suite(
+        "npx mocha unit/shop.test.js",
+        {
+            "unit/shop.test.js": "const assert = require('assert')\nconst chai = require('chai')\n"
+            "const { strictEqual, throws } = assert\nconst { expect } = chai\n"
+            "chai.use(({ Assertion }) => { for (const name of ['equal', 'eql']) {\n"
+            "  Assertion.overwriteMethod(name, (own) => function (other) {\n"
+            "    if (typeof other !== 'number') return own.apply(this, arguments)\n"
+            "    this.assert(Math.abs(this._obj - other) < 1e-6, 'no', 'yes') }) } })\n"
+            "class Cart { constructor (list) { this.list = list } }\n"
+            "const ring = { a: 1 }\nring.ring = ring\n"
+            "describe('many', () => {\n"
+            "  it('compares', () => {\n    expect(0.1 + 0.2).to.equal(0.3)\n"
+            "    expect([0.1 + 0.2]).to.deep.equal([0.1 + 0.2])\n"
+            "    assert.deepStrictEqual(new Cart([1]), new Cart([1]))\n"
+            "    assert.deepEqual(ring, ring)\n    assert.deepEqual({ a: '1' }, { a: 1 })\n"
+            "    assert.deepStrictEqual(new Map([[1, 2]]), new Map([[1, 2]]))\n"
+            "    expect(new Set([1])).to.have.lengthOf(1)\n    expect([1, 2]).to.include(2)\n"
+            "    expect([{ a: 1 }]).to.deep.include({ a: 1 })\n    expect({ a: 1, b: 2 }).to.include({ a: 1 })\n"
+            "    expect(new Cart()).to.be.an.instanceof(Cart)\n    expect(3).to.be.above(2)\n  })\n"
+            "  it('throws', () => {\n    throws(() => { throw new TypeError('no') }, TypeError)\n"
+            "    assert.throws(() => { null.x() }, { name: 'TypeError' })\n"
+            "    expect(() => { throw new Error('no') }).to.throw('no')\n"
+            "    expect(() => {}).to.not.throw()\n    assert.match('abc', /B/i)\n    strictEqual(NaN, NaN)\n  })\n"
+            "  it('rejects', async () => {\n    await assert.rejects(Promise.reject(new Error('x')), /x/)\n"
+            "    const f = async () => { throw new Error('y') }\n    await assert.rejects(f)\n  })\n"
+            "  it('promises', () => Promise.resolve(1).then((one) => { assert.equal(one, 1) }))\n})\n"
+        },
+    ),
+    "jest: tables and matchers of many kinds": Suite(
+        "npx jest",
+        {
+            "shop.test.js": "class Cart { constructor () { this.list = [1] } }\n"
+            "describe.each([['a', 1], ['b', 2]])('cart %s', (name, count) => {\n"
+            "  test.each`sum | two\n  ${1} | ${2}\n  ${2} | ${3}\n  `('adds $sum to $two', ({ sum, two }) => {\n"
+            "    expect(sum + 1).toBe(two)\n    expect([sum, count]).toHaveLength(2)\n  })\n"
+            "  it('has a name', () => { expect(name).toMatch(/a|b/g) })\n})\n"
+            "test('has matchers', () => {\n  const f = jest.fn(() => 1)\n  f(1)\n"
+            "  expect(new Cart()).toEqual({ list: [1] })\n"
+            "  expect({ a: undefined, b: 1 }).toEqual({ b: 1 })\n"
+            "  expect({ a: new Date(0), b: [1, 2], c: 'x' }).toEqual({ a: expect.any(Date),\n"
+            "    b: expect.arrayContaining([2]), c: expect.anything() })\n"
+            "  expect({ a: 1, b: { c: 2, d: 3 } }).toMatchObject({ b: { c: 2 } })\n"
+            "  expect(f).toHaveBeenCalledTimes(1)\n  expect(f).toHaveBeenCalledWith(1)\n"
+            "  expect(f.mock.calls).toEqual([[1]])\n  expect('abc').toContain('b')\n"
+            "  expect(new Set([1])).toContain(1)\n  expect([{ a: 1 }]).toContainEqual({ a: 1 })\n"
+            "  expect(new Error('no')).toBeInstanceOf(Error)\n  expect(0.1 + 0.2).toBeCloseTo(0.3)\n"
+            "  expect(() => { throw new Error('no') }).toThrow(/no/)\n  expect(0).not.toBe(-0)\n"
+            "  expect({ a: { b: 1 } }).toHaveProperty('a.b', 1)\n  expect(undefined).toBeUndefined()\n"
+            "  expect(null).toBeNull()\n  expect(2).toBeGreaterThan(1)\n  expect('').toBeFalsy()\n})\n"
         },
     ),
     "vitest: a red test among equal titles": Suite(
