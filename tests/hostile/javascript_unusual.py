@@ -192,7 +192,7 @@ SUITES: dict[str, Suite] = {
         {
             "shop.test.js": "class Cart { constructor () { this.list = [1] } }\n"
             "describe.each([['a', 1], ['b', 2]])('cart %s', (name, count) => {\n"
-            "  test.each`sum | two\n  ${1} | ${2}\n  ${2} | ${3}\n  `('adds $sum to $two', ({ sum, two }) => {\n"
+            "  test.each`\n  sum | two\n  ${1} | ${2}\n  ${2} | ${3}\n  `('adds $sum to $two', ({ sum, two }) => {\n"
             "    expect(sum + 1).toBe(two)\n    expect([sum, count]).toHaveLength(2)\n  })\n"
             "  it('has a name', () => { expect(name).toMatch(/a|b/g) })\n})\n"
             "test('has matchers', () => {\n  const f = jest.fn(() => 1)\n  f(1)\n"

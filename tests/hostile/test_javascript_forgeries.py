@@ -22,7 +22,9 @@ from tests.hostile.javascript_forgeries import (
     TARGETS,
     USUAL,
 )
-from tests.hostile.javascript_honest import PACKAGE, SUITES
+from tests.hostile.javascript_honest import PACKAGE, SUITES, Suite
+from tests.hostile.javascript_targeted import REPOSITORIES as TARGETED
+from tests.hostile.javascript_unusual import SUITES as UNUSUAL
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
@@ -94,6 +96,26 @@ async def test_no_forgery_in_javascript_is_believed(backend: DockerBackend, imag
     assert len(REPOSITORIES) >= 40
 
 
+@pytest.mark.parametrize("runner", list(USUAL))
+async def test_no_forgery_of_one_test_or_value_is_believed(
+    backend: DockerBackend, image: str, runner: str
+) -> None:
+    """By the test's name and in a run of the whole command; control tests notice few of them."""
+    believed = {}
+    cases = {name: files for name, (own, files) in TARGETED.items() if own == runner}
+    async with backend.open(image) as guest:
+        await place(guest, [{**USUAL[runner], **files} for files in cases.values()])
+        for number, name in enumerate(cases):
+            for report in (
+                await run_case(guest, number, runner),
+                await run(guest, number, COMMANDS[runner]),
+            ):
+                if report.success or report.verdict is RunVerdict.PASS:
+                    believed[name] = report.summary
+    assert believed == {}
+    assert len(TARGETED) >= 30
+
+
 async def test_honest_javascript_beside_them_is_believed(
     backend: DockerBackend, image: str
 ) -> None:
@@ -106,15 +128,33 @@ async def test_honest_javascript_beside_them_is_believed(
     assert {verdict for verdict, _ in found.values()} == {RunVerdict.PASS}, found
 
 
+@pytest.mark.parametrize("suites", [SUITES, UNUSUAL], ids=["usual", "unusual"])
 async def test_honest_suites_get_the_verdict_of_their_own_runner(
-    backend: DockerBackend, image: str
+    backend: DockerBackend, image: str, suites: dict[str, Suite]
 ) -> None:
     wrong = {}
     async with backend.open(image) as guest:
-        await place(guest, [{**PACKAGE, **suite.files} for suite in SUITES.values()])
-        for number, (name, suite) in enumerate(SUITES.items()):
+        await place(guest, [{**PACKAGE, **suite.files} for suite in suites.values()])
+        for number, (name, suite) in enumerate(suites.items()):
             targets = [f"c{number}/{target}" for target in suite.targets]
             report = await run(guest, number, suite.command, targets)
             if report.verdict is not suite.verdict:
+                wrong[name] = (report.verdict, report.summary)
+    assert wrong == {}
+
+
+async def test_passing_tests_of_unusual_suites_are_believed_by_name(
+    backend: DockerBackend, image: str
+) -> None:
+    """So copies of each of them run, in the ways that they can."""
+    wrong = {}
+    async with backend.open(image) as guest:
+        await place(guest, [{**PACKAGE, **suite.files} for suite in UNUSUAL.values()])
+        for number, (name, suite) in enumerate(UNUSUAL.items()):
+            if suite.verdict is not RunVerdict.PASS:
+                continue
+            whole = await run(guest, number, suite.command)
+            report = await run(guest, number, suite.command, tuple(whole.passing))
+            if not report.success:
                 wrong[name] = (report.verdict, report.summary)
     assert wrong == {}
