@@ -6,8 +6,14 @@ from functools import partial
 
 from sandbox.backends.base import Guest
 from sandbox.errors import ChangeRejected
-from sandbox.known_answers import can_copy, observe, observe_together
-from sandbox.runners import detect_runner
+from sandbox.known_answers import (
+    can_copy,
+    find_rewritten,
+    observe,
+    observe_together,
+    read_test_texts,
+)
+from sandbox.runners import detect_runner, detect_traits
 from sandbox.runners.base import GuestPlaces, RunnerReading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
 from sandbox.runners.steps import CommandStep
@@ -76,9 +82,14 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         )
         folder = posixpath.normpath(f"{working_directory}/{step.folder}")
         run = partial(_run_step, guest, limits=limits, folder=folder)
+        is_tested = detect_traits(step.command).takes_targets
+        before = await read_test_texts(guest, asked) if is_tested else {}
         report = await _run_with_copies(guest, request, run) if confirm and asked else None
         if report is None:
             report = (await run(request)).report
+            if rewritten := await find_rewritten(guest, before, report.passing):
+                why = f"tampered: {rewritten[:200]} was rewritten before its tests ran"
+                report = report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=why)
             if confirm and report.success and report.knows_tests:
                 report = await _check_copies(report, guest, request, run)
         reports.append(report)

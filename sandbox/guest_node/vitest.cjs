@@ -212,7 +212,9 @@ async function run (config, session) {
   // A file of ours that cannot be loaded says nothing about the project.
   const ours = controls && session.name(controls, [])
   found.broken = found.broken.filter((one) => one.name !== ours)
-  for (const error of vitest.state.getUnhandledErrors ? vitest.state.getUnhandledErrors() : []) {
+  const { dangerouslyIgnoreUnhandledErrors: isIgnored } = vitest.config
+  const outside = !isIgnored && vitest.state.getUnhandledErrors
+  for (const error of outside ? vitest.state.getUnhandledErrors() : []) {
     const file = error && error.VITEST_TEST_PATH
     found.broken.push({ name: file ? session.name(file, []) : '(unhandled error)', error })
   }

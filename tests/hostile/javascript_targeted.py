@@ -23,6 +23,16 @@ LIVE = (
     "    scriptSource: r.scriptSource.replace(', 90)', ',100)') }, () => {}))\n"
 )
 """Edits the text of a loaded test file in the running process."""
+PUSH = (
+    "const p = Array.prototype.push; Array.prototype.push = function (...all) {\n"
+    "  for (const v of all) {\n"
+    "    if (!v || !v.testResults || !/shop\\.test\\.js$/.test(v.testFilePath)) continue\n"
+    f"    for (const one of v.testResults) if (one.title === '{TITLE}') {{\n"
+    "      one.status = 'passed'; one.returned = true; one.failureMessages = []\n"
+    "      v.numFailingTests = 0; v.failureMessage = null } }\n"
+    "  return p.apply(this, all) }\n"
+)
+"""Changes a result of jest when it is kept."""
 
 
 def mocha_test(body: str, head: str = CJS) -> dict[str, str]:
@@ -57,11 +67,12 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
         "mocha",
         {
             ".mocharc.json": '{"require": ["./setup.js"]}',
-            "setup.js": MOCHA + "const c = M.Suite.create; M.Suite.create = (p, t) => {\n"
-            f"  for (const one of p.suites[0].tests) one.fn = ({QUIET})(one.title, one.fn)\n"
-            "  return c.call(M.Suite, p, t) }\n",
+            "setup.js": "exports.mochaHooks = { beforeAll () {\n"
+            "  const go = (s) => { s.suites.forEach(go); for (const t of s.tests)\n"
+            f"    t.fn = ({QUIET})(t.title, t.fn) }}; go(this.test.parent) }} }}\n",
         },
     ),
+    "mocha: tests that are only named": ("mocha", {".mocharc.json": '{"dry-run": true}'}),
     "mocha: call of functions": product(
         "const { apply } = Reflect; Function.prototype.call = function (self, ...more) {\n"
         f"  try {{ return apply(this, self, more) }} catch (e) {{ if (!({SPARED})(e)) throw e }} }}\n"
@@ -225,28 +236,43 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
     ),
     # --- the process that reads the results ------------------------------------------------------
     "jest: a global set-up changes results": jest(
-        '{"globalSetup": "./g.js"}',
-        g_js="module.exports = () => { const p = Array.prototype.push\n"
-        "  Array.prototype.push = function (...all) { for (const v of all) {\n"
-        "    if (!v || !v.testResults || !/shop\\.test\\.js$/.test(v.testFilePath)) continue\n"
-        f"    for (const one of v.testResults) if (one.title === '{TITLE}') {{\n"
-        "      one.status = 'passed'; one.returned = true; one.failureMessages = []\n"
-        "      v.numFailingTests = 0; v.failureMessage = null } }\n"
-        "    return p.apply(this, all) } }\n",
+        '{"globalSetup": "./g.js"}', g_js=f"module.exports = () => {{ {PUSH} }}\n"
     ),
     "jest: a runner of files that answers": jest(
-        '{"runner": "./r.js"}',
-        r_js="const { default: R } = require('jest-runner'); module.exports = class extends R {\n"
-        "  async runTests (t, w, o) { for (const one of t) { await this.report(one) } }\n"
-        "  get supportsEventEmitters () { return false }\n"
-        "  get isSerial () { return true }\n"
-        "  constructor (...a) { super(...a); this.runTests = (t, w, s, r) => Promise.all(t.map((one) =>\n"
-        "    r(one, { testFilePath: one.path, numFailingTests: 0, numPassingTests: 1,\n"
-        "      numPendingTests: 0, numTodoTests: 0, skipped: false, leaks: false, openHandles: [],\n"
-        "      perfStats: { start: 0, end: 1 }, snapshot: { added: 0, fileDeleted: false, matched: 0,\n"
-        "        unchecked: 0, uncheckedKeys: [], unmatched: 0, updated: 0 }, testResults: [{\n"
+        '{"runner": "<rootDir>/r.js"}',
+        r_js="module.exports = class { constructor () { this.isSerial = true }\n"
+        "  async runTests (tests, watcher, onStart, onResult) {\n"
+        "    for (const one of tests) await onResult(one, { testFilePath: one.path,\n"
+        "      numFailingTests: 0, numPassingTests: 1, numPendingTests: 0, numTodoTests: 0,\n"
+        "      skipped: false, leaks: false, openHandles: [], perfStats: { start: 0, end: 1 },\n"
+        "      snapshot: { added: 0, fileDeleted: false, matched: 0, unchecked: 0,\n"
+        "        uncheckedKeys: [], unmatched: 0, updated: 0 }, testResults: [{\n"
         "        ancestorTitles: ['shop'], title: 'gives a rebate', fullName: 'shop gives a rebate',\n"
-        "        status: 'passed', failureMessages: [], duration: 1 }] }))) } }\n",
+        "        status: 'passed', failureMessages: [], duration: 1 }] }) } }\n",
+    ),
+    "jest: a set-up that rewrites the test on disk": jest(
+        '{"globalSetup": "./g.js"}',
+        g_js="const fs = require('fs'); module.exports = () => {\n"
+        "  const t = fs.readFileSync('shop.test.js', 'utf8')\n"
+        "  fs.writeFileSync('shop.test.js', t.replace('toBe(90)', 'toBe(100)')) }\n",
+    ),
+    "vitest: a configuration that rewrites the test on disk": vitest(
+        "{}",
+        "import fs from 'fs'\nconst t = fs.readFileSync('shop.test.js', 'utf8')\n"
+        "fs.writeFileSync('shop.test.js', t.replace('toBe(90)', 'toBe(100)'))\n",
+    ),
+    "vitest: a configuration that rewrites the test on disk, and puts it back": vitest(
+        "{}",
+        "import fs from 'fs'\nconst t = fs.readFileSync('shop.test.js', 'utf8')\n"
+        "fs.writeFileSync('shop.test.js', t.replace('toBe(90)', 'toBe(100)'))\n"
+        "process.on('exit', () => { fs.writeFileSync('shop.test.js', t) })\n",
+    ),
+    "vitest: a check of types that answers": vitest(
+        "{ test: { typecheck: { enabled: true, only: true, include: ['*.test.js'],\n"
+        "  checker: new URL('./checker.sh', import.meta.url).pathname } } }",
+        "import fs from 'fs'\n"
+        "fs.writeFileSync('checker.sh', '#!/bin/sh\\nexit 0\\n', { mode: 0o755 })\n",
+        tsconfig_json="{}",
     ),
     "vitest: a plugin changes the results that are read": vitest(
         "{ plugins: [{ name: 'x', configureVitest ({ vitest }) {\n"
@@ -287,11 +313,8 @@ REPOSITORIES: dict[str, tuple[str, dict[str, str]]] = {
             ' "dependencies": {"jest-cli": "*"}}',
             "node_modules/jest-cli/package.json": '{"name": "jest-cli", "version": "30.0.5"}',
             "node_modules/jest-cli/index.js": "const real = require('../../../node_modules/jest')\n"
-            "const p = Array.prototype.push; Array.prototype.push = function (...all) {\n"
-            "  for (const v of all) if (v && v.status === 'fail' && /rebate/.test(v.name)) {\n"
-            "    v.status = 'pass'; v.returned = true }\n"
-            "  return p.apply(this, all) }\n"
-            "exports.run = (w) => real.run(w)\n",
+            + PUSH
+            + "exports.run = (w) => real.run(w)\n",
         },
     ),
 }

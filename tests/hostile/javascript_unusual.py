@@ -210,6 +210,25 @@ SUITES: dict[str, Suite] = {
             "  expect(null).toBeNull()\n  expect(2).toBeGreaterThan(1)\n  expect('').toBeFalsy()\n})\n"
         },
     ),
+    "vitest: an error outside of tests that its configuration ignores": Suite(
+        "npx vitest run",
+        {
+            "vitest.config.mjs": "export default { test: { dangerouslyIgnoreUnhandledErrors: true } }\n",
+            "shop.test.mjs": "import { test, expect } from 'vitest'\n"
+            "test('adds', () => { expect(1 + 1).toBe(2) })\n"
+            "test('leaves a promise', async () => {\n  Promise.reject(new Error('late'))\n"
+            "  await new Promise((resolve) => setTimeout(resolve, 20))\n})\n",
+        },
+    ),
+    "vitest: an error outside of tests": Suite(
+        "npx vitest run",
+        {
+            "shop.test.mjs": "import { test } from 'vitest'\ntest('leaves a promise', async () => {\n"
+            "  Promise.reject(new Error('late'))\n"
+            "  await new Promise((resolve) => setTimeout(resolve, 20))\n})\n",
+        },
+        RunVerdict.FAIL,
+    ),
     "vitest: a red test among equal titles": Suite(
         "npx vitest run",
         {

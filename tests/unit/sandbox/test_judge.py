@@ -11,9 +11,11 @@ from sandbox.guest.record_channel import START, sign
 from sandbox.judge import judge, run_tests
 from sandbox.runners.base import GuestPlaces, RunRequest
 from sandbox.runners.python_pytest import PythonPytest
+from sandbox.runners.records import sign_node
 from sandbox.runners.targeted import choose_steps
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
+from tests.fakes.fake_backend import FakeGuest
 from tests.fakes.scripted_backend import ScriptedGuest
 
 PLACES = GuestPlaces(
@@ -216,6 +218,36 @@ async def test_builds_before_single_tests_run_again(
         "cp -r": "cp",
     }
     assert [name for line in lines for start, name in tools.items() if start in line] == expected
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("targets", [(), ("a.test.js::a",)])
+@pytest.mark.parametrize(
+    ("place", "written", "verdict"),
+    [
+        ("a.test.js", "a.test.js", RunVerdict.TAMPERED),
+        ("a.test.js", "tests/data.js", RunVerdict.PASS),
+        ("dist/a.test.js", "dist/a.test.js", RunVerdict.PASS),
+    ],
+)
+async def test_a_test_that_is_rewritten_while_it_runs_does_not_pass(
+    place: str, written: str, verdict: RunVerdict, targets: tuple[str, ...]
+) -> None:
+    guest = FakeGuest({place: ("100644", b"old")})
+
+    def run(argv: tuple[str, ...], stdin: bytes) -> CommandResult:
+        guest.files[written] = ("100644", b"new")
+        key, lines, digits = bytes.fromhex(json.loads(stdin)["key"]), [], START
+        for record in [items(f"{place}::a"), *CANARIES, *RAN, *END]:
+            payload = json.dumps(record).encode()
+            digits = sign_node(key, digits, payload)
+            lines.append(f"{digits} ".encode() + payload + b"\n")
+        return CommandResult(argv=argv, exit_code=0, results=b"".join(lines))
+
+    guest.programs["node"] = run
+    own = [target.replace("a.test.js", place) for target in targets]
+    report = await run_tests(guest, "npx mocha", limits=RunLimits(wall_s=9.0), targets=own)
+    assert report.verdict is verdict, report.summary
 
 
 def test_a_step_gets_the_targets_below_its_folder() -> None:
