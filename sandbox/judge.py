@@ -4,15 +4,9 @@ import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
+from sandbox import known_answers
 from sandbox.backends.base import Guest
 from sandbox.errors import ChangeRejected
-from sandbox.known_answers import (
-    can_copy,
-    find_rewritten,
-    observe,
-    observe_together,
-    read_test_texts,
-)
 from sandbox.runners import detect_runner, detect_traits
 from sandbox.runners.base import GuestPlaces, RunnerReading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
@@ -82,16 +76,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         )
         folder = posixpath.normpath(f"{working_directory}/{step.folder}")
         run = partial(_run_step, guest, limits=limits, folder=folder)
-        is_tested = detect_traits(step.command).takes_targets
-        before = await read_test_texts(guest, asked) if is_tested else {}
-        report = await _run_with_copies(guest, request, run) if confirm and asked else None
-        if report is None:
-            report = (await run(request)).report
-            if rewritten := await find_rewritten(guest, before, report.passing):
-                why = f"tampered: {rewritten[:200]} was rewritten before its tests ran"
-                report = report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=why)
-            if confirm and report.success and report.knows_tests:
-                report = await _check_copies(report, guest, request, run)
+        report = await _run_tested(guest, request, run, confirm=confirm)
         reports.append(report)
         if not report.success:
             break
@@ -112,6 +97,23 @@ def _request(
         wall_s=limits.wall_s,
         test_cpu_s=limits.test_cpu_s,
     )
+
+
+async def _run_tested(
+    guest: Guest, request: RunRequest, run: "_Run", *, confirm: bool
+) -> TestReport:
+    """Run a command, and confirm the tests that passed."""
+    is_tested = detect_traits(request.command).takes_targets
+    before = await known_answers.read_test_texts(guest, request.targets) if is_tested else {}
+    if confirm and request.targets and (found := await _run_with_copies(guest, request, run)):
+        return found
+    report = (await run(request)).report
+    if rewritten := await known_answers.find_rewritten(guest, before, report.passing):
+        why = f"tampered: {rewritten[:200]} was rewritten before its tests ran"
+        return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=why)
+    if confirm and report.success and report.knows_tests:
+        return await _check_copies(report, guest, request, run)
+    return report
 
 
 class _Ran(Frozen):
@@ -159,7 +161,7 @@ async def _run_with_copies(guest: Guest, request: RunRequest, run: _Run) -> Test
         ran = await run(request.with_(targets=names, maxfail=_NO_LIMIT))
         return ran.report
 
-    answers = await observe_together(
+    answers = await known_answers.observe_together(
         guest, together, request.targets, copies_first=request.order == "reversed"
     )
     if ran is None:
@@ -192,7 +194,7 @@ async def _check_copies(
         again = request.with_(targets=names, order="given", maxfail=_NO_LIMIT)
         return (await run(again)).report
 
-    answers = await observe(guest, run_names, report, targeted=bool(request.targets))
+    answers = await known_answers.observe(guest, run_names, report, targeted=bool(request.targets))
     match answers.finding:
         case "forged":
             why = f"a copy of {answers.test[:200]} that must fail passed"
@@ -209,7 +211,9 @@ async def _check_copies(
             return report.with_(success=False, verdict=RunVerdict.NO_VERDICT, summary=summary)
         case _:
             # Tests of other languages than Python, JavaScript and TypeScript are not copied.
-            foreign = [name for name in request.targets if not can_copy(name.split("::")[0])]
+            foreign = [
+                name for name in request.targets if not known_answers.can_copy(name.split("::")[0])
+            ]
             found = (*answers.not_copied, *foreign)
             return report.with_(unconfirmed=tuple(dict.fromkeys(found)) if request.targets else ())
 

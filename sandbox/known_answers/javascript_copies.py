@@ -53,7 +53,7 @@ _WRONG = {
     "kind": "!({a} instanceof {b})",
     "throws": "!{a}_thrown",
 }
-"""When an assertion is wrong, by its check."""
+"""Conditions of a wrong assertion, by its check."""
 _Edit = tuple[Place, str]
 
 

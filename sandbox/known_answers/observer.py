@@ -138,8 +138,9 @@ class _Test(Frozen):
         return "::".join((self.path, *self.qualname))
 
 
-def can_copy(path: str) -> bool:
-    """Return True if tests in such a file can be copied."""
+def can_copy(name: str) -> bool:
+    """Return True if tests in the language of a file, or of a test's file, can be copied."""
+    path = name.partition("::")[0]
     return is_python(path) or _is_javascript(path)
 
 

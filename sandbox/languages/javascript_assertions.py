@@ -17,7 +17,7 @@ Check = Literal[
     "", "same", "other", "equal", "true", "false", "null", "undefined", "defined", "length",
     "contains", "matches", "calls", "called", "more", "less", "kind", "throws",
 ]  # fmt: skip
-"""What an assertion surely claims about its value; empty if unknown.
+"""The sure claim of an assertion about its value; empty if unknown.
 
 `same` is identity. `equal` is equality, also in depth; libraries have their own for some objects.
 """
@@ -67,7 +67,7 @@ class Assertion(Frozen):
     awaited: Place | None = None
     """The word for the result of a promise: `.resolves`."""
     negation: tuple[Place, str] | None = None
-    """What to write where, so that the assertion fails if it passed; `!` is before its value."""
+    """A place and the text to write there, so that the assertion fails if it passed."""
     literals: tuple[Place, ...] = ()
     """Numbers and texts among the arguments, which may be written in another form."""
     is_certain: bool = False

@@ -76,7 +76,7 @@ class TestFile(Frozen):
 
     tests: tuple[TestFunction, ...]
     first: int
-    """Where its first statement begins."""
+    """Start of its first statement."""
 
 
 def read_tests(path: str, text: str) -> TestFile | None:
