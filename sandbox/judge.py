@@ -84,8 +84,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
     if any(asked for _, asked in chosen) or not merged.success:
         return merged
     gap = _find_missing(wanted, merged.outcomes)
-    verdict = RunVerdict.NO_VERDICT
-    return merged.with_(success=False, verdict=verdict, summary=gap) if gap else merged
+    return _refuse(merged, RunVerdict.NO_VERDICT, gap) if gap else merged
 
 
 def _request(
@@ -110,7 +109,7 @@ async def _run_tested(
     report = (await run(request)).report
     if rewritten := await known_answers.find_rewritten(guest, before, report.passing):
         why = f"tampered: {rewritten[:200]} was rewritten before its tests ran"
-        return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=why)
+        return _refuse(report, RunVerdict.TAMPERED, why)
     if confirm and report.success and report.knows_tests:
         return await _check_copies(report, guest, request, run)
     return report
@@ -198,24 +197,22 @@ async def _check_copies(
     match answers.finding:
         case "forged":
             why = f"a copy of {answers.test[:200]} that must fail passed"
-            return report.with_(
-                success=False, verdict=RunVerdict.TAMPERED, summary=f"tampered: {why}"
-            )
+            return _refuse(report, RunVerdict.TAMPERED, f"tampered: {why}")
         case "tampered":
-            return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=answers.test)
+            return _refuse(report, RunVerdict.TAMPERED, answers.test)
         case "unsteady" if answers.rerun is not None:
             return answers.rerun.with_(target=report.target)
         case "unconfirmed":
             why = f"a copy of {answers.test[:200]} that must pass did not"
-            summary = f"{why}; {report.summary}"
-            return report.with_(success=False, verdict=RunVerdict.NO_VERDICT, summary=summary)
+            return _refuse(report, RunVerdict.NO_VERDICT, f"{why}; {report.summary}")
         case _:
-            # Tests of other languages than Python, JavaScript and TypeScript are not copied.
-            foreign = [
-                name for name in request.targets if not known_answers.can_copy(name.split("::")[0])
-            ]
+            foreign = [name for name in request.targets if not known_answers.can_copy(name)]
             found = (*answers.not_copied, *foreign)
             return report.with_(unconfirmed=tuple(dict.fromkeys(found)) if request.targets else ())
+
+
+def _refuse(report: TestReport, verdict: RunVerdict, why: str) -> TestReport:
+    return report.with_(success=False, verdict=verdict, summary=why)
 
 
 async def written_reports(guest: Guest, reports: tuple[str, ...]) -> dict[str, bytes]:
