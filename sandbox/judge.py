@@ -102,14 +102,13 @@ async def _run_tested(
     guest: Guest, request: RunRequest, run: "_Run", *, confirm: bool
 ) -> TestReport:
     """Run a command, and confirm the tests that passed."""
-    is_tested = detect_traits(request.command).takes_targets
-    before = await known_answers.read_test_texts(guest, request.targets) if is_tested else {}
+    takes = detect_traits(request.command).takes_targets
+    before = await known_answers.read_test_texts(guest, request.targets) if takes else {}
     if confirm and request.targets and (found := await _run_with_copies(guest, request, run)):
         return found
     report = (await run(request)).report
-    if rewritten := await known_answers.find_rewritten(guest, before, report.passing):
-        why = f"tampered: {rewritten[:200]} was rewritten before its tests ran"
-        return _refuse(report, RunVerdict.TAMPERED, why)
+    if file := await known_answers.find_rewritten(guest, before, report.passing):
+        return _refuse(report, RunVerdict.TAMPERED, f"tampered: a run rewrote {file[:200]}")
     if confirm and report.success and report.knows_tests:
         return await _check_copies(report, guest, request, run)
     return report
@@ -167,7 +166,7 @@ async def _run_with_copies(guest: Guest, request: RunRequest, run: _Run) -> Test
         return None
     reading, result, copies = ran.reading, ran.result, answers.copies
     if answers.finding == "tampered":
-        own = {name: status for name, status in ran.report.outcomes.items() if name not in copies}
+        own = {name: how for name, how in ran.report.outcomes.items() if name not in copies}
         return ran.report.with_(failed=False, failure_count=0, failures=(), outcomes=own)
     if answers.finding != "confirmed" or ran.report.verdict is not RunVerdict.FAIL:
         return None
@@ -196,8 +195,8 @@ async def _check_copies(
     answers = await known_answers.observe(guest, run_names, report, targeted=bool(request.targets))
     match answers.finding:
         case "forged":
-            why = f"a copy of {answers.test[:200]} that must fail passed"
-            return _refuse(report, RunVerdict.TAMPERED, f"tampered: {why}")
+            why = f"tampered: a copy of {answers.test[:200]} that must fail passed"
+            return _refuse(report, RunVerdict.TAMPERED, why)
         case "tampered":
             return _refuse(report, RunVerdict.TAMPERED, answers.test)
         case "unsteady" if answers.rerun is not None:
@@ -207,8 +206,8 @@ async def _check_copies(
             return _refuse(report, RunVerdict.NO_VERDICT, f"{why}; {report.summary}")
         case _:
             foreign = [name for name in request.targets if not known_answers.can_copy(name)]
-            found = (*answers.not_copied, *foreign)
-            return report.with_(unconfirmed=tuple(dict.fromkeys(found)) if request.targets else ())
+            found = dict.fromkeys((*answers.not_copied, *foreign))
+            return report.with_(unconfirmed=tuple(found) if request.targets else ())
 
 
 def _refuse(report: TestReport, verdict: RunVerdict, why: str) -> TestReport:
