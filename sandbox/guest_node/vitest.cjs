@@ -38,15 +38,16 @@ function parseRoughly (words) {
 /** Write the module that each worker loads before a test file. Return its path. */
 function writeRunner (home, config) {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'runner-')), 'runner.mjs')
-  const at = (name) => JSON.stringify(pathToFileURL(path.join(home, 'dist', name)).href)
+  // Vite 5 refuses addresses of files in what it loads for a browser, unless they are computed.
+  const at = (name) => `[${JSON.stringify(pathToFileURL(path.join(home, 'dist', name)).href)}][0]`
   fs.writeFileSync(file, `
-import * as vitest from ${at('index.js')}
+const vitest = await import(/* @vite-ignore */ ${at('index.js')})
 const { test, expect } = vitest
 let Runner = vitest.TestRunner
 let getFn = Runner && Runner.getTestFn
 if (!Runner || !getFn) {
-  Runner = (await import(${at('runners.js')})).VitestTestRunner
-  getFn = (await import(${at('suite.js')})).getFn
+  Runner = (await import(/* @vite-ignore */ ${at('runners.js')})).VitestTestRunner
+  getFn = (await import(/* @vite-ignore */ ${at('suite.js')})).getFn
 }
 import assert from 'node:assert'
 const names = ${JSON.stringify(config.canaries)}
@@ -159,6 +160,19 @@ function findReplaced (prepared, vitest) {
   return Array.from(prepared).filter((name) => !EXTENDED.includes(name))
 }
 
+/**
+ * Let the servers read files outside the project, where our runner and the packages are.
+ *
+ * Tests with a document (`environment: 'jsdom'`) are loaded as for a browser, and a server refuses
+ * to send a browser other files.
+ */
+function openFiles (vitest) {
+  for (const one of [vitest, ...(vitest.projects || [])]) {
+    const server = one.vite || one.server
+    if (server && server.config) server.config.server.fs.strict = false
+  }
+}
+
 /** Run the tests, and return the exit status. */
 async function run (config, session) {
   const home = findPackage('vitest')
@@ -196,6 +210,7 @@ async function run (config, session) {
   process.env.NODE_ENV = process.env.NODE_ENV || 'test'
   const vitest = await node.createVitest('test', options)
   for (const project of vitest.projects || []) project.config.runner = runner
+  openFiles(vitest)
   try {
     await vitest.start(filters)
   } catch (error) {

@@ -52,6 +52,16 @@ SUITES: dict[str, Suite] = {
             "test('adds', () => { expect(2).toSatisfy((value) => value === 2) })\n",
         },
     ),
+    "vitest: tests with a document, loaded as for a browser": Suite(
+        "npx vitest run",
+        {
+            "vitest.config.mjs": "export default { test: { environment: './document.mjs' } }\n",
+            "document.mjs": "export default { name: 'document', transformMode: 'web', setup (all) {\n"
+            "  all.document = { title: 'shop' }\n  return { teardown () {} }\n} }\n",
+            "shop.test.mjs": "import { test, expect } from 'vitest'\n"
+            "test('has a title', () => { expect(document.title).toBe('shop') })\n",
+        },
+    ),
     "vitest: a setup file with chai-as-promised": Suite(
         "npx vitest run",
         {
