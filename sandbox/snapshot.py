@@ -86,6 +86,8 @@ class _Installed(Frozen):
 
     built: tuple[str, ...] = ()
     """`name==version` of each Python package whose code ran, `name@version` of each Node.js one."""
+    substituted: tuple[str, ...] = ()
+    """`name@version for version` of each package that the registry no longer has."""
     egress: Egress = Egress()
 
 
@@ -94,6 +96,7 @@ class _Record(Frozen):
 
     lock_hash: str = ""
     built: tuple[str, ...] = ()
+    substituted: tuple[str, ...] = ()
     egress: Egress = Egress()
 
 
@@ -268,7 +271,11 @@ class Snapshotter:
         egress = await self._backend.end_egress(shell.guest)
         for toolchain, packages in zip(toolchains, fetched, strict=True):
             await toolchain.build(shell, order.recipe, order.files, packages)
-        return _Installed(built=tuple(chain.from_iterable(fetched)), egress=egress)
+        return _Installed(
+            built=tuple(chain.from_iterable(fetched)),
+            substituted=tuple(shell.substituted),
+            egress=egress,
+        )
 
     async def _with_setup_commands(self, order: _Order, checkout: Placeable) -> Environment:
         """Return the environment after the set-up commands: it serves one tree only.
@@ -292,9 +299,8 @@ class Snapshotter:
                     ran = await shell.run("/bin/sh", "-c", line, cwd=guest.workdir)
                     await shell.check(ran, line)
                 egress = _merge_egress(below.egress, await self._backend.end_egress(guest))
-                record = await self._backend.environment_notes(below.image)
-                built = _parse_record(record).built
-                done = _Installed(built=built, egress=egress)
+                record = _parse_record(await self._backend.environment_notes(below.image))
+                done = _Installed(built=record.built, substituted=record.substituted, egress=egress)
                 kept = await self._keep(shell, order, key, done, tree=tree)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
@@ -303,7 +309,12 @@ class Snapshotter:
     ) -> Environment:
         await shell.compile()
         hashes = [await toolchain.lock_hash(shell) for toolchain in self._toolchains]
-        record = _Record(lock_hash=_merge_hashes(hashes), built=done.built, egress=done.egress)
+        record = _Record(
+            lock_hash=_merge_hashes(hashes),
+            built=done.built,
+            substituted=done.substituted,
+            egress=done.egress,
+        )
         notes = {"record": record.model_dump_json()} | ({} if tree is None else {TREE_NOTE: tree})
         image = await self._backend.keep_environment(shell.guest, key, notes=notes)
         return _environment(order, image, key, record)
@@ -353,6 +364,10 @@ def _environment(order: _Order, image: str, key: str, record: _Record) -> Enviro
         notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
     if scripts:
         reason = f"install scripts ran without network: {', '.join(scripts[:10])}"
+        notes.append(Fidelity(step="install the packages", treatment="replaced", reason=reason))
+    if record.substituted:
+        names = ", ".join(record.substituted[:10])
+        reason = f"the registry no longer has what the lock file names: {names}"
         notes.append(Fidelity(step="install the packages", treatment="replaced", reason=reason))
     return Environment(
         image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress

@@ -3,13 +3,27 @@
 import json
 import re
 from collections.abc import Mapping
+from posixpath import normpath
 
 from sandbox.backends.base import Backend
 from sandbox.errors import LockDrift, SetupFailed
-from sandbox.setup.node.layout import NODE_FILES, NODE_LINKS, NODE_TOOLS, USUAL_MAJOR
-from sandbox.setup.node.managers import install_command, redirect_yarn
+from sandbox.setup.node.layout import (
+    LOCK_FILES,
+    NODE_FILES,
+    NODE_LINKS,
+    NODE_TOOLS,
+    USUAL_MAJOR,
+)
+from sandbox.setup.node.managers import install_command, manager_kind, redirect_yarn
+from sandbox.setup.node.npm import Npm
 from sandbox.setup.node.programs import LINK, SCAN
 from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
+from sandbox.setup.node.substitutes import (
+    Release,
+    choose_version,
+    read_refused,
+    replace_release,
+)
 from sandbox.setup.shell import Shell
 from sandbox.spec import SandboxSpec
 from sandbox.types import REFUSED_LOCK, CommandResult, NodePart, PythonPart, Recipe
@@ -37,6 +51,8 @@ _INTERRUPTED = re.compile(
 """Signs of a lost connection. Yarn before 4.18.1 ends with the last one when it tries again."""
 _DRIFT = re.compile(REFUSED_LOCK)
 _MORE_TRIES = 2
+_MOST_SUBSTITUTIONS = 5
+"""Managers stop at the first package that is missing."""
 _MOST_SCRIPTS = 50
 _PATCHES = re.compile(r"patches/[^/]+\.patch")
 _PATCHER = "node_modules/patch-package/index.js"
@@ -118,6 +134,10 @@ class NodeToolchain:
                 if done.ok or not _INTERRUPTED.search(done.stdout + done.stderr):
                     break
                 done = await self._install(shell, recipe.node, folder, registry)
+            if not done.ok:
+                done = await self._substitute(
+                    shell, recipe.node, folder, registry, own=own, refused=done
+                )
             where = "" if folder == "." else f" of {folder}"
             what = f"install the Node.js packages{where} with `{install_words(recipe.node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))
@@ -160,6 +180,42 @@ class NodeToolchain:
         words = ("install", "--global", "--prefix", f"{shell.folder}/{NODE_TOOLS}")
         done = await npm.run(*words, *node.tools)
         await shell.check(done, f"install {' '.join(node.tools)}")
+
+    async def _substitute(
+        self,
+        shell: Shell,
+        node: NodePart,
+        folder: str,
+        registry: str,
+        *,
+        own: Mapping[str, bytes],
+        refused: CommandResult,
+    ) -> CommandResult:
+        """Install with other releases in place of those that the registry no longer has.
+
+        Return the result of the first installation if that fails, too.
+        """
+        places = (normpath(f"{folder}/{name}") for name in LOCK_FILES[node.manager])
+        path = next((place for place in places if place in own), None)
+        text, done, made = own.get(path or "", b"").decode(), refused, list[str]()
+        # Yarn adds the digest of its own archive to the lock file.
+        node = node.with_(frozen=node.frozen and manager_kind(node) != "berry")
+        for _ in range(_MOST_SUBSTITUTIONS if path else 0):
+            before = text
+            for old in read_refused(done.stdout + done.stderr):
+                new = await _find_release(runtime_npm(shell, self._registry), old)
+                changed = text if new is None else replace_release(text, node.manager, old, new)
+                if new is not None and changed != text:
+                    text = changed
+                    made.append(f"{new.name}@{new.version} for {old.version}")
+            if text == before:
+                break
+            await shell.place({str(path): text.encode()}, f"{shell.folder}/{_TREE}")
+            done = await self._install(shell, node, folder, registry)
+            if done.ok:
+                shell.substituted.extend(made)
+                return done
+        return refused
 
     async def _scan(self, shell: Shell) -> list[tuple[str, tuple[str, ...], str]]:
         """Return the installed packages with scripts: name and version, scripts, folder."""
@@ -213,6 +269,20 @@ class NodeToolchain:
         # Whether the command needs it does not change what is installed.
         node = recipe.node.model_dump(mode="json", exclude={"optional"})
         return {"node": node, "npm_registry": self._registry}
+
+
+async def _find_release(npm: Npm, old: Release) -> Release | None:
+    """Return the release that stands in for a missing one; None without one."""
+    asked = await npm.run("view", old.name, "versions", "--json")
+    try:
+        listed = json.loads(asked.stdout)
+    except ValueError:
+        return None
+    version = choose_version(old.version, listed if isinstance(listed, list) else [listed])
+    if version is None:
+        return None
+    digest = await npm.run("view", f"{old.name}@{version}", "dist.integrity")
+    return Release(old.name, version, digest.stdout.strip())
 
 
 def runtime_part(node: NodePart) -> NodePart:
