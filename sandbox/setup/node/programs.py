@@ -1,9 +1,11 @@
 """Programs of ours for a set-up sandbox, in Python: links to packages, and a list of scripts."""
 
 # A folder of links for each `node_modules`, which a workspace copies: tools write beside packages,
-# and the environment is read-only. Links between the project's own folders stay relative.
+# and the environment is read-only. Links between the project's own folders stay relative. Managers
+# link no program of a workspace's package whose file is missing, and the tree has no files of the
+# project. So these programs get scripts that start the file, which a build may still make.
 LINK = """
-import os, sys
+import json, os, shlex, sys
 tree, links = map(os.path.realpath, sys.argv[1:])
 os.makedirs(links, exist_ok=True)
 def link(source, target):
@@ -13,6 +15,35 @@ def link(source, target):
         os.symlink(os.readlink(source), target)
     else:
         os.symlink(real, target)
+def programs(package):
+    try:
+        with open(os.path.join(package, "package.json"), encoding="utf-8") as file:
+            about = json.load(file)
+        own = about.get("bin")
+        if isinstance(own, str):
+            own = {str(about.get("name")).rpartition("/")[2]: own}
+        return {name: file for name, file in own.items() if isinstance(file, str)}
+    except (OSError, ValueError, AttributeError):
+        return {}
+def add_programs(source, target):
+    real = os.path.realpath(source)
+    if not os.path.islink(source) or not real.startswith(tree + os.sep):
+        return
+    if os.sep + "node_modules" + os.sep in real:
+        return
+    for name, file in programs(source).items():
+        place = os.path.join(target, ".bin", name)
+        path = os.path.normpath(os.path.join(real, file))
+        if "/" in name or not path.startswith(real + os.sep) or os.path.lexists(place):
+            continue
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        top = os.path.join(tree, os.path.relpath(target, links))
+        file = shlex.quote("/" + os.path.relpath(path, os.path.join(top, ".bin")))
+        with open(place, "x") as script:
+            script.write(START % file)
+        os.chmod(place, 0o755)
+START = '#!/bin/sh\\n' 'file="${0%%/*}"%s\\n' '[ ! -x "$file" ] || exec "$file" "$@"\\n'
+START += 'exec node "$file" "$@"\\n'
 for folder, names, _ in os.walk(tree):
     if "node_modules" not in names:
         continue
@@ -30,6 +61,11 @@ for folder, names, _ in os.walk(tree):
             # The programs of pnpm are scripts with paths below `.pnpm`. `yarn run` finds packages
             # by its own list of them.
             link(here, there)
+    for name in os.listdir(source):
+        here = os.path.join(source, name)
+        scoped = name.startswith("@") and not os.path.islink(here)
+        for inner in os.listdir(here) if scoped else [""]:
+            add_programs(os.path.join(here, inner).rstrip(os.sep), target)
 """
 
 # The packages with install scripts: `name@version`, the scripts' names, the folder.

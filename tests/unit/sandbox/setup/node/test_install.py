@@ -1,15 +1,12 @@
 """Node.js: nothing of others runs before the network is cut, and npm obeys no file but a lock."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import Manager
-from sandbox.setup.node.programs import LINK, SCAN
+from sandbox.setup.node.programs import SCAN
 from sandbox.setup.node.runtime import choose_npm, find_nearest, package_name
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
@@ -193,21 +190,6 @@ async def test_packages_apart_from_the_project_are_installed_without_scripts() -
     place = ("--prefix", "/opt/env/node/tools")
     assert command[-6:] == ("install", "--global", *place, "prettier@3.8.1", "@biomejs/biome")
     assert env["npm_config_ignore_scripts"] == "true"
-
-
-def test_a_workspace_gets_links_to_packages_and_to_lists_of_them(tmp_path: Path) -> None:
-    packages = tmp_path / "tree/node_modules"
-    for name in ("chai/index.js", "@b/c/index.js", ".bin/mocha", ".pnpm/x/y", ".cache/old"):
-        (packages / name).parent.mkdir(parents=True, exist_ok=True)
-        (packages / name).write_text("x")
-    (packages / ".yarn-state.yml").write_text("chai: {}")
-    command = (sys.executable, "-I", "-S", "-c", LINK, str(tmp_path / "tree"), str(tmp_path / "to"))
-    subprocess.run(command, check=True)
-    links = tmp_path / "to/node_modules"
-    assert sorted(path.name for path in links.iterdir()) == [
-        ".bin", ".pnpm", ".yarn-state.yml", "@b", "chai"
-    ]  # fmt: skip
-    assert (links / ".yarn-state.yml").read_text() == "chai: {}"
 
 
 @pytest.mark.anyio
