@@ -27,7 +27,7 @@ from sandbox.types import Egress, Fidelity, Frozen, NodePart, Recipe, TrustTier
 
 log = logging.getLogger(__name__)
 
-_VERSION = "8"
+_VERSION = "9"
 """Version of the installation procedure. A higher number invalidates older environments."""
 
 

@@ -183,6 +183,9 @@ def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext
         for command in reading.commands:
             context.log.dropped(command.command, f"it needs {_describe_unknown(step.unknown)}")
         reading = reading.with_(commands=())
+    if step.runs == "unknown":
+        install = reading.node_install.with_(added=())
+        reading = reading.with_(node_install=install)
     if not step.continue_on_error:
         return reading
     return reading.with_(obstacles=())

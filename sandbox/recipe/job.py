@@ -91,6 +91,8 @@ class NodeInstall(Frozen):
     force: bool = False
     loose: bool = False
     """The lock file may be older than the dependencies."""
+    added: tuple[str, ...] = ()
+    """Packages of the registry that the job adds afterwards, each with its range."""
 
     def plus(self, other: "NodeInstall") -> "NodeInstall":
         """Combine two installations; what one of them allows is allowed."""
@@ -98,6 +100,7 @@ class NodeInstall(Frozen):
             legacy_peers=self.legacy_peers or other.legacy_peers,
             force=self.force or other.force,
             loose=self.loose or other.loose,
+            added=tuple(dict.fromkeys(self.added + other.added)),
         )
 
 

@@ -77,6 +77,8 @@ class NodePart(Frozen):
     """Install in spite of conflicts (`--force` of npm), as the job does."""
     tools: tuple[str, ...] = ()
     """Packages that the job installs apart from the project, such as `prettier@3.8.1`."""
+    added: tuple[str, ...] = ()
+    """Packages that the job adds to those of the lock file: `react@18`, `eslint@10.x`."""
     optional: bool = False
     """Only earlier steps of the job need it: without it, the failing command still runs."""
 

@@ -1,10 +1,12 @@
 """Read how a job installs Node.js packages: its options, and the project's own install scripts."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from sandbox.recipe.job import NodeInstall, ToolReading
 from sandbox.recipe.node_managers import manager_version
+from sandbox.recipe.node_packages import node_folder
 from sandbox.recipe.preparing import TOLERATED, prepares
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import Options, ToolContext
@@ -15,6 +17,12 @@ from sandbox.recipe.tools.node_workspaces import list_packages
 _LIFECYCLE = ("postinstall", "prepare")
 _LOOSE = ("--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force")
 _LOOSE_VALUES = frozenset({("--frozen-lockfile", "false"), ("--immutable", "false")})
+_ADDS = frozenset({"install", "i", "add"})
+_ADDED = re.compile(
+    r"(?:@[\w~-][\w.~-]{0,100}/)?[\w~-][\w.~-]{0,200}(?:@[\w.^~<>=*|+][\w.^~<>=*|+ -]{0,60})?",
+    re.ASCII,
+)
+"""A package of the registry with a range or tag; no address, folder or other name for it."""
 _PEERS = re.compile(r"legacy-peer-deps(?:=true)?")
 
 
@@ -36,6 +44,30 @@ def read_install(
         force=is_npm and (_is_set("--force", options, variables) or options.has("-f")),
         loose=not _freezes(call, words, options, context),
     )
+
+
+def read_added(
+    call: Call, words: Sequence[str], options: Options, context: ToolContext
+) -> NodeInstall | None:
+    """Return the packages that a call adds to those of the lock file; None if it is not followed.
+
+    A dependency of an added package may name a program that the newer yarn runs to fetch it.
+
+    Args:
+        call: The call: `npm install --no-save eslint@10`, `yarn add -D webpack@5`.
+        words: The sub-command, and the first package.
+        options: The manager's options, and the other packages.
+        context: The files of the checkout, and the step's variables.
+    """
+    named = [*words[1:], *(word for rest in options.rest for word in shlex.split(rest))]
+    packages = [word for word in named if not word.startswith("-")]
+    is_here = node_folder(context.files, call.folder) == (call.folder,)
+    if words[0] not in _ADDS or not is_here or _is_berry(call, context):
+        return None
+    if not packages or not all(map(_ADDED.fullmatch, packages)):
+        return None
+    asked = read_install(call, words[:1], options, context)
+    return asked.with_(loose=False, added=tuple(packages))
 
 
 def _freezes(call: Call, words: Sequence[str], options: Options, context: ToolContext) -> bool:

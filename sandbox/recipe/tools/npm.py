@@ -27,7 +27,12 @@ from sandbox.recipe.tools.node_calls import (
     VALUED,
     split_call,
 )
-from sandbox.recipe.tools.node_installs import read_install, read_lifecycle, read_setting
+from sandbox.recipe.tools.node_installs import (
+    read_added,
+    read_install,
+    read_lifecycle,
+    read_setting,
+)
 from sandbox.recipe.tools.node_scripts import (
     matching_scripts,
     named_by_pattern,
@@ -146,9 +151,16 @@ class _Reader:
     def _install(self, words: list[str]) -> ToolReading:
         options, context = self.options, self.context
         if words[1:] or options.has("-g", "--global"):
-            reason = "only the project's own packages are installed"
-            context.log.dropped(self.call.line(), reason)
-            return ToolReading()
+            is_elsewhere = options.has("-g", "--global", *_EVERY) or any(
+                options.values(*_SELECTING)
+            )
+            added = None if is_elsewhere else read_added(self.call, words, options, context)
+            if added is None:
+                reason = "only the project's own packages are installed"
+                context.log.dropped(self.call.line(), reason)
+                return ToolReading()
+            context.log.replaced(self.call.line(), "the set-up adds these packages")
+            return ToolReading(node_install=added)
         context.log.replaced(self.call.line(), INSTALLED)
         call = self.call.with_(folder=self.folder)
         reading = ToolReading(node_install=read_install(call, words, options, context))

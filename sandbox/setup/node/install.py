@@ -14,7 +14,12 @@ from sandbox.setup.node.layout import (
     NODE_TOOLS,
     USUAL_MAJOR,
 )
-from sandbox.setup.node.managers import install_command, manager_kind, redirect_yarn
+from sandbox.setup.node.managers import (
+    add_command,
+    install_command,
+    manager_kind,
+    redirect_yarn,
+)
 from sandbox.setup.node.npm import Npm
 from sandbox.setup.node.programs import LINK, SCAN
 from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path, runtime_npm
@@ -151,6 +156,9 @@ class NodeToolchain:
                     refused=install_words(recipe.node),
                 )
             await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
+            if recipe.node.added:
+                added = await self._add(shell, recipe.node, folder, registry)
+                await shell.check(added, f"add {' '.join(recipe.node.added)}")
         scripted = tuple(name for name, _, _ in await self._scan(shell))
         # Its code runs in `build`, as that of install scripts does.
         patchers = [f"{tree}/{folder}/{_PATCHER}" for folder in _patched(recipe.node, files)]
@@ -180,6 +188,16 @@ class NodeToolchain:
         words = ("install", "--global", "--prefix", f"{shell.folder}/{NODE_TOOLS}")
         done = await npm.run(*words, *node.tools)
         await shell.check(done, f"install {' '.join(node.tools)}")
+
+    async def _add(self, shell: Shell, node: NodePart, folder: str, registry: str) -> CommandResult:
+        """Add the job's own packages to the installed ones, without their scripts."""
+        npm, cwd = runtime_npm(shell, self._registry), f"{shell.folder}/{_TREE}/{folder}"
+        if node.manager == "npm":
+            words = ("install", "--no-save", *npm_options(node), *node.added)
+            return await npm.run(*words, *(() if node.locked else ("--no-package-lock",)), cwd=cwd)
+        command = add_command(node, f"{shell.folder}/node/cache", registry)
+        program = (manager_path(shell, node), *command.arguments)
+        return await npm.run_other(program, cwd=cwd, env=command.environment)
 
     async def _substitute(
         self,

@@ -84,6 +84,20 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     return InstallCommand(arguments, environment)
 
 
+def add_command(node: NodePart, home: str, registry: str) -> InstallCommand:
+    """Return how pnpm, the classic yarn or bun adds packages to the installed ones.
+
+    Args:
+        node: The recipe's part, with these packages.
+        home: A folder for caches, removed afterwards.
+        registry: The registry's address.
+    """
+    found = install_command(node.with_(frozen=False), home, registry)
+    options = tuple(word for word in found.arguments[1:] if word != "--no-frozen-lockfile")
+    top = () if node.manager == "bun" else ("--ignore-workspace-root-check",)
+    return InstallCommand(("add", *options, *top, *node.added), found.environment)
+
+
 def lock_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     """Return how pnpm, yarn or bun writes the lock file from the declared packages.
 

@@ -173,3 +173,38 @@ def test_an_old_bun_is_replaced_by_one_that_the_proxy_lets_through(
     assert recipe.node.manager_version == installed
     noted = any("proxy" in entry.reason for entry in recipe.fidelity)
     assert noted is (asked != installed)
+
+
+@pytest.mark.parametrize(
+    ("command", "added"),
+    [
+        ("npm install --no-save --force eslint@10.x", ("eslint@10.x",)),
+        ("npm i -D a@4 '@b/c@^2 || ^4' d", ("a@4", "@b/c@^2 || ^4", "d")),
+        ("npm install -g codecov", None),
+        ("npm install -w packages/a react@18", None),
+        ("npm install react@18 ./packages/a", None),
+        ("npm install github:a/b", None),
+        ("npm install a@https://evil.example/a.tgz", None),
+        ("npm install a@npm:b@1", None),
+        ("npm install a@file:../b", None),
+    ],
+)
+def test_packages_that_a_job_adds_are_planned(command: str, added: tuple[str, ...] | None) -> None:
+    recipe = plan(project(), f"{command} && npm test")
+    assert recipe.node is not None
+    assert recipe.node.added == (added or ())
+    (entry,) = (entry for entry in recipe.fidelity if entry.step.startswith("npm i"))
+    assert entry.treatment == ("dropped" if added is None else "replaced")
+
+
+@pytest.mark.parametrize(
+    ("lock", "added"),
+    [(b"# yarn lockfile v1\n", ("webpack@5",)), (b"__metadata:\n  version: 8\n", ())],
+)
+def test_the_newer_yarn_adds_nothing_because_it_might_run_code(
+    lock: bytes, added: tuple[str, ...]
+) -> None:
+    contents = {"package.json": b'{"scripts": {"test": "vitest run"}}', "yarn.lock": lock}
+    recipe = plan(contents, "yarn add webpack@5 -D && yarn test")
+    assert recipe.node is not None
+    assert recipe.node.added == added

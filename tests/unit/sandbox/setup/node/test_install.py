@@ -322,10 +322,11 @@ async def test_everything_of_the_part_is_in_the_key() -> None:
         NODE.with_(legacy_peers=True),
         NODE.with_(frozen=False),
         NODE.with_(force=True),
+        NODE.with_(added=("react@18",)),
     )
     keys = {(await world.ensure(RECIPE.with_part(part))).key for part in parts}
     keys.add((await world.ensure(RECIPE.with_(parts=RECIPE.parts[:1]))).key)
-    assert len(keys) == 7
+    assert len(keys) == 8
 
 
 @pytest.mark.parametrize(
@@ -410,3 +411,27 @@ async def test_npm_installs_as_the_job_does(node: NodePart, expected: str) -> No
     await world.ensure(RECIPE.with_part(node))
     lines = [" ".join(command) for command in world.backend.setups[-1].commands]
     assert any(line.endswith(expected) for line in lines)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("manager", "expected"),
+    [
+        ("npm", "npm-cli.js install --no-save react@18"),
+        ("pnpm", "--ignore-workspace-root-check react@18"),
+        ("yarn", "--ignore-workspace-root-check react@18"),
+        ("bun", "react@18"),
+    ],
+)
+async def test_packages_that_the_job_adds_come_after_the_locked_ones(
+    manager: Manager, expected: str
+) -> None:
+    world = World()
+    node = NodePart(version="22", manager=manager, folders=(".",), added=("react@18",))
+    await world.ensure(RECIPE.with_part(node), files={"node/package.json": "{}"})
+    lines = [" ".join(command) for command in world.backend.setups[-1].commands]
+    (added,) = (number for number, line in enumerate(lines) if line.endswith("react@18"))
+    assert lines[added].endswith(expected)
+    assert manager == "npm" or "--ignore-scripts" in lines[added]
+    locked = " ci" if manager == "npm" else " install --frozen-lockfile"
+    assert any(locked in line for line in lines[:added])
