@@ -8,10 +8,13 @@ LINK = """
 import json, os, shlex, sys
 tree, links = map(os.path.realpath, sys.argv[1:])
 os.makedirs(links, exist_ok=True)
+def own(source):
+    real = os.path.realpath(source) + os.sep
+    inside = real.startswith(tree + os.sep) and os.sep + "node_modules" + os.sep not in real
+    return os.path.islink(source) and inside
 def link(source, target):
     real = os.path.realpath(source)
-    inside = real.startswith(tree + os.sep) and os.sep + "node_modules" + os.sep not in real
-    if os.path.islink(source) and inside:
+    if own(source):
         os.symlink(os.readlink(source), target)
     else:
         os.symlink(real, target)
@@ -19,19 +22,15 @@ def programs(package):
     try:
         with open(os.path.join(package, "package.json"), encoding="utf-8") as file:
             about = json.load(file)
-        own = about.get("bin")
-        if isinstance(own, str):
-            own = {str(about.get("name")).rpartition("/")[2]: own}
-        return {name: file for name, file in own.items() if isinstance(file, str)}
+        found = about.get("bin")
+        if isinstance(found, str):
+            found = {str(about.get("name")).rpartition("/")[2]: found}
+        return {name: file for name, file in found.items() if isinstance(file, str)}
     except (OSError, ValueError, AttributeError):
         return {}
 def add_programs(source, target):
     real = os.path.realpath(source)
-    if not os.path.islink(source) or not real.startswith(tree + os.sep):
-        return
-    if os.sep + "node_modules" + os.sep in real:
-        return
-    for name, file in programs(source).items():
+    for name, file in programs(source).items() if own(source) else ():
         place = os.path.join(target, ".bin", name)
         path = os.path.normpath(os.path.join(real, file))
         if "/" in name or not path.startswith(real + os.sep) or os.path.lexists(place):

@@ -53,3 +53,18 @@ def test_programs_of_a_workspace_start_though_their_files_come_later(
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == printed
     assert [path.name for path in programs.iterdir()] == ["tool"]
+
+
+def test_a_link_to_the_whole_project_leads_to_the_workspace(tmp_path: Path) -> None:
+    """As `link:.` of pnpm makes it in the folder of examples."""
+    tree, links = tmp_path / "tree", tmp_path / "links"
+    (tree / "examples/node_modules/@b").mkdir(parents=True)
+    (tree / "package.json").write_text('{"name": "shop", "bin": "./run.js"}')
+    (tree / "examples/node_modules/shop").symlink_to("../..")
+    (tree / "examples/node_modules/@b/shop").symlink_to("../../..")
+    subprocess.run((sys.executable, "-I", "-S", "-c", LINK, str(tree), str(links)), check=True)
+    (links / "src.js").write_text("of the workspace")
+    for name in ("shop", "@b/shop"):
+        link = links / "examples/node_modules" / name
+        assert (link / "src.js").read_text() == "of the workspace"
+    assert (links / "examples/node_modules/.bin/shop").is_file()
