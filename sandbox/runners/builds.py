@@ -8,7 +8,9 @@ from sandbox.types.launchers import ASSIGNMENT, NODE_MANAGERS
 _NAME = r"(?:pre)?(?:build|compile|bundle|generate|codegen|transpile)"
 # Tests do not use these, and they need more than the packages.
 _ELSEWHERE = r"docs?|docu\w*|site|website|storybook|docker|image|release|ios|android|electron|e2e"
-_SCRIPT = re.compile(rf"{_NAME}(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
+# What frameworks write before anything else can be loaded.
+_PREPARES = r"(?:dev[:_-])?prepare|prepack|stub|typegen|gen"
+_SCRIPT = re.compile(rf"(?:{_NAME}|{_PREPARES})(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
 _SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
 _STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
 _COMPILERS = frozenset({"tsc", "vue-tsc"})
@@ -19,13 +21,14 @@ _BUILDERS = frozenset(
 )
 _COPIES = frozenset({"cp", "mv", "mkdir"})
 _BUILDING = {
-    **dict.fromkeys(("vite", "next", "astro", "ncc", "parcel", "nuxt", "vue-cli-service"), "build"),
-    "prisma": "generate",
-    "svelte-kit": "sync",
-    "gulp": "build",
-    "grunt": "build",
+    **dict.fromkeys(("vite", "ncc", "parcel", "vue-cli-service", "gulp", "grunt"), ("build",)),
+    **dict.fromkeys(("nuxt", "nuxi", "nuxt-module-build"), ("build", "prepare")),
+    **dict.fromkeys(("next", "react-router"), ("build", "typegen")),
+    "astro": ("build", "sync"),
+    "prisma": ("generate",),
+    "svelte-kit": ("sync",),
 }
-"""Programs that build if their first argument is this word."""
+"""Programs that make files if their first argument is one of these words."""
 BUILD_PROGRAMS = (*sorted(_COMPILERS | _BUILDERS), *_BUILDING)
 """Programs of Node.js packages that build."""
 _NO_OUTPUT = frozenset(
@@ -55,7 +58,9 @@ def is_node_build(command: str) -> bool:
         return bool(plain) and _SCRIPT_FILE.fullmatch(plain[0].removeprefix("./")) is not None
     if not _NO_OUTPUT.isdisjoint(rest):
         return False
-    return program in _COMPILERS | _BUILDERS or plain[:1] == [_BUILDING.get(program, "")]
+    return program in _COMPILERS | _BUILDERS or not set(plain[:1]).isdisjoint(
+        _BUILDING.get(program, ())
+    )
 
 
 def makes_files(command: str) -> bool:

@@ -196,6 +196,9 @@ def test_a_pretest_script_builds() -> None:
     [
         ("npm run build:lib", ("npx tsc -p lib",)),
         ("npm run build-all", ("npm run build-all",)),
+        ("npm run dev:prepare", ("npm run dev:prepare",)),
+        ("npx nuxi prepare", ("npx nuxi prepare",)),
+        ("npx nuxi dev", ()),
         ("npx tsc", ("npx tsc",)),
         ("npx --yes -p typescript tsc -b", ("npx tsc -b",)),
         ("yarn tsup", ("npx tsup",)),
@@ -207,7 +210,7 @@ def test_a_pretest_script_builds() -> None:
 )
 def test_a_build_of_an_earlier_step_runs_before(step: str, expected: tuple[str, ...]) -> None:
     scripts = {"build:lib": "tsc -p lib", "build-all": "rollup -c", "deploy": "rollup -c --deploy"}
-    scripts["build:docs"] = "docusaurus build"
+    scripts |= {"build:docs": "docusaurus build", "dev:prepare": "unknown-tool stub"}
     recipe = plan_job(["npm ci", step, "npm test"], test="mocha", own=scripts)
     assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
 
