@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from typing_extensions import override
 
 from sandbox.errors import SetupFailed
 from sandbox.setup.node.layout import Manager
@@ -87,6 +88,7 @@ class WithdrawnRelease(World):
         super().__init__()
         self.listed = listed
 
+    @override
     def script(self, argv: tuple[str, ...]) -> CommandResult | None:
         """Refuse the missing release, and answer questions about the others."""
         if argv[-1] == "ci" and b"rou3-0.6.0.tgz" in self.lock:
