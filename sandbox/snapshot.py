@@ -88,7 +88,13 @@ class _Installed(Frozen):
     """`name==version` of each Python package whose code ran, `name@version` of each Node.js one."""
     substituted: tuple[str, ...] = ()
     """`name@version for version` of each package that the registry no longer has."""
+    left_out: tuple[str, ...] = ()
+    """Development packages of Node.js that come from git."""
     egress: Egress = Egress()
+
+
+_KEPT = {"built", "substituted", "left_out"}
+"""What an installation notes about packages, in its result and in the record."""
 
 
 class _Record(Frozen):
@@ -97,6 +103,7 @@ class _Record(Frozen):
     lock_hash: str = ""
     built: tuple[str, ...] = ()
     substituted: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     egress: Egress = Egress()
 
 
@@ -274,6 +281,7 @@ class Snapshotter:
         return _Installed(
             built=tuple(chain.from_iterable(fetched)),
             substituted=tuple(shell.substituted),
+            left_out=tuple(shell.left_out),
             egress=egress,
         )
 
@@ -300,7 +308,7 @@ class Snapshotter:
                     await shell.check(ran, line)
                 egress = _merge_egress(below.egress, await self._backend.end_egress(guest))
                 record = _parse_record(await self._backend.environment_notes(below.image))
-                done = _Installed(built=record.built, substituted=record.substituted, egress=egress)
+                done = _Installed(**record.model_dump(include=_KEPT), egress=egress)
                 kept = await self._keep(shell, order, key, done, tree=tree)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
@@ -311,8 +319,7 @@ class Snapshotter:
         hashes = [await toolchain.lock_hash(shell) for toolchain in self._toolchains]
         record = _Record(
             lock_hash=_merge_hashes(hashes),
-            built=done.built,
-            substituted=done.substituted,
+            **done.model_dump(include=_KEPT),
             egress=done.egress,
         )
         notes = {"record": record.model_dump_json()} | ({} if tree is None else {TREE_NOTE: tree})
@@ -365,6 +372,9 @@ def _environment(order: _Order, image: str, key: str, record: _Record) -> Enviro
     if scripts:
         reason = f"install scripts ran without network: {', '.join(scripts[:10])}"
         notes.append(Fidelity(step="install the packages", treatment="replaced", reason=reason))
+    for name in record.left_out:
+        reason = "it comes from git, and only the registry is reached; left out"
+        notes.append(Fidelity(step=f"install {name}", treatment="dropped", reason=reason))
     if record.substituted:
         names = ", ".join(record.substituted[:10])
         reason = f"the registry no longer has what the lock file names: {names}"

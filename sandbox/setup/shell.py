@@ -37,6 +37,8 @@ class Shell:
         self.scratch = f"{dirname(guest.workdir)}/setup"
         self.substituted: list[str] = []
         """Packages in other versions than the lock file's, which the registry no longer has."""
+        self.left_out: list[str] = []
+        """Development packages that the set-up does not reach."""
         self._spec = spec
         self._left_until = time.monotonic() + spec.setup_wall_s
         self._env = {**_ENV, "UV_PYTHON_INSTALL_DIR": f"{folder}/python"}

@@ -26,6 +26,7 @@ from sandbox.setup.node.runtime import fetch_runtime, link_runtime, manager_path
 from sandbox.setup.node.substitutes import (
     Release,
     choose_version,
+    leave_out_git,
     read_refused,
     replace_release,
 )
@@ -143,6 +144,8 @@ class NodeToolchain:
                 done = await self._substitute(
                     shell, recipe.node, folder, registry, own=own, refused=done
                 )
+            if not done.ok and recipe.node.manager == "npm":
+                done = await self._leave_out(shell, recipe.node, folder, own=own, refused=done)
             where = "" if folder == "." else f" of {folder}"
             what = f"install the Node.js packages{where} with `{install_words(recipe.node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))
@@ -234,6 +237,35 @@ class NodeToolchain:
                 shell.substituted.extend(made)
                 return done
         return refused
+
+    async def _leave_out(
+        self,
+        shell: Shell,
+        node: NodePart,
+        folder: str,
+        *,
+        own: Mapping[str, bytes],
+        refused: CommandResult,
+    ) -> CommandResult:
+        """Install without development packages from git, which the set-up does not reach.
+
+        Return the result of the first installation if that fails, too.
+        """
+        lock, package = (
+            normpath(f"{folder}/{name}") for name in ("package-lock.json", "package.json")
+        )
+        reduced = leave_out_git(*(own.get(path, b"").decode() for path in (lock, package)))
+        if reduced is None:
+            return refused
+        files = {lock: reduced.lock.encode(), package: reduced.package.encode()}
+        await shell.place(files, f"{shell.folder}/{_TREE}")
+        done = await runtime_npm(shell, self._registry).run(
+            *_npm_words(node), cwd=f"{shell.folder}/{_TREE}/{folder}"
+        )
+        if not done.ok:
+            return refused
+        shell.left_out.extend(reduced.left_out)
+        return done
 
     async def _scan(self, shell: Shell) -> list[tuple[str, tuple[str, ...], str]]:
         """Return the installed packages with scripts: name and version, scripts, folder."""

@@ -1,6 +1,6 @@
-"""Replace locked packages that the registry no longer has by their nearest releases. Pure.
+"""Change a lock file so that packages can be installed that its registry does not have. Pure.
 
-Authors withdraw releases. A job that ran before cannot be installed again from its lock file then.
+Authors withdraw releases: the nearest one stands in. Development packages from git are left out.
 """
 
 import json
@@ -22,6 +22,17 @@ _REFUSED = re.compile(
 _NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 _INTEGRITY = re.compile(r"sha\d{3}-[A-Za-z0-9+/=]{20,100}")
 _MOST = 5
+_GIT = ("git+", "git:", "github:", "https://codeload.github.com/")
+
+
+class Reduced(NamedTuple):
+    """A project without some of its development packages."""
+
+    lock: str
+    package: str
+    """Its `package.json`."""
+    left_out: tuple[str, ...]
+    """The names of these packages."""
 
 
 class Release(NamedTuple):
@@ -125,6 +136,34 @@ _RULES: dict[Manager, tuple[tuple[str, str], ...]] = {
     "bun": ((_BUN_ENTRY, r"\g<1>{new}\g<2>{integrity}\g<3>"),),
 }
 """Patterns and replacements by manager, each a template."""
+
+
+def leave_out_git(lock: str, package: str) -> Reduced | None:
+    """Return npm's files without the development packages that come from git; None without any.
+
+    Args:
+        lock: The lock file.
+        package: The `package.json`.
+    """
+    try:
+        locked, declared = json.loads(lock), json.loads(package)
+        places, wanted = locked["packages"], declared["devDependencies"]
+        found = [
+            name
+            for name in wanted
+            if name not in declared.get("dependencies", {})
+            and str(places[f"node_modules/{name}"].get("resolved")).startswith(_GIT)
+        ]
+        own = places[""]["devDependencies"]
+        for name in found:
+            del wanted[name], own[name]
+            locked.get("dependencies", {}).pop(name, None)
+            for place in [*places]:
+                if f"{place}/".startswith(f"node_modules/{name}/"):
+                    del places[place]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+    return Reduced(json.dumps(locked), json.dumps(declared), tuple(found)) if found else None
 
 
 def _replace_in_json(text: str, old: Release, new: Release) -> str:

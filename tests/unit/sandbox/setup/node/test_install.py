@@ -107,11 +107,7 @@ class WithdrawnRelease(World):
         return tree.get("web/package-lock.json", b"")
 
 
-WITHDRAWN = {
-    "version": "0.6.0",
-    "resolved": "https://registry.example/rou3/-/rou3-0.6.0.tgz",
-    "integrity": "x",
-}
+WITHDRAWN = {"version": "0.6.0", "resolved": "https://registry.example/rou3/-/rou3-0.6.0.tgz"}
 WITHDRAWN_FILES = {
     "node/web/package.json": "{}",
     "node/web/package-lock.json": json.dumps({"packages": {"node_modules/rou3": WITHDRAWN}}),
@@ -139,6 +135,21 @@ async def test_a_package_that_the_registry_refuses_for_another_reason_is_an_erro
     with pytest.raises(SetupFailed, match="packages of web with `npm ci`") as caught:
         await WithdrawnRelease(listed).ensure(files=WITHDRAWN_FILES)
     assert "404 Not Found" in caught.value.log
+
+
+@pytest.mark.anyio
+async def test_a_development_package_from_git_is_left_out_and_named() -> None:
+    declared = {"devDependencies": {"tooling": "a/tooling"}}
+    locked = {"resolved": "git+ssh://git@host/rou3-0.6.0.tgz"}
+    packages = {"": declared, "node_modules/tooling": locked}
+    files = {
+        "node/web/package.json": json.dumps(declared),
+        "node/web/package-lock.json": json.dumps({"packages": packages}),
+    }
+    world = WithdrawnRelease()
+    (note,) = (await world.ensure(files=files)).notes
+    assert (note.step, note.treatment) == ("install tooling", "dropped")
+    assert json.loads(world.lock) == {"packages": {"": {"devDependencies": {}}}}
 
 
 @pytest.mark.anyio

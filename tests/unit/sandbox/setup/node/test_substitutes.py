@@ -5,7 +5,13 @@ import json
 import pytest
 
 from sandbox.setup.node.layout import Manager
-from sandbox.setup.node.substitutes import Release, choose_version, read_refused, replace_release
+from sandbox.setup.node.substitutes import (
+    Release,
+    choose_version,
+    leave_out_git,
+    read_refused,
+    replace_release,
+)
 
 OLD = Release("rou3", "0.6.0")
 NEW = Release("rou3", "0.6.1", f"sha512-{'b' * 86}==")
@@ -111,6 +117,31 @@ def test_only_the_missing_package_changes(manager: Manager, text: str) -> None:
         assert NEW.integrity in changed
     rest = changed.replace("^0.6.0", "")
     assert rest.count("0.6.0") == (1 if manager in {"npm", "pnpm"} else 0)  # of `@a/rou3`
+
+
+def test_development_packages_from_git_are_left_out() -> None:
+    tooling = {"resolved": "git+ssh://git@host/a/tooling.git#1"}
+    packages = {
+        "": {"dependencies": {"core": "a/core"}, "devDependencies": {"tooling": "a/b", "ms": "2"}},
+        "node_modules/tooling": tooling,
+        "node_modules/tooling/node_modules/ms": {"resolved": "https://registry.example/ms.tgz"},
+        "node_modules/tooling-more": {"resolved": "https://registry.example/m.tgz"},
+        "node_modules/ms": {"resolved": "https://registry.example/ms.tgz"},
+        "node_modules/core": tooling,
+    }
+    lock, package = json.dumps({"packages": packages}), json.dumps(packages[""])
+    reduced = leave_out_git(lock, package)
+    assert reduced is not None
+    assert reduced.left_out == ("tooling",)
+    assert json.loads(reduced.package)["devDependencies"] == {"ms": "2"}
+    left = json.loads(reduced.lock)["packages"]
+    assert set(left) == set(packages) - {
+        "node_modules/tooling",
+        "node_modules/tooling/node_modules/ms",
+    }
+    assert left[""]["devDependencies"] == {"ms": "2"}
+    assert leave_out_git(reduced.lock, reduced.package) is None
+    assert leave_out_git("no JSON", package) is None
 
 
 def test_a_digest_that_is_none_changes_nothing() -> None:
