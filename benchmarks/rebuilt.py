@@ -9,7 +9,8 @@ verdict, PASS or FAIL; a FAIL may be the repository's own.
 
 With `--jobs`, a step of each repository's own workflow is rebuilt, which passed in its CI. The file
 names repository, commit, job and expected result; a folder has the name of its repository.
-`as_expected` means this verdict, and no fewer tests by name.
+`as_expected` means this verdict, and no fewer tests by name. A `half` says whether failures of the
+job led to repairs (`learn`) or the job was run once, after them (`judge`).
 """
 
 import argparse

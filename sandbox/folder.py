@@ -3,7 +3,8 @@
 import os
 import re
 import stat
-from collections.abc import Iterable
+import struct
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from sandbox.diffs import Original
@@ -16,7 +17,6 @@ _LEFT_OUT = frozenset(
             ".git",
             ".hg",
             ".svn",
-            "node_modules",
             "__pycache__",
             ".tox",
             ".nox",
@@ -34,6 +34,16 @@ _PRIVATE = re.compile(
 """Files that hold a person's secrets. A commit rarely has them, a folder may."""
 
 
+_PACKAGES = "node_modules"
+"""Installed packages, which the sandbox installs itself. Of this folder only what git tracks is
+read: tests come with packages of their own."""
+_INDEX_BYTES = 64 << 20
+_INDEX_VERSIONS = (2, 3)
+_ENTRY_BYTES = 62
+"""Size of an entry in git's index before its name, with digests of 20 bytes."""
+_EXTENDED = 0x4000
+
+
 def read_folder(root: Path, spec: SandboxSpec) -> tuple[dict[str, Original], set[str]]:
     """Read the regular files of a folder. Return them by name, with notes on what was left out.
 
@@ -45,7 +55,7 @@ def read_folder(root: Path, spec: SandboxSpec) -> tuple[dict[str, Original], set
     files: dict[str, Original] = {}
     notes: set[str] = set()
     size = _Size(spec)
-    for path in _walk(root, notes):
+    for path in _walk(root, notes, _tracked_packages(root)):
         with open(path, "rb", opener=_no_links) as file:
             # Check the opened file and not its path, which may be replaced in between.
             status = os.fstat(file.fileno())
@@ -65,7 +75,7 @@ def count_files(root: Path, spec: SandboxSpec) -> int:
         ImportRejected: A limit is exceeded.
     """
     size = _Size(spec)
-    for file in _walk(root, set()):
+    for file in _walk(root, set(), _tracked_packages(root)):
         size.add(file.lstat().st_size)
     return size.files
 
@@ -113,8 +123,44 @@ def _no_links(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _walk(folder: Path, notes: set[str]) -> Iterable[Path]:
-    """Yield the regular files below a folder in a fixed order."""
+def _tracked_packages(root: Path) -> Collection[str]:
+    """Return the files that git tracks in folders of packages, with all folders above them.
+
+    The index is read without git, whose settings in the folder could start programs.
+    """
+    try:
+        with open(root / ".git" / "index", "rb", opener=_no_links) as file:
+            data = file.read(_INDEX_BYTES)
+        found = [name for name in _index_names(data) if _PACKAGES in name.split("/")]
+    except (OSError, ValueError, struct.error):
+        return ()
+    places = {place for name in found for place in (Path(name), *Path(name).parents)}
+    return {str(root / place) for place in places}
+
+
+def _index_names(data: bytes) -> Iterable[str]:
+    """Yield the names in git's index; none in one of another version."""
+    _, version, count = struct.unpack_from(">4sLL", data)
+    start = 12
+    for _ in range(count if data.startswith(b"DIRC") and version in _INDEX_VERSIONS else 0):
+        (flags,) = struct.unpack_from(">H", data, start + _ENTRY_BYTES - 2)
+        name = start + _ENTRY_BYTES + (2 if flags & _EXTENDED else 0)
+        end = data.index(b"\0", name)
+        yield data[name:end].decode()
+        start += (end - start + 8) // 8 * 8
+
+
+def _walk(
+    folder: Path, notes: set[str], tracked: Collection[str], *, packages: bool = False
+) -> Iterable[Path]:
+    """Yield the regular files below a folder in a fixed order.
+
+    Args:
+        folder: The folder.
+        notes: Gets what was left out.
+        tracked: What is read of folders with packages.
+        packages: Whether this is inside of such a folder.
+    """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -123,12 +169,15 @@ def _walk(folder: Path, notes: set[str]) -> Iterable[Path]:
     if any(entry.name == "pyvenv.cfg" for entry in entries):
         return  # a virtual environment: the sandbox creates its own
     for entry in entries:
+        inside = packages or entry.name == _PACKAGES
+        if inside and str(Path(entry.path)) not in tracked:
+            continue
         if entry.name in _LEFT_OUT or not re.fullmatch(r"[^\0-\x1f\x7f\udc80-\udcff]+", entry.name):
             continue
         if entry.is_symlink():
             notes.add("symbolic links (left out)")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), notes)
+            yield from _walk(Path(entry.path), notes, tracked, packages=inside)
         elif _PRIVATE.fullmatch(entry.name):
             notes.add("files of secrets (left out)")
         elif entry.is_file(follow_symlinks=False) and os.access(entry.path, os.R_OK):
