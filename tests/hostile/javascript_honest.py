@@ -62,6 +62,23 @@ SUITES: dict[str, Suite] = {
             "test('has a title', () => { expect(document.title).toBe('shop') })\n",
         },
     ),
+    "vitest: checked types": Suite(
+        "npx vitest run --typecheck",
+        {
+            "tsconfig.json": '{"compilerOptions": {"strict": true, "skipLibCheck": true, "types": []}}',
+            "shop.test-d.ts": "import { test, expectTypeOf } from 'vitest'\n"
+            "test('is a number', () => { expectTypeOf(1 + 1).toEqualTypeOf<number>() })\n",
+        },
+    ),
+    "vitest: checked types with an error": Suite(
+        "npx vitest run --typecheck",
+        {
+            "tsconfig.json": '{"compilerOptions": {"strict": true, "skipLibCheck": true, "types": []}}',
+            "shop.test-d.ts": "import { test, expectTypeOf } from 'vitest'\n"
+            "test('is a text', () => { expectTypeOf(1 + 1).toEqualTypeOf<string>() })\n",
+        },
+        RunVerdict.FAIL,
+    ),
     "vitest: a setup file with chai-as-promised": Suite(
         "npx vitest run",
         {
