@@ -68,6 +68,8 @@ SUITES: dict[str, Suite] = {
             "tsconfig.json": '{"compilerOptions": {"strict": true, "skipLibCheck": true, "types": []}}',
             "shop.test-d.ts": "import { test, expectTypeOf } from 'vitest'\n"
             "test('is a number', () => { expectTypeOf(1 + 1).toEqualTypeOf<number>() })\n",
+            "shop.test.mjs": "import { test, expect } from 'vitest'\n"
+            "test('adds', () => { expect(1 + 1).toBe(2) })\n",
         },
     ),
     "vitest: checked types with an error": Suite(
