@@ -19,6 +19,7 @@ from sandbox.image.build import UV_VERSION
 from sandbox.setup.go.install import GoToolchain
 from sandbox.setup.node.install import NodeToolchain
 from sandbox.setup.node.relock import WrittenLock, write_lock
+from sandbox.setup.notes import note_packages, note_runtimes
 from sandbox.setup.python.install import PythonToolchain
 from sandbox.setup.shell import Shell
 from sandbox.setup.toolchain import Toolchain
@@ -94,7 +95,7 @@ class _Installed(Frozen):
 
 
 _KEPT = {"built", "substituted", "left_out"}
-"""What an installation notes about packages, in its result and in the record."""
+"""Fields on packages that an installation and its record share."""
 
 
 class _Record(Frozen):
@@ -154,7 +155,7 @@ class Snapshotter:
             made = await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
         else:
             made = await self._with_setup_commands(order, checkout)
-        return made.with_(notes=(*made.notes, *_note_runtimes(recipe, order.recipe)))
+        return made.with_(notes=(*made.notes, *note_runtimes(recipe, order.recipe)))
 
     async def write_lock(
         self, recipe: Recipe, origin: EnvironmentOrigin, files: Mapping[str, str], folder: str
@@ -363,36 +364,10 @@ def _environment(order: _Order, image: str, key: str, record: _Record) -> Enviro
             "its folders are on the import path and its metadata is written from what it declares"
         )
         notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
-    sources = [package for package in record.built if "==" in package]
-    scripts = [package for package in record.built if "==" not in package]
-    if sources:
-        names = ", ".join(sources[:10])
-        reason = f"some requirements have no wheel and were built from source: {names}"
-        notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
-    if scripts:
-        reason = f"install scripts ran without network: {', '.join(scripts[:10])}"
-        notes.append(Fidelity(step="install the packages", treatment="replaced", reason=reason))
-    for name in record.left_out:
-        reason = "it comes from git, and only the registry is reached; left out"
-        notes.append(Fidelity(step=f"install {name}", treatment="dropped", reason=reason))
-    if record.substituted:
-        names = ", ".join(record.substituted[:10])
-        reason = f"the registry no longer has what the lock file names: {names}"
-        notes.append(Fidelity(step="install the packages", treatment="replaced", reason=reason))
+    notes += note_packages(record.built, record.substituted, record.left_out)
     return Environment(
         image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress
     )
-
-
-def _note_runtimes(asked: Recipe, found: Recipe) -> tuple[Fidelity, ...]:
-    """Return notes on runtimes of which the environment has another version."""
-    notes = []
-    for name, one, other in (("Go", asked.go, found.go), ("Node.js", asked.node, found.node)):
-        if one is not None and other is not None and one.version != other.version:
-            wanted = f"{name} {one.version}"
-            reason = f"{wanted} is not in the package index; {other.version} is used"
-            notes.append(Fidelity(step=wanted, treatment="replaced", reason=reason))
-    return tuple(notes)
 
 
 def _parse_record(notes: Mapping[str, str]) -> _Record:

@@ -135,17 +135,7 @@ class NodeToolchain:
         npm = runtime_npm(shell, self._registry)
         registry = await npm.open_registry(self._backend)
         for folder in recipe.node.folders:
-            done = await self._install(shell, recipe.node, folder, registry)
-            for _ in range(_MORE_TRIES):
-                if done.ok or not _INTERRUPTED.search(done.stdout + done.stderr):
-                    break
-                done = await self._install(shell, recipe.node, folder, registry)
-            if not done.ok:
-                done = await self._substitute(
-                    shell, recipe.node, folder, registry, own=own, refused=done
-                )
-            if not done.ok and recipe.node.manager == "npm":
-                done = await self._leave_out(shell, recipe.node, folder, own=own, refused=done)
+            done = await self._try(shell, recipe.node, folder, registry, own=own)
             where = "" if folder == "." else f" of {folder}"
             what = f"install the Node.js packages{where} with `{install_words(recipe.node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))
@@ -167,6 +157,27 @@ class NodeToolchain:
         patchers = [f"{tree}/{folder}/{_PATCHER}" for folder in _patched(recipe.node, files)]
         found = [path for path in patchers if (await shell.run("test", "-f", path)).ok]
         return (*scripted, "patch-package") if found else scripted
+
+    async def _try(
+        self,
+        shell: Shell,
+        node: NodePart,
+        folder: str,
+        registry: str,
+        *,
+        own: Mapping[str, bytes],
+    ) -> CommandResult:
+        """Install the packages of one folder, without those that cannot be had if need be."""
+        done = await self._install(shell, node, folder, registry)
+        for _ in range(_MORE_TRIES):
+            if done.ok or not _INTERRUPTED.search(done.stdout + done.stderr):
+                break
+            done = await self._install(shell, node, folder, registry)
+        if not done.ok:
+            done = await self._substitute(shell, node, folder, registry, own=own, refused=done)
+        if not done.ok and node.manager == "npm":
+            done = await self._leave_out(shell, node, folder, own=own, refused=done)
+        return done
 
     async def _install(
         self, shell: Shell, node: NodePart, folder: str, registry: str

@@ -180,7 +180,6 @@ def test_an_old_bun_is_replaced_by_one_that_the_proxy_lets_through(
     [
         ("npm install --no-save --force eslint@10.x", ("eslint@10.x",)),
         ("npm i -D a@4 '@b/c@^2 || ^4' d", ("a@4", "@b/c@^2 || ^4", "d")),
-        ("npm install -g codecov", None),
         ("npm install -w packages/a react@18", None),
         ("npm install react@18 ./packages/a", None),
         ("npm install github:a/b", None),
