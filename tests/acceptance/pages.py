@@ -1,9 +1,12 @@
 """The blocks of a page as a reader meets them: commands to run, and what they print."""
 
+import atexit
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +59,10 @@ class Shell:
     """
 
     def __init__(self, folder: Path) -> None:
-        home, self._here = folder / "home", folder / "here"
-        for made in (home, self._here):
-            made.mkdir()
+        # Sockets are below the home, and their paths may have 107 characters.
+        home, self._here = Path(tempfile.mkdtemp(prefix="home-")), folder / "here"
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        self._here.mkdir()
         kept = {
             k: v for k, v in os.environ.items() if not k.startswith(("METAAGENT_", "XDG_", "GIT_"))
         }
