@@ -1,7 +1,7 @@
 """Prove that an edit of a test keeps what the test does. Only then may a tool edit it."""
 
 from sandbox.changes.imports import same_but_imports
-from sandbox.changes.syntax import is_python, same_program
+from sandbox.changes.syntax import is_python
 from sandbox.languages.same_program import can_prove, same_source
 
 
@@ -23,5 +23,5 @@ def same_tests(path: str, old: str, new: str) -> bool:
     if "\ufffd" in old:
         return False  # it stands for bytes that are no text, which may differ
     if is_python(path):
-        return same_program(old, new) or same_but_imports(path, old, new)
+        return same_but_imports(path, old, new)
     return same_source(path, old, new)

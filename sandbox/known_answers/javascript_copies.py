@@ -187,11 +187,11 @@ def _assert(data: bytes, one: Assertion, random: Random, equal: str, *, is_negat
         edits.append(one.negation)
     if not one.check:
         return _apply(data, one.place, edits)
-    value, expected = (f"{word}{random.randrange(1000, 10000)}" for word in _two(random))
+    value, expected = (f"{word}{random.randrange(1000, 10000)}" for word in random.sample(WORDS, 2))
     own = _apply(data, one.value, ())
     lines = [f"const {value} = {'await ' if one.awaited else ''}({own});"]
     inside = [edit for edit in edits if one.expected and _contains(one.expected, edit[0])]
-    rest = [edit for edit in edits if edit not in inside]
+    rest = [edit for edit in edits if not (one.expected and _contains(one.expected, edit[0]))]
     rest.append((one.value, _witness(value) if one.check == "throws" else value))
     if one.check == "throws":
         lines.append(f"let {value}_thrown = false;")
@@ -208,10 +208,6 @@ def _assert(data: bytes, one: Assertion, random: Random, equal: str, *, is_negat
 def _witness(value: str) -> str:
     """Return a function that calls another one, and notes that it threw."""
     return f"() => {{ try {{ return {value}() }} catch (e) {{ {value}_thrown = true; throw e }} }}"
-
-
-def _two(random: Random) -> list[str]:
-    return random.sample(WORDS, 2)
 
 
 def _contains(outer: Place, inner: Place) -> bool:

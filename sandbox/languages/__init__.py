@@ -42,9 +42,9 @@ RUST = Language(name="rust", suffixes=(".rs",))
 CHECKED = (*LANGUAGES, TYPESCRIPT)
 """Languages whose type checkers' and linters' findings are repaired."""
 READ = (*LANGUAGES, JAVASCRIPT, TYPESCRIPT, GO, RUST)
-"""Languages whose source is read for models: functions, imports, tests and syntax errors."""
+"""Languages whose source is read: for models, for proofs of layout, and to copy tests."""
 MAX_READ_CHARACTERS = 200_000
-"""Larger files are not read for models, except those in Python."""
+"""Larger files are not read, proved or copied, except those in Python."""
 
 
 def find_language(path: str) -> Language | None:

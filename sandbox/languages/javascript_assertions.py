@@ -4,6 +4,7 @@ Places are offsets in the text's UTF-8 bytes.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Literal
 
@@ -22,6 +23,8 @@ Check = Literal[
 `same` is identity. `equal` is equality, also in depth; libraries have their own for some objects.
 """
 
+DEEPEST = 200
+"""Levels of nodes that are read: a node finds its parent from the root on."""
 _NUMBER = re.compile(rb"[1-9]\d{0,11}|0")
 _TEXT = re.compile(rb"(['\"])[ !#-&(-\[\]-~]{2,400}\1")
 _MATCHERS: dict[str, Check] = {
@@ -82,7 +85,7 @@ def read_assertions(tree: SyntaxTree, body: Node, *, certain: bool) -> Iterator[
             yield found.with_(is_certain=found.awaited is None)
         return
     end = 0
-    for node in walk(body):
+    for node in walk(body, deepest=DEEPEST):
         if node.type != "expression_statement" or node.start_byte < end:
             continue
         expression = next(iter(node.named_children), None)
@@ -101,7 +104,6 @@ def _read_assertion(tree: SyntaxTree, statement: Node, node: Node) -> Assertion 
     arguments = arguments_of(call) if call is not None else []
     if callee is None or any(one.type == "spread_element" for one in arguments):
         return None
-    literals = tuple(_literals(tree, arguments))
     place = place_of(statement)
     words, root = _chain(tree, callee)
     name = tree.text(words[-1]) if words else tree.text(callee)
@@ -116,7 +118,7 @@ def _read_assertion(tree: SyntaxTree, statement: Node, node: Node) -> Assertion 
         return None
     if made.awaited is not None and not is_awaited:
         made = made.with_(check="", awaited=None, expected=None)
-    return made.with_(place=place, literals=literals)
+    return made.with_(place=place, literals=tuple(_literals(tree, arguments)))
 
 
 def _chain(tree: SyntaxTree, callee: Node) -> tuple[list[Node], Node | None]:
@@ -126,8 +128,9 @@ def _chain(tree: SyntaxTree, callee: Node) -> tuple[list[Node], Node | None]:
     while here is not None and here.type == "member_expression":
         last = here.child_by_field_name("property")
         if last is not None:
-            words.insert(0, last)
+            words.append(last)
         here = here.child_by_field_name("object")
+    words.reverse()
     if here is None or here.type != "call_expression":
         return words, None
     expect = here.child_by_field_name("function")
@@ -208,9 +211,9 @@ def _with_check(made: Assertion, check: Check, expected: list[Node]) -> Assertio
 
 def _literals(tree: SyntaxTree, nodes: list[Node]) -> Iterator[Place]:
     """Yield whole numbers and plain texts among arguments, also in arrays and objects."""
-    waiting = list(nodes)
+    waiting = deque(nodes)
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         data = tree.text(node, 500).encode()
         form = {"number": _NUMBER, "string": _TEXT}.get(node.type)
         if form is not None and form.fullmatch(data):

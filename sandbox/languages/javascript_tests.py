@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from sandbox.languages.javascript import grammar_for
 from sandbox.languages.javascript_assertions import (
+    DEEPEST,
     Assertion,
     Place,
     arguments_of,
@@ -89,7 +90,7 @@ def read_tests(path: str, text: str) -> TestFile | None:
     tree = parse_text(text, grammar_for(path))
     if tree is None or tree.root.has_error:
         return None
-    calls = (node for node in walk(tree.root) if node.type == "call_expression")
+    calls = (node for node in walk(tree.root, deepest=DEEPEST) if node.type == "call_expression")
     tests = [found for call in calls if (found := _read_test(tree, call)) is not None]
     above = {"comment", "hash_bang_line"}
     first = next((one.start_byte for one in tree.root.named_children if one.type not in above), 0)

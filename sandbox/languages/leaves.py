@@ -1,5 +1,6 @@
 """The leaves of a syntax tree in their order, without gaps, and the comments between them."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -13,6 +14,8 @@ Form = tuple[tuple[object, ...], tuple[object, ...]]
 BLANK = b" \t\r\n\f\v"
 PUNCTUATION = frozenset({";", ",", "(", ")"})
 """Tokens that a formatter may add or remove. They do not count in the place of a comment."""
+_DOUBTFUL_ENDS = re.compile("\r(?!\n)|[\u2028\u2029]")
+"""Line ends of some languages and tools only."""
 _LINE_ENDS = frozenset("\n\r\u2028\u2029")
 
 
@@ -161,7 +164,9 @@ class Walk:
 
 
 def parse_clean(text: str, grammar: Grammar) -> tuple[SyntaxTree, bytes] | None:
-    """Return the tree of a text with its bytes; None if there is an error in it."""
+    """Return the tree of a text with its bytes; None if it has an error or a doubtful line end."""
+    if _DOUBTFUL_ENDS.search(text):
+        return None
     tree = parse_text(text, grammar)
     if tree is None or tree.root.has_error:
         return None

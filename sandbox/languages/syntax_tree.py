@@ -113,24 +113,31 @@ def parse_text(text: str, grammar: Grammar) -> SyntaxTree | None:
     return SyntaxTree(data, trees[0]) if trees else None
 
 
-def walk(root: Node, into: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+def walk(
+    root: Node, into: Callable[[Node], bool] | None = None, *, deepest: int | None = None
+) -> Iterator[Node]:
     """Yield a node and all nodes below it, in the order of the text, without recursion.
 
     Args:
         root: The first node.
         into: Returns True if the nodes below a node are wanted; None for all.
+        deepest: Levels below the first node that are read; None for all.
     """
     cursor = root.walk()
+    depth = 0
     while True:
         node = cursor.node
         if node is None:
             return
         yield node
-        if (into is None or into(node)) and cursor.goto_first_child():
+        is_wanted = depth != deepest and (into is None or into(node))
+        if is_wanted and cursor.goto_first_child():
+            depth += 1
             continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
                 return
+            depth -= 1
 
 
 def lines_of(node: Node) -> tuple[int, int]:

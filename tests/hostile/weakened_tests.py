@@ -118,6 +118,9 @@ DIRECTIVES = {
     "an error that is expected elsewhere": js(
         "// @ts-expect-error\nf(1)\ng(2)", "f(1)\n// @ts-expect-error\ng(2)", "ts"
     ),
+    "a comment that covers more where lines end oddly": js(
+        "// @ts-ignore\rf(1)\rg(2)", "// @ts-ignore\rf(1); g(2)", "ts"
+    ),
     "a comment that covers more": js(
         "// @ts-ignore\nf(1)\ng(2)", "// @ts-ignore\nf(1); g(2)", "ts"
     ),
