@@ -22,7 +22,7 @@ class Forecast(Frozen):
     """The use of a median mission that asks a model, at the prices of the configured models."""
 
     missions: int = 0
-    """Number of missions of this installation it is computed from; 0 if it is assumed."""
+    """Number of missions of all repositories it is computed from; 0 if it is assumed."""
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0

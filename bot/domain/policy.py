@@ -223,7 +223,7 @@ class Limits(Frozen):
     max_candidates: int = 100_000
     """Candidates tried in one climb."""
     model_s: float = Field(default=300.0, gt=0)
-    """Additional time for a model to find a fix in one climb, in seconds; one complete agent answer
+    """Additional time for a model to find a fix in one climb, in seconds; one complete answer
     always fits."""
     outage_share: float = 0.9
     """Share of tests with the same outage signature from which a failure counts as an outage."""

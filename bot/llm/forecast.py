@@ -8,7 +8,7 @@ from bot.domain.model import Role, Usage
 from bot.llm.prices import Prices
 
 ENOUGH = 20
-"""Missions of an installation from which its own median is used."""
+"""Missions in the database from which their own median is used."""
 ASSUMED = MissionUsage(
     calls=3,
     judge=Usage(input_tokens=4_000, output_tokens=500),
@@ -23,7 +23,7 @@ def forecast_mission(
     """Return the medians of missions; each figure is a median of its own.
 
     Args:
-        missions: Recent missions of this installation.
+        missions: Recent missions of all repositories.
         prices: Prices of tokens.
         models: The first model of each role that is asked.
     """

@@ -45,8 +45,8 @@ P = TypeVar("P", bound=Message)
 Answer = TypeVar("Answer")
 
 
-_LIMIT_REFUSED = frozenset({ModelTrouble.BAD_REQUEST, ModelTrouble.TOO_LARGE})
-"""Errors of a request whose limit of the answer may be higher than the model's."""
+_LIMIT_REFUSED = frozenset({ModelTrouble.BAD_REQUEST, ModelTrouble.TOO_LARGE, ModelTrouble.BUDGET})
+"""Errors of a request whose limit of the answer may be higher than the model or money allows."""
 
 
 class ModelMinds:

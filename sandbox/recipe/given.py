@@ -5,7 +5,7 @@ from posixpath import normpath
 
 from sandbox.errors import SetupFailed
 from sandbox.recipe.requirements import clean_line
-from sandbox.setup.node.layout import TOOL_PACKAGE
+from sandbox.setup.node.layout import ADDED_PACKAGE, TOOL_PACKAGE
 from sandbox.types import Recipe
 
 _PYTHON = re.compile(r"3\.\d{1,2}")
@@ -35,7 +35,8 @@ def check_given(recipe: Recipe) -> Recipe:
     for folder in (recipe.working_directory, *folders):
         if folder.startswith("/") or "\0" in folder or normpath(folder).split("/")[0] == "..":
             raise SetupFailed("A folder of the recipe is outside the checkout.", _ADVICE)
-    if not all(TOOL_PACKAGE.fullmatch(one) for one in (node.tools if node else ())):
+    tools, added = (node.tools, node.added) if node else ((), ())
+    if not all(map(TOOL_PACKAGE.fullmatch, tools)) or not all(map(ADDED_PACKAGE.fullmatch, added)):
         raise SetupFailed("A package of the recipe is not a name with a version.", _ADVICE)
     go = recipe.go
     if go is not None and go.version is not None and not _RELEASE.fullmatch(go.version):

@@ -42,6 +42,6 @@ def read_booleans(payload: Mapping[str, Any], *names: str) -> tuple[bool | None,
         payload: The fields as a model writes them.
         names: Names in snake case.
     """
-    given = {snake(str(key)): to_text(value).lower() for key, value in payload.items()}
-    words = [given.get(name) for name in names]
+    given = {snake(str(key)): value for key, value in payload.items()}
+    words = [to_text(given.get(name)).lower() for name in names]
     return tuple(True if word in _YES else False if word in NO else None for word in words)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _BOM = b"\xef\xbb\xbf"
+_PIECE = 1 << 16
 
 
 class EventReader:
@@ -20,6 +21,11 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """Yield the data of every event that a chunk completes."""
+        # The lines of a large chunk at once would take many times its size.
+        for start in range(0, len(chunk), _PIECE):
+            yield from self._feed(chunk[start : start + _PIECE])
+
+    def _feed(self, chunk: bytes) -> Iterator[str]:
         self._rest.append(chunk)
         if b"\n" not in chunk and b"\r" not in chunk:
             # Pieces of a long line are joined once, at its end.

@@ -53,7 +53,7 @@ class ChatChunks(Assembler):
             "content": "".join(self._parts) if is_text else list(map(_part, self._parts)),
             "refusal": "".join(self._refusal) or None,
             "tool_calls": [
-                {"function": {"name": call["name"], "arguments": "".join(call["arguments"])}}
+                {"function": {part: "".join(call[part]) for part in ("name", "arguments")}}
                 for call in self._calls
             ],
         }
@@ -79,12 +79,12 @@ class ChatChunks(Assembler):
         known = self._call_at.get(index)
         # Some servers send every call with the same index.
         if known is None or (name and known["id"] not in {None, name}):
-            known = {"id": None, "name": "", "arguments": []}
+            known = {"id": None, "name": [], "arguments": []}
             self._calls.append(known)
             self._call_at[index] = known
         known["id"] = known["id"] or name
         function = piece.get("function") or {}
-        known["name"] += function.get("name") or ""
+        known["name"].append(function.get("name") or "")
         known["arguments"].append(function.get("arguments") or "")
 
 

@@ -71,7 +71,7 @@ class OpenAIResponses(HttpChat):
         used_up = answer.usage.output_tokens >= prompt.max_tokens
         if answer.finish is Finish.STOP and used_up:
             # Some servers, such as llama.cpp, call an answer completed that was cut off.
-            return answer.model_copy(update={"finish": Finish.LENGTH})
+            return answer.with_(finish=Finish.LENGTH)
         return answer
 
     @override

@@ -158,13 +158,13 @@ async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> byte
             if any(map(assembler.add, events.feed(chunk))):
                 break
         answer = assembler.build()
+        content = json.dumps(answer).encode()
     except INVALID:
         raise RequestFailed(
             "an event of the answer has an unexpected format", trouble=ModelTrouble.BAD_RESPONSE
         ) from None
     if answer is None:
         raise RequestFailed("the answer broke off", trouble=ModelTrouble.TRANSPORT)
-    content = json.dumps(answer).encode()
     if len(content) > MOST_BYTES:
         raise _too_long()
     return content

@@ -1,9 +1,9 @@
 """Read how a job installs Node.js packages: its options, and the project's own install scripts."""
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 
+from sandbox.recipe.command import split_command
 from sandbox.recipe.job import NodeInstall, ToolReading
 from sandbox.recipe.node_managers import manager_version
 from sandbox.recipe.node_packages import node_folder
@@ -13,16 +13,12 @@ from sandbox.recipe.tools.base import Options, ToolContext
 from sandbox.recipe.tools.node_calls import FREEZING
 from sandbox.recipe.tools.node_scripts import scripts_of
 from sandbox.recipe.tools.node_workspaces import list_packages
+from sandbox.setup.node.layout import ADDED_PACKAGE
 
 _LIFECYCLE = ("postinstall", "prepare")
 _LOOSE = ("--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force")
 _LOOSE_VALUES = frozenset({("--frozen-lockfile", "false"), ("--immutable", "false")})
 _ADDS = frozenset({"install", "i", "add"})
-_ADDED = re.compile(
-    r"(?:@[\w~-][\w.~-]{0,100}/)?[\w~-][\w.~-]{0,200}(?:@[\w.^~<>=*|+][\w.^~<>=*|+ -]{0,60})?",
-    re.ASCII,
-)
-"""A package of the registry with a range or tag; no address, folder or other name for it."""
 _PEERS = re.compile(r"legacy-peer-deps(?:=true)?")
 
 
@@ -59,12 +55,12 @@ def read_added(
         options: The manager's options, and the other packages.
         context: The files of the checkout, and the step's variables.
     """
-    named = [*words[1:], *(word for rest in options.rest for word in shlex.split(rest))]
+    named = [*words[1:], *(word for rest in options.rest for word in split_command(rest))]
     packages = [word for word in named if not word.startswith("-")]
     is_here = node_folder(context.files, call.folder) == (call.folder,)
     if words[0] not in _ADDS or not is_here or _is_berry(call, context):
         return None
-    if not packages or not all(map(_ADDED.fullmatch, packages)):
+    if not packages or not all(map(ADDED_PACKAGE.fullmatch, packages)):
         return None
     asked = read_install(call, words[:1], options, context)
     return asked.with_(loose=False, added=tuple(packages))

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.recipe.command import MONOREPO_TOOLS, NODE_CHECKS, classify_command
+from sandbox.recipe.command import MONOREPO_TOOLS, NODE_CHECKS, classify_command, split_command
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.node_packages import INSTALLED, node_folder
@@ -219,7 +219,7 @@ class _Reader:
         if self.call.program == "npm" and folder == self.call.folder:
             line = list(self.call.shown)
         text = " ".join(line)
-        words = tuple(shlex.split(text))
+        words = tuple(split_command(text))
         return _kept(call.with_(words=words, shown=tuple(line), text=text), self.context)
 
     def _run_program(self, program: list[str], places: list[str]) -> ToolReading:

@@ -30,5 +30,11 @@ TOOL_PACKAGE = re.compile(
 )
 """A package of the registry, with or without a version. An address or a path is none."""
 
+ADDED_PACKAGE = re.compile(
+    r"(?:@[\w~-][\w.~-]{0,100}/)?[\w~][\w.~-]{0,200}(?:@[\w.^~<>=*|+][\w.^~<>=*|+ -]{0,60})?",
+    re.ASCII,
+)
+"""A package that a job adds: also with a range, and by any name that the registry ever took."""
+
 NODE_LINKS = "node/links"
 """Folder of the environment with the links that each workspace gets."""

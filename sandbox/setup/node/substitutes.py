@@ -114,19 +114,20 @@ def replace_release(text: str, manager: Manager, old: Release, new: Release) -> 
 
 _END = r"(?![\w.+-])"
 _PNPM_KEY = r"((?:^|[\s'(])/?){name}@{old}"
-_PNPM_DIGEST = r"([^\w.+-][^\n]*\n\s+resolution: \{{integrity: )[^}},]+"
-_PNPM_DIRECT = r"^(\s+'?{name}'?:\n\s+specifier: [^\n]*\n\s+version: ){old}"
+_PNPM_ENTRY = r"^( {{1,12}}'?/?){name}@{old}"
+_PNPM_DIGEST = r"([^\w.+-][^\n]*\n {{1,12}}resolution: \{{integrity: )[^}},]+"
+_PNPM_DIRECT = r"^( {{1,40}}'?{name}'?:\n {{1,40}}specifier: [^\n]*\n {{1,40}}version: ){old}"
 _CLASSIC_ADDRESS = r'^("?{name}@[^\n]*:\n  version "){old}("\n  resolved "[^"\n]*-){old}\.tgz'
 _CLASSIC_DIGEST = r'[^"\n]*("\n  integrity )[^\n]*'
 _BERRY_KEY = r'^("?{name}@npm:[^\n]*:\n  version: ){old}(\n  resolution: "{name}@npm:){old}"'
 # Yarn 2 and later writes digests of its own archives, and adds those that are missing.
 _BERRY_DIGEST = r"((?:\n  (?!checksum:)[^\n]*)*)(?:\n  checksum: [^\n]*)?"
-_BUN_ENTRY = r'(\["{name}@){old}("[^\n]*, ")sha\d{{3}}-[^"\n]*("\],?)$'
+_BUN_ENTRY = r'^( {{0,8}}"[^"\n]{{1,400}}": \["{name}@){old}("[^\n]*, ")sha\d{{3}}-[^"\n]*("\],?)$'
 _RULES: dict[Manager, tuple[tuple[str, str], ...]] = {
     "pnpm": (
-        (_PNPM_KEY + _PNPM_DIGEST, r"\g<1>{name}@{new}\g<2>{integrity}"),
+        (_PNPM_ENTRY + _PNPM_DIGEST, r"\g<1>{name}@{new}\g<2>{integrity}"),
         (_PNPM_KEY + _END, r"\g<1>{name}@{new}"),
-        (r"^(\s+'?{name}'?: ){old}" + _END, r"\g<1>{new}"),
+        (r"^( {{1,40}}'?{name}'?: ){old}" + _END, r"\g<1>{new}"),
         (_PNPM_DIRECT + _END, r"\g<1>{new}"),
     ),
     "yarn": (
@@ -172,6 +173,7 @@ def _replace_in_json(text: str, old: Release, new: Release) -> str:
     except (ValueError, RecursionError):
         return text
     todo: list[Any] = [lock]
+    is_changed = False
     while todo:
         table = todo.pop()
         for place, entry in table.items() if isinstance(table, dict) else ():
@@ -183,4 +185,5 @@ def _replace_in_json(text: str, old: Release, new: Release) -> str:
                 ends = (f"-{old.version}.tgz", f"-{new.version}.tgz")
                 entry["resolved"] = str(entry["resolved"]).replace(*ends)
                 entry |= {"version": new.version, "integrity": new.integrity}
-    return json.dumps(lock, indent=2, ensure_ascii=False) + "\n"
+                is_changed = True
+    return json.dumps(lock, indent=2, ensure_ascii=False) + "\n" if is_changed else text
