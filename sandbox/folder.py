@@ -37,6 +37,9 @@ _PRIVATE = re.compile(
 _PACKAGES = "node_modules"
 """Installed packages, which the sandbox installs itself. Of this folder only what git tracks is
 read: tests come with packages of their own."""
+_LONGEST_NAME = 400
+_MOST_FOLDERS = 500_000
+"""Limits of what is read of an index, which may be hostile: characters, and folders in all."""
 _INDEX_BYTES = 64 << 20
 _INDEX_VERSIONS = (2, 3)
 _ENTRY_BYTES = 62
@@ -131,8 +134,14 @@ def _tracked_packages(root: Path) -> Collection[str]:
     try:
         with open(root / ".git" / "index", "rb", opener=_no_links) as file:
             data = file.read(_INDEX_BYTES)
-        found = [name for name in _index_names(data) if _PACKAGES in name.split("/")]
+        found = [
+            name
+            for name in _index_names(data)
+            if len(name) <= _LONGEST_NAME and _PACKAGES in name.split("/")
+        ]
     except (OSError, ValueError, struct.error):
+        return ()
+    if sum(name.count("/") for name in found) > _MOST_FOLDERS:
         return ()
     places = {place for name in found for place in (Path(name), *Path(name).parents)}
     return {str(root / place) for place in places}
@@ -146,7 +155,7 @@ def _index_names(data: bytes) -> Iterable[str]:
         (flags,) = struct.unpack_from(">H", data, start + _ENTRY_BYTES - 2)
         name = start + _ENTRY_BYTES + (2 if flags & _EXTENDED else 0)
         end = data.index(b"\0", name)
-        yield data[name:end].decode()
+        yield os.fsdecode(data[name:end])
         start += (end - start + 8) // 8 * 8
 
 

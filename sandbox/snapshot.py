@@ -94,18 +94,10 @@ class _Installed(Frozen):
     egress: Egress = Egress()
 
 
-_KEPT = {"built", "substituted", "left_out"}
-"""Fields on packages that an installation and its record share."""
-
-
-class _Record(Frozen):
+class _Record(_Installed):
     """Metadata about the set-up, stored with an environment."""
 
     lock_hash: str = ""
-    built: tuple[str, ...] = ()
-    substituted: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    egress: Egress = Egress()
 
 
 class Snapshotter:
@@ -309,7 +301,7 @@ class Snapshotter:
                     await shell.check(ran, line)
                 egress = _merge_egress(below.egress, await self._backend.end_egress(guest))
                 record = _parse_record(await self._backend.environment_notes(below.image))
-                done = _Installed(**record.model_dump(include=_KEPT), egress=egress)
+                done = record.with_(egress=egress)
                 kept = await self._keep(shell, order, key, done, tree=tree)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
@@ -318,11 +310,7 @@ class Snapshotter:
     ) -> Environment:
         await shell.compile()
         hashes = [await toolchain.lock_hash(shell) for toolchain in self._toolchains]
-        record = _Record(
-            lock_hash=_merge_hashes(hashes),
-            **done.model_dump(include=_KEPT),
-            egress=done.egress,
-        )
+        record = _Record(**{**dict(done), "lock_hash": _merge_hashes(hashes)})
         notes = {"record": record.model_dump_json()} | ({} if tree is None else {TREE_NOTE: tree})
         image = await self._backend.keep_environment(shell.guest, key, notes=notes)
         return _environment(order, image, key, record)
