@@ -1,5 +1,6 @@
 """The service as `deploy/compose.postgres.yaml` runs it, against a local GitHub."""
 
+import ipaddress
 import json
 import os
 import shutil
@@ -145,15 +146,16 @@ class ComposeProject:
 
 
 def bridge_address() -> str:
-    """Return the address of this machine that containers reach, on the daemon's own bridge."""
-    place = "{{(index .IPAM.Config 0).Gateway}}"
+    """Return the address of this machine that containers reach, on the daemon's own bridge.
+
+    The daemon names its gateway only after a restart; before, it is the subnet's first address.
+    """
     done = subprocess.run(
-        ["docker", "network", "inspect", "bridge", "--format", place],
-        check=True,
-        capture_output=True,
-        text=True,
+        ["docker", "network", "inspect", "bridge"], check=True, capture_output=True, text=True
     )
-    return done.stdout.strip()
+    config = json.loads(done.stdout)[0]["IPAM"]["Config"][0]
+    first = next(ipaddress.ip_network(config["Subnet"]).hosts())
+    return str(config.get("Gateway") or first)
 
 
 def _compose() -> list[str]:
