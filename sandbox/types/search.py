@@ -178,6 +178,12 @@ class Profile(Frozen):
     mutants: Count = 0
     """One-edit mutants of its patched lines that were run against the tests."""
     mutants_killed: Count = 0
+    new_lines: Count = 0
+    """Its new lines that hold code of functions, if it is certain how often tests run them."""
+    unrun: Count = 0
+    """New lines that no test runs."""
+    run_once: Count = 0
+    """New lines that only one call runs, in all tests together."""
 
 
 class Survivor(Frozen):

@@ -73,6 +73,8 @@ async def test_rivals_are_told_apart_by_a_small_input_and_their_results(
     assert all(d.results[0] != d.results[1] for d in told)
     assert compared.profiles[0].neighbours > 5
     assert sum(profile.mutants for profile in compared.profiles) > 0
+    best = ranked[0].profile
+    assert (best.new_lines, best.unrun, best.run_once) == (1, 0, 0), "three tests run the line"
 
 
 async def test_examples_in_docstrings_decide_where_the_tests_do_not(

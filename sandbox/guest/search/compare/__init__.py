@@ -7,6 +7,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.compare.alternatives import Alternative
+from sandbox.guest.search.compare.line_runs import count_line_runs
 from sandbox.guest.search.compare.mutants import kill_count
 from sandbox.guest.search.compare.naturalness import MOST_BYTES, Language, surprise
 from sandbox.guest.search.compare.patched import new_lines
@@ -27,6 +28,9 @@ MOST_MUTATED = 2
 """Maximum number of behavioural clusters whose patched lines are mutated."""
 MUTATING_S = 1.0
 """Time for the mutants of one cluster on an idle machine, in seconds."""
+RUNNING_S, RUNNING = 1.0, 0.3
+"""Time for counting the runs of the new lines of all survivors: seconds on an idle machine, and the
+maximum share of the time left."""
 FILES = 400
 
 
@@ -54,6 +58,7 @@ def compare(
         profile["surprise"], profile["donor"] = usual
     for profile, one in zip(told["profiles"], survivors):
         profile["passing_there"] = count_passing_at_change(facts, one)
+    _count_line_runs(facts, survivors, told["profiles"], left)
     _count_kills(facts, survivors, told, left)
     told["kind"] = "compared"
     told["held_out"] = len(facts.items.passing) - len(_screened_tests(facts, survivors))
@@ -182,6 +187,22 @@ def _read(filename: str) -> bytes:
             return file.read(MOST_BYTES)
     except OSError:
         return b""
+
+
+def _count_line_runs(
+    facts: Any,
+    survivors: Sequence[Alternative],
+    profiles: Sequence[Dict[str, Any]],
+    left: Callable[[], float],
+) -> None:
+    """Count how often tests run the new lines of each survivor."""
+    ends = time.monotonic() + min(RUNNING_S * slowdown(), RUNNING * left())
+    for number, (one, profile) in enumerate(zip(survivors, profiles)):
+        rest = ends - time.monotonic()
+        # Most need far less than their share, so a slow one may use more of the rest.
+        wait_s = max(rest / (len(survivors) - number), 0.4 * rest)
+        if wait_s > 0.05:
+            profile.update(count_line_runs(facts, one, wait_s))
 
 
 def _count_kills(

@@ -103,8 +103,14 @@ def _lines(unit: Unit, twin: Unit) -> Set[int]:
 def new_lines(old: bytes, new: bytes) -> Set[int]:
     """Return the numbers of new lines; around a deletion, the lines next to it."""
     before, after = old.split(b"\n"), new.split(b"\n")
+    start, end = equal_ends(before, after)
+    found = set(range(start + 1, len(after) - end + 1))
+    return found or {max(1, start), start + 1}
+
+
+def equal_ends(before: Sequence[bytes], after: Sequence[bytes]) -> Tuple[int, int]:
+    """Return the number of equal lines at the start and at the end."""
     most = min(len(before), len(after))
     start = next((i for i in range(most) if before[i] != after[i]), most)
     end = next((i for i in range(most - start) if before[-1 - i] != after[-1 - i]), most - start)
-    found = set(range(start + 1, len(after) - end + 1))
-    return found or {max(1, start), start + 1}
+    return start, end
