@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from bot.domain.counted import counted
 from bot.fixers.rung1_search.attempt import RankedFix, SearchResult
+from bot.fixers.rung1_search.presentation import list_doubts
 from bot.publish.markdown import SafeWriter
 from sandbox.diffs import Original, write_diff
 from sandbox.types import Difference, FileEdit, Profile, Survivor, TestReport
@@ -83,7 +84,7 @@ def _candidate(searched: SearchReport, index: int, pen: SafeWriter) -> dict[str,
         "tried": survivor.tried,
         "seconds": round(survivor.seconds, 2),
         "observed": _profile(found, survivor, number).model_dump(),
-        "doubts": [pen.line(warning) for warning in survivor.warnings],
+        "doubts": [pen.line(doubt) for doubt in list_doubts(one.ranked)],
         "differs": [_difference(d, number, pen) for d in _differences(found, number)],
     }
 

@@ -39,6 +39,20 @@ def mutation_result(ranked: Ranked) -> Mutants | None:
     )
 
 
+def list_doubts(ranked: Ranked) -> tuple[str, ...]:
+    """Return the reasons to review a survivor with care, also those that do not weigh in its rank.
+
+    Args:
+        ranked: The survivor.
+    """
+    new, unrun = ranked.profile.new_lines, ranked.profile.unrun
+    # The sandbox may report any numbers.
+    if not 0 < unrun <= new:
+        return ranked.survivor.warnings
+    lines = "its new line" if new == 1 else f"{unrun} of its {new} new lines"
+    return (*ranked.survivor.warnings, f"no test was seen to run {lines}")
+
+
 def describe_comparison(ranked: Ranked) -> str:
     """Describe the comparison beyond the tests; empty if there was none."""
     profile = ranked.profile
@@ -103,7 +117,7 @@ def build_candidate(shown: RankedFix, found: SearchResult) -> Candidate:
         plausible=len(found.survivors),
         behaviours=ranked.behaviours,
         rivals=list_rivals(ranked),
-        warnings=survivor.warnings,
+        warnings=list_doubts(ranked),
         score=ranked.score,
         confident=ranked.confident,
         ranked=True,
