@@ -192,6 +192,21 @@ class TestOfTheSearch:
         assert (tried.candidate.confident, len(tried.candidate.warnings)) == (False, 1)
         assert workspace.searches == []
 
+    @pytest.mark.parametrize("runner", ["vitest", "go test"])
+    async def test_no_search_is_started_for_a_runner_that_it_does_not_know(
+        self, runner: str
+    ) -> None:
+        workspace = SearchingWorkspace({"calculator.py": SOURCE}, WANTS, runner=runner)
+        failure = a_failure(workspace)
+        trials = SearchTrials(MemoryLessons())
+        first, *_ = await trials.try_changes(failure, (WHOLE_ONE, HALF_ONE), time_limit_s=60)
+        assert first.candidate is not None
+        assert (first.candidate.confident, len(first.candidate.warnings)) == (False, 1)
+        runs = len(workspace.commands)
+        found = await trials.search_from(failure, HALF_ONE, time_limit_s=60, max_candidates=9)
+        assert (found, workspace.searches) == ((), [])
+        assert len(workspace.commands) == runs, "nothing can follow from a run of the start"
+
     @pytest.mark.parametrize(
         ("changes", "word"),
         [

@@ -34,6 +34,7 @@ class SearchingWorkspace(FakeWorkspace):
         wants: The tests.
         replacements: What the search tries: old and new text, in every Python file.
         seconds: How long a run says it took.
+        runner: The runner that reports.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class SearchingWorkspace(FakeWorkspace):
         replacements: Sequence[tuple[str, str]] = (),
         *,
         seconds: float = 0.1,
+        runner: str = "pytest",
     ) -> None:
         super().__init__(files, judge=self._judged)
         self._wants = wants
         self._replacements = replacements
         self._seconds = seconds
+        self._runner = runner
 
     def report(self, files: Files) -> TestReport:
         """How the tests go with these files."""
@@ -68,7 +71,7 @@ class SearchingWorkspace(FakeWorkspace):
                 for name in failing
             ),
             verdict=RunVerdict.FAIL if failing else RunVerdict.PASS,
-            runner="pytest",
+            runner=self._runner,
             outcomes=outcomes,
             duration_s=self._seconds,
         )  # fmt: skip

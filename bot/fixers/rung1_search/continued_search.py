@@ -9,7 +9,7 @@ from bot.fixers.rung1_search.attempt import RankedFix, SearchResult, run_search
 from bot.fixers.rung1_search.changes import edited_files, hash_edits
 from bot.fixers.rung1_search.presentation import build_candidate
 from bot.fixers.rung1_search.rank_features import WRITTEN
-from bot.fixers.rung1_search.request import build_mission_request
+from bot.fixers.rung1_search.request import build_mission_request, is_searchable
 from bot.fixers.rung1_search.trial_runs import (
     ResolvedChanges,
     RunComparison,
@@ -49,7 +49,7 @@ async def search_onward(
     ends = time.monotonic() + time_limit_s
     before, workspace = failure.context.test_results, failure.workspace
     made = await resolve_changes(workspace, start.changes)
-    if made.refused or before is None or not before.knows_tests:
+    if made.refused or before is None or not is_searchable(before):
         return ()
     try:
         seen = await run_with_changes(

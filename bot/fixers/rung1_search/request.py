@@ -107,6 +107,15 @@ def build_request(
     )
 
 
+def is_searchable(report: TestReport) -> bool:
+    """Return True if a search knows the runner, and tests by name are what it reports.
+
+    Args:
+        report: The red run.
+    """
+    return report.knows_tests and bool(report.traits.searched_by)
+
+
 async def build_mission_request(  # noqa: PLR0917 - all known facts of a mission's red run
     recall: Recall,
     context: MissionContext,

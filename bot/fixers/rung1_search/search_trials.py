@@ -10,7 +10,7 @@ from bot.fixers.rung1_search.changes import hash_edits
 from bot.fixers.rung1_search.continued_search import search_onward
 from bot.fixers.rung1_search.presentation import build_candidate, describe_comparison
 from bot.fixers.rung1_search.rank_features import WRITTEN, answer_kinds, join_kinds
-from bot.fixers.rung1_search.request import build_mission_request
+from bot.fixers.rung1_search.request import build_mission_request, is_searchable
 from bot.fixers.rung1_search.span_edits import convert_change
 from bot.fixers.rung1_search.trial_runs import (
     ResolvedChanges,
@@ -100,7 +100,7 @@ class SearchTrials:
     ) -> SearchResult | None:
         """Rank the passing changes with the search; return None if it cannot run."""
         seconds = min(self._ranking_s, ends - time.monotonic() - SPARE_S)
-        if not given or seconds < LEAST_RANKING_S or not before.knows_tests:
+        if not given or seconds < LEAST_RANKING_S or not is_searchable(before):
             return None
         facts = await failure.workspace.facts()
         request = await build_mission_request(
