@@ -5,7 +5,9 @@
     python -m benchmarks.belief [--rows FILE]
 
 `gather` writes one line of JSON for each bug: what the search finds, the written answers of `answers.py` that pass
-the tests shown, and whether each is right by the tests that were hidden and by the reference's behaviour. A third
+the tests shown, whether each is right by the tests that were hidden and by the reference's behaviour, and what a
+comparison of each change alone observes. It may be ended at any time: the next one continues with the bugs that have
+no row yet, and tries those again whose sandbox failed. A row says how many seconds each step took. A third
 of the bugs of each set is held out. The others are the development bugs. `fit` prints weights fitted on them, and
 cross-validated figures of each gate. Without a command, the package's own weights are measured on the bugs held out,
 and cross-validated weights on the development bugs: Brier score, reliability curve, precision and recall at the gate,
@@ -16,17 +18,23 @@ searches of the same sets. The texts of the bugs stay in the rows, which belong 
 import argparse
 import asyncio
 import hashlib
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.belief.figures import figures, reliability
+from benchmarks.belief.figures import figures, line_counts, reliability
 from benchmarks.belief.fitting import SHIPPED, Verdict, Weights, fit, judged
 from benchmarks.belief.gather import gather
-from benchmarks.belief.missions import FOLDS, Mission, is_right, missions_of, read_rows
+from benchmarks.belief.missions import (
+    FOLDS,
+    Mission,
+    is_right,
+    missions_of,
+    read_rows,
+)
+from benchmarks.belief.rows import append_row, parse_rows
 from benchmarks.belief.rules import RULES, rule_bugs
 from benchmarks.measure import as_users_have_it, report
 from benchmarks.sets.bug import Bug
@@ -63,8 +71,7 @@ def _arguments() -> argparse.Namespace:
 
 def _wanted(arguments: argparse.Namespace) -> list[tuple[str, Bug]]:
     """Return the bugs that have no row yet."""
-    rows = arguments.rows.read_text().splitlines() if arguments.rows.is_file() else []
-    known = {(row["set"], row["bug"]) for row in map(json.loads, rows)}
+    known = {(row["set"], row["bug"]) for row in parse_rows(arguments.rows)}
     found: list[tuple[str, Bug]] = []
     for name in arguments.sets:
         counts: dict[str, int] = {}
@@ -81,7 +88,6 @@ def _wanted(arguments: argparse.Namespace) -> list[tuple[str, Bug]]:
 
 
 async def _gather(arguments: argparse.Namespace) -> None:
-    arguments.rows.parent.mkdir(parents=True, exist_ok=True)
     limit = asyncio.Semaphore(arguments.jobs)
     with tempfile.TemporaryDirectory() as data:
         spec = SandboxSpec(pool=0)
@@ -92,12 +98,12 @@ async def _gather(arguments: argparse.Namespace) -> None:
                 try:
                     row: dict[str, Any] = await gather(sandboxes, name, bug, seed=arguments.seed)
                 except SandboxError as error:
-                    row = {"set": name, "bug": bug.name, "end": f"{error.message} {error.advice}"}
-            with arguments.rows.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(
-                name, bug.name, row.get("seconds"), row.get("end", ""), file=sys.stderr, flush=True
-            )
+                    end = f"{error.message} {error.advice}"
+                    print(name, bug.name, "no row:", end, file=sys.stderr, flush=True)
+                    return
+            append_row(arguments.rows, row)
+            costs = (row.get("seconds"), row.get("steps"), row.get("end", ""))
+            print(name, bug.name, *costs, file=sys.stderr, flush=True)
 
         try:
             await asyncio.gather(*(one(name, bug) for name, bug in _wanted(arguments)))
@@ -200,7 +206,9 @@ def main() -> None:
     else:
         printed = {
             "corpus": _corpus(rows),
+            "new_lines": line_counts(rows),
             "bugs": len(rows),
+            "alone": sum("alone" in row for row in rows),
             "held_out": _measured([(one, judged(one, SHIPPED)) for one in held_out]),
             "development": _measured(_cross_validated(development, _fold_weights(development))),
         }

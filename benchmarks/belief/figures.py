@@ -2,11 +2,11 @@
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.belief.fitting import Verdict
-from benchmarks.belief.missions import Mission
+from benchmarks.belief.missions import Mission, changes_of
 
 BINS = 10
 Z = 1.96
@@ -99,3 +99,25 @@ def reliability(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         }
         for number, ones in sorted(bins.items())
     ]
+
+
+def line_counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how many written changes have new lines that no test or only one call runs.
+
+    Args:
+        rows: The rows of bugs; in older ones nothing is counted.
+    """
+    names = ("changes", "counted", "unrun", "run_once")
+    found = {label: dict.fromkeys(names, 0) for label in ("right", "wrong")}
+    for changes in filter(None, (changes_of(row, "given") for row in rows)):
+        # Without a comparison there is no profile.
+        for kind, right, profile in zip(
+            changes.kinds, changes.right, changes.profiles, strict=False
+        ):
+            if kind != "search" and right is not None:
+                counts = found["right" if right else "wrong"]
+                counts["changes"] += 1
+                counts["counted"] += profile.new_lines > 0
+                counts["unrun"] += profile.unrun > 0
+                counts["run_once"] += profile.run_once > 0
+    return found

@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.belief.answers import Answer, answers_for
 from benchmarks.belief.cases import read_cases
+from benchmarks.belief.missions import is_right
 from benchmarks.sets.bug import Bug
 from benchmarks.sets.catalogue import PROGRAMS, unit_of_set
 from benchmarks.sets.halves import Mode, hidden_tests
@@ -29,8 +30,6 @@ from sandbox.types import (
     GivenChange,
     SearchRequest,
     SpanEdit,
-    Survivor,
-    SurvivorComparison,
     TestStatus,
 )
 from sandbox.workspace import Sandboxes, SandboxWorkspace
@@ -57,15 +56,18 @@ async def gather(sandboxes: Sandboxes, name: str, bug: Bug, *, seed: int) -> dic
         seed: Chooses the hidden tests and the slips.
     """
     hidden = hidden_from(name, bug, seed)
-    begun = time.monotonic()
+    steps = Steps()
     broken, answers = _written(bug, hidden, seed)
+    kinds = {key_of({path: a.text}): [a.kind, a.how] for path, a in answers}
     with tempfile.TemporaryDirectory() as folder:
         bug.plant(Path(folder), hidden)
         async with open_bug(sandboxes, bug, Path(folder)) as workspace:
             request = await red_request(workspace, bug, seed)
             if not request.failing:
                 return {"set": name, "bug": bug.name, "end": "nothing fails"}
+            steps.end("opened")
             search = await run_search(workspace, request.with_(time_limit_s=SEARCH_S))
+            steps.end("search")
             broken = {**search.originals, **broken}
             found = [
                 {one.path: one.content or "" for one in fix.changes}
@@ -74,9 +76,19 @@ async def gather(sandboxes: Sandboxes, name: str, bug: Bug, *, seed: int) -> dic
             written: list[Texts] = [{path: answer.text} for path, answer in answers]
             own = [texts for texts in found if key_of(texts) not in set(map(key_of, written))]
             given = await compared(workspace, request, broken, [*written, *own])
-    kinds = {key_of({path: a.text}): [a.kind, a.how] for path, a in answers}
-    survivors = {**_texts(search, broken), **_texts(given, broken)}
-    labels = await _judged(sandboxes, bug, broken, survivors, seed=seed)
+            steps.end("given")
+            passing = _texts(given, broken)
+            survivors = {**_texts(search, broken), **passing}
+            labels = await _judged(sandboxes, bug, broken, survivors, seed=seed)
+            steps.end("judged")
+            # The others become no mission.
+            decided = {
+                key: texts
+                for key, texts in passing.items()
+                if is_right(labels.get(key), kinds.get(key, ["search"])[0]) is not None
+            }
+            alone = await measured_alone(workspace, request, broken, decided)
+            steps.end("alone")
     return {
         "set": name,
         "bug": bug.name,
@@ -85,10 +97,25 @@ async def gather(sandboxes: Sandboxes, name: str, bug: Bug, *, seed: int) -> dic
         "written": [[*kinds[key], key] for key in kinds],
         "search": _kept(search, broken),
         "given": _kept(given, broken),
+        "alone": alone,
         "kinds": kinds,
         "labels": labels,
-        "seconds": round(time.monotonic() - begun, 1),
+        "seconds": round(sum(steps.seconds.values()), 1),
+        "steps": steps.seconds,
     }
+
+
+class Steps:
+    """The seconds of each step of gathering a bug."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._begun = time.monotonic()
+
+    def end(self, name: str) -> None:
+        """End a step; the next one begins."""
+        now = time.monotonic()
+        self.seconds[name], self._begun = round(now - self._begun, 1), now
 
 
 def hidden_from(name: str, bug: Bug, seed: int) -> frozenset[str]:
@@ -142,6 +169,28 @@ async def compared(
             time_limit_s=COMPARING_S,
         ),
     )
+
+
+async def measured_alone(
+    workspace: SandboxWorkspace, request: SearchRequest, broken: Texts, changes: Mapping[str, Texts]
+) -> dict[str, Any]:
+    """Return the profile of each change, measured as the only one, by its key.
+
+    Beside others, mutants are tried for the first two behaviours only. The right answers come
+    first, so which change has mutants would give its label away.
+
+    Args:
+        workspace: With the broken tree and the tests that are shown.
+        request: The request of the red run.
+        broken: The broken files.
+        changes: By their keys.
+    """
+    found: dict[str, Any] = {}
+    for key, texts in changes.items():
+        seen = (await compared(workspace, request, broken, [texts])).compared
+        if seen is not None and len(seen.profiles) == 1:
+            found[key] = seen.profiles[0].model_dump(mode="json")
+    return found
 
 
 def _given(texts: Texts, broken: Texts) -> GivenChange | None:
@@ -239,10 +288,3 @@ async def passing_plainly(
         if all(report.outcomes.get(test) is TestStatus.PASS for test in bug.tests):
             passing.add(key)
     return passing
-
-
-def read_survivors(kept: Mapping[str, Any]) -> tuple[list[Survivor], SurvivorComparison | None]:
-    """Return the survivors and their comparison as a row keeps them."""
-    survivors = [Survivor.model_validate(one) for one in kept["survivors"]]
-    found = kept["compared"]
-    return survivors, SurvivorComparison.model_validate(found) if found else None

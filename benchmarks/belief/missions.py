@@ -1,13 +1,12 @@
 """Missions as they could have been: which changes of a bug came together, and which of them are right."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.belief.gather import read_survivors
+from benchmarks.belief.rows import parse_rows
 from benchmarks.belief.rules import RULES
 from bot.fixers.rung1_search.rank import Behaviour, ordered_behaviours
 from bot.fixers.rung1_search.rank_model import none_features
@@ -25,6 +24,8 @@ SAME_KINDS = frozenset({"right", "in other words", "larger", "harmless extra"})
 RIGHT_KINDS = SAME_KINDS | {"search"}
 """Changes that are right if they pass every test. The search's have no other judge."""
 WRONG_KINDS = frozenset({"hard-coded", "overfitted", "wrong place"})
+EXAMPLES = ("examples", "examples_failed", "examples_unmet")
+"""Counts of a profile that compare a change with others."""
 UNJUDGED_KINDS = frozenset({"weakened guard"})
 """Changes that no test of these sets can prove right: the tests expect no errors."""
 
@@ -39,6 +40,7 @@ class Changes:
         originals: The files before.
         right: Whether each is right; None if that is not known.
         kinds: How each was written; `search` for one of the search.
+        alone: The profile of each as the only change; None without such measurements.
     """
 
     survivors: tuple[Survivor, ...]
@@ -46,6 +48,12 @@ class Changes:
     originals: Mapping[str, str]
     right: tuple[bool | None, ...]
     kinds: tuple[str, ...]
+    alone: tuple[Profile, ...] | None = None
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Return the profile of each, measured alone where that was done."""
+        return self.alone or self.compared.profiles
 
 
 @dataclass(frozen=True)
@@ -97,8 +105,7 @@ def held_out_groups(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Return the rows of bugs that were gathered."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    return [row for row in rows if "given" in row and _is_sound(row)]
+    return [row for row in parse_rows(path) if "given" in row and _is_sound(row)]
 
 
 def _is_sound(row: Mapping[str, Any]) -> bool:
@@ -172,7 +179,35 @@ def changes_of(row: Mapping[str, Any], name: str) -> Changes | None:
             for key, kind in zip(row[name]["keys"], kinds, strict=True)
         ),
         kinds=tuple(kinds),
+        alone=_alone(row, compared) if name == "given" else None,
     )
+
+
+def read_survivors(kept: Mapping[str, Any]) -> tuple[list[Survivor], SurvivorComparison | None]:
+    """Return the survivors and their comparison as a row keeps them."""
+    survivors = [Survivor.model_validate(one) for one in kept["survivors"]]
+    found = kept["compared"]
+    return survivors, SurvivorComparison.model_validate(found) if found else None
+
+
+def _alone(row: Mapping[str, Any], compared: SurvivorComparison) -> tuple[Profile, ...] | None:
+    """Return the profiles of the given changes, each measured as the only one.
+
+    Of a change without such a measurement, mutants count as unknown: beside others, which change
+    has mutants depends on their order. Docstring examples that a change fails say something only
+    beside others that satisfy them.
+    """
+    if "alone" not in row or len(compared.profiles) != len(row["given"]["keys"]):
+        return None
+    found = []
+    for key, beside in zip(row["given"]["keys"], compared.profiles, strict=True):
+        if key not in row["alone"]:
+            found.append(beside.with_(mutants=0, mutants_killed=0))
+            continue
+        own = Profile.model_validate(row["alone"][key])
+        examples = {name: getattr(beside, name) for name in EXAMPLES}
+        found.append(own.with_(**examples))
+    return tuple(found)
 
 
 def _template(searched: Mapping[str, Mapping[str, Any]], key: str) -> str:
@@ -210,7 +245,7 @@ def _mission(
     if any(changes.right[n] is None for n in taken):
         return
     survivors = [_numbered(changes, n, place) for place, n in enumerate(taken)]
-    compared = _only(changes.compared, taken)
+    compared = _only(changes, taken)
     behaviours = ordered_behaviours(survivors, changes.originals, compared)
     right = tuple(bool(changes.right[taken[one.members[0]]]) for one in behaviours)
     yield Mission(
@@ -232,9 +267,10 @@ def _numbered(changes: Changes, number: int, place: int) -> Survivor:
     return survivor.with_(template=f"given {place}" if is_answer and place else survivor.template)
 
 
-def _only(compared: SurvivorComparison, taken: Sequence[int]) -> SurvivorComparison:
+def _only(changes: Changes, taken: Sequence[int]) -> SurvivorComparison:
     """Return the comparison of some of the changes."""
-    profiles = [compared.profiles[n] for n in taken] if compared.profiles else []
+    compared = changes.compared
+    profiles = [changes.profiles[n] for n in taken] if changes.profiles else []
     # An example that none of these satisfies says nothing about them.
     useless = min((one.examples_failed for one in profiles), default=0)
     return compared.with_(

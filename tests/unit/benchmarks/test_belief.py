@@ -9,14 +9,17 @@ import pytest
 
 from benchmarks.belief.answers import Answer, answers_for
 from benchmarks.belief.cases import Case, read_cases
-from benchmarks.belief.figures import figures, interval, reliability
+from benchmarks.belief.figures import figures, interval, line_counts, reliability
 from benchmarks.belief.fitting import BY_HAND, Verdict, chances, fit, judged
+from benchmarks.belief.gather import measured_alone
 from benchmarks.belief.missions import FOLDS, Mission, fold_of, held_out_groups, missions_of
+from benchmarks.belief.rows import append_row, parse_rows
 from benchmarks.sets.bug import Bug
 from bot.fixers.rung1_search.rank import Behaviour
 from bot.fixers.rung1_search.rank_features import Features
 from bot.fixers.rung1_search.rank_model import UNMEASURED
-from sandbox.types import Profile, SpanEdit, Survivor, SurvivorComparison
+from sandbox.types import Profile, SearchRequest, SpanEdit, Survivor, SurvivorComparison
+from tests.fakes.searching_workspace import SearchingWorkspace
 
 Row = dict[str, Any]
 
@@ -156,6 +159,72 @@ def test_answers_of_one_program_are_no_agreement() -> None:
     pairs = [one for one in missions_of([row]) if one.source == "hybrid"]
     assert [one.right for one in pairs] == [(True, False), (True, False)]
     assert all(b.features.agreement == 0.0 for one in pairs for b in one.behaviours)
+
+
+def test_rows_with_changes_measured_alone_use_these_measurements() -> None:
+    few, many = Profile(inputs=9, mutants=10, mutants_killed=10), Profile(inputs=9)
+    row = a_row(["right", "larger", "slip"], [0, 1, 2], [few, few, many])
+    row["alone"] = {
+        "key-0": Profile(inputs=5, mutants=10, mutants_killed=6).model_dump(mode="json"),
+        "key-2": Profile(inputs=5, mutants=10, mutants_killed=1).model_dump(mode="json"),
+    }
+    missions = [one for one in missions_of([row]) if one.source == "model"]
+    assert [one.none["immune"] for one in missions] == [0.4, UNMEASURED, 0.9]
+
+
+def test_an_example_that_only_another_change_satisfies_speaks_against_one_measured_alone() -> None:
+    good, bad = (Profile(inputs=9, examples=2, examples_failed=n) for n in (0, 1))
+    row = a_row(["right", "hard-coded"], [0, 1], [good, bad])
+    alone = Profile(inputs=9, examples=1, examples_unmet=1).model_dump(mode="json")
+    row["alone"] = {"key-0": alone, "key-1": alone}
+    row["labels"]["key-1"] = {"passes": False, "alike": False}
+    (pair,) = (one for one in missions_of([row]) if one.source == "hybrid")
+    failed = {
+        right: behaviour.features.examples_failed
+        for right, behaviour in zip(pair.right, pair.behaviours, strict=True)
+    }
+    assert failed == {True: 0.0, False: 0.5}
+
+
+def test_written_changes_with_lines_that_no_test_runs_are_counted_by_label() -> None:
+    profiles = [
+        Profile(inputs=9, new_lines=4, unrun=1, run_once=2),
+        Profile(inputs=9, new_lines=4),
+        Profile(inputs=9),
+    ]
+    row = a_row(["right", "larger", "slip"], [0, 0, 1], profiles)
+    counts = line_counts([row])
+    assert counts["right"] == {"changes": 2, "counted": 2, "unrun": 1, "run_once": 1}
+    assert counts["wrong"] == {"changes": 1, "counted": 0, "unrun": 0, "run_once": 0}
+
+
+@pytest.mark.anyio
+async def test_each_change_is_compared_without_the_others() -> None:
+    wants = {"test_words.py::test_two": ("words.py", "> len(best)")}
+    workspace: Any = SearchingWorkspace({"words.py": BROKEN}, wants)
+    request = SearchRequest(command="pytest -q", failing=tuple(wants))
+    changes = {
+        "one": {"words.py": RIGHT},
+        "two": {"words.py": f"{RIGHT}\nLEAST = 0\n"},
+        "fails": {"words.py": f"{BROKEN}\nLEAST = 0\n"},
+    }
+    found = await measured_alone(workspace, request, {"words.py": BROKEN}, changes)
+    assert [len(one.given) for one in workspace.searches] == [1, 1, 1]
+    assert set(found) == {"one", "two"}
+    assert Profile.model_validate(found["one"]).inputs == 9
+
+
+def test_a_row_that_was_cut_short_is_left_out_and_the_next_has_its_own_line(
+    tmp_path: Path,
+) -> None:
+    rows = tmp_path / "build" / "rows.jsonl"
+    assert parse_rows(rows) == []
+    append_row(rows, {"bug": 1})
+    with rows.open("a") as file:
+        file.write('{"bug": 2, "gi')
+    append_row(rows, {"bug": 3})
+    append_row(rows, {"bug": 4})
+    assert parse_rows(rows) == [{"bug": 1}, {"bug": 3}, {"bug": 4}]
 
 
 def a_mission(narrow: float, *, right: bool, number: int = 0) -> Mission:
