@@ -257,6 +257,10 @@ def test_weights_learn_what_separates_right_from_wrong() -> None:
     assert not judged(wrong, weights).offered
 
 
+def test_without_missions_the_weights_stay_where_they_began() -> None:
+    assert fit([]) == BY_HAND
+
+
 def test_figures_count_what_is_offered() -> None:
     verdicts = [
         Verdict(0.9, right=True, offered=True),
