@@ -108,7 +108,7 @@ def build_request(
 
 
 def is_searchable(report: TestReport) -> bool:
-    """Return True if a search knows the runner, and tests by name are what it reports.
+    """Return True if the runner reports tests by name and a search knows it.
 
     Args:
         report: The red run.
