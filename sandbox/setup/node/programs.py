@@ -25,9 +25,14 @@ def programs(package):
         found = about.get("bin")
         if isinstance(found, str):
             found = {str(about.get("name")).rpartition("/")[2]: found}
-        return {name: file for name, file in found.items() if isinstance(file, str)}
-    except (OSError, ValueError, AttributeError):
+        return {name: file for name, file in found.items() if fits(name, file)}
+    except (OSError, ValueError, AttributeError, RecursionError):
         return {}
+def fits(name, file):
+    # A file system takes no other name of a script, and a shell no other path.
+    if not isinstance(file, str) or not name.strip(".") or "\\0" in name + file:
+        return False
+    return len(name.encode()) < MOST_BYTES and len(file.encode()) < MOST_BYTES
 def add_programs(source, target):
     real = os.path.realpath(source)
     for name, file in programs(source).items() if own(source) else ():
@@ -41,6 +46,7 @@ def add_programs(source, target):
         with open(place, "x") as script:
             script.write(START % file)
         os.chmod(place, 0o755)
+MOST_BYTES = 250
 START = '#!/bin/sh\\n' 'file="${0%%/*}"%s\\n' '[ ! -x "$file" ] || exec "$file" "$@"\\n'
 START += 'exec node "$file" "$@"\\n'
 for folder, names, _ in os.walk(tree):
@@ -83,7 +89,7 @@ for folder, names, files in os.walk(tree):
             about = json.load(file)
         own = about.get("scripts") or {}
         scripts = [one for one in ("preinstall", "install", "postinstall") if one in own]
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         continue
     if "binding.gyp" in files and not {"preinstall", "install"} & set(scripts):
         scripts.insert(0, "node-gyp")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.setup.node.programs import LINK
+from sandbox.setup.node.programs import LINK, SCAN
 
 
 def test_a_workspace_gets_links_to_packages_and_to_lists_of_them(tmp_path: Path) -> None:
@@ -68,3 +68,33 @@ def test_a_link_to_the_whole_project_leads_to_the_workspace(tmp_path: Path) -> N
         link = links / "examples/node_modules" / name
         assert (link / "src.js").read_text() == "of the workspace"
     assert (links / "examples/node_modules/.bin/shop").is_file()
+
+
+def test_strange_names_of_programs_do_not_end_the_set_up(tmp_path: Path) -> None:
+    tree, links = tmp_path / "tree", tmp_path / "links"
+    (tree / "node_modules/@a").mkdir(parents=True)
+    strange = ["", ".", "..", "a\0b", "n" * 250, "\u00e9" * 125, "good"]
+    deep = "[" * 100_000
+    for number, text in enumerate(
+        (
+            json.dumps({"bin": {**dict.fromkeys(strange, "run.js"), "long": "f" * 250}}),
+            json.dumps({"name": "@a/", "bin": "run.js"}),
+            json.dumps({"bin": {"half": "\udc80.js"}}),
+            deep,
+        )
+    ):
+        (tree / f"packages/{number}").mkdir(parents=True)
+        (tree / f"packages/{number}/package.json").write_text(text)
+        (tree / f"node_modules/@a/{number}").symlink_to(f"../../packages/{number}")
+    subprocess.run((sys.executable, "-I", "-S", "-c", LINK, str(tree), str(links)), check=True)
+    assert [path.name for path in (links / "node_modules/.bin").iterdir()] == ["good"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"scripts": 1}', '{"scripts": {"install": 1}'])
+def test_a_strange_package_does_not_hide_the_scripts_of_others(tmp_path: Path, text: str) -> None:
+    for name, about in (("a", text), ("b", '{"name": "b", "scripts": {"install": "x"}}')):
+        (tmp_path / "node_modules" / name).mkdir(parents=True)
+        (tmp_path / "node_modules" / name / "package.json").write_text(about)
+    command = (sys.executable, "-I", "-S", "-c", SCAN, str(tmp_path), "5")
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[:2] == ["b@None", ["install"]]
