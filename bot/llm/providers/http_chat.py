@@ -278,8 +278,8 @@ class HttpChat(ABC):
         fault.attempts = sent
         return fault
 
-    @abstractmethod
-    def _headers(self, key: str) -> Mapping[str, str]: ...
+    def _headers(self, key: str) -> Mapping[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
 
     @abstractmethod
     def _body(self, prompt: Prompt) -> dict[str, Any]: ...

@@ -42,10 +42,6 @@ class OpenAIChat(HttpChat):
     assembler = ChatChunks
 
     @override
-    def _headers(self, key: str) -> Mapping[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
-
-    @override
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,

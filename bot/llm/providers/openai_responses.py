@@ -16,7 +16,6 @@ from bot.llm.providers.tool_calls import append_calls, parse_arguments
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events whose response is the whole answer."""
 _REASONS = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.REFUSAL}
-_FINISHES = {"completed": Finish.STOP}
 
 
 class ResponseEvents(Assembler):
@@ -75,10 +74,6 @@ class OpenAIResponses(HttpChat):
         return answer
 
     @override
-    def _headers(self, key: str) -> Mapping[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
-
-    @override
     def _body(self, prompt: Prompt) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
@@ -133,7 +128,7 @@ def _finish(data: Any, parts: Any) -> Finish:
     if status == "incomplete":
         reason = (data.get("incomplete_details") or {}).get("reason")
         return _REASONS.get(reason or "", Finish.OTHER)
-    return _FINISHES.get(status or "", Finish.OTHER)
+    return Finish.STOP if status == "completed" else Finish.OTHER
 
 
 def _usage(data: Mapping[str, Any]) -> Usage:

@@ -166,7 +166,7 @@ async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> byte
     if answer is None:
         raise RequestFailed("the answer broke off", trouble=ModelTrouble.TRANSPORT)
     if len(content) > MOST_BYTES:
-        raise _too_long()
+        raise _too_long(MOST_BYTES)
     return content
 
 
@@ -191,7 +191,7 @@ async def _unpacked(
             part = unpacker.decompress(chunk, most + 1 - unpacked) if unpacker else chunk
             unpacked += len(part)
             if max(packed, unpacked) > most:
-                raise _too_long()
+                raise _too_long(most)
             yield part
     except zlib.error:
         raise RequestFailed(
@@ -201,9 +201,9 @@ async def _unpacked(
         raise RequestFailed("the answer is incomplete", trouble=ModelTrouble.TRANSPORT)
 
 
-def _too_long() -> RequestFailed:
+def _too_long(most: int) -> RequestFailed:
     return RequestFailed(
-        f"the answer is longer than {MOST_BYTES} bytes",
+        f"the answer is longer than {most} bytes",
         trouble=ModelTrouble.BAD_RESPONSE,
         final=True,
     )

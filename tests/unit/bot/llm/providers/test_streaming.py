@@ -16,6 +16,7 @@ from bot.llm.providers.events import EventReader
 from bot.llm.providers.http_chat import HttpChat, RetryLimits, Server
 from bot.llm.providers.openai_chat import OpenAIChat
 from bot.llm.providers.openai_responses import OpenAIResponses
+from bot.llm.providers.transport import MOST_STREAMED_BYTES
 from tests.fakes.model_server import (
     EVENT_STREAM,
     Asked,
@@ -368,7 +369,7 @@ async def test_the_end_of_an_answer_ends_the_wait_for_bytes() -> None:
 async def test_an_endless_stream_ends_at_the_limit_of_bytes() -> None:
     thought = f"data: {json.dumps(chunk({'reasoning_content': 'x' * 200_000}))}\n\n".encode()
     endless = replies(thought, endless=True, headers={"Content-Type": EVENT_STREAM})
-    with pytest.raises(ModelError, match="longer than"):
+    with pytest.raises(ModelError, match=f"longer than {MOST_STREAMED_BYTES} bytes"):
         await read(OpenAIChat, endless)
 
 
