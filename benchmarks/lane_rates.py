@@ -49,8 +49,8 @@ class CountingGuest:
         return self._guest.stream((argv[0], program, readings, *argv[1:]), **options)
 
 
-def bugs_of(folder: Path, only: Sequence[str], count: int) -> Iterator[tuple[str, Bug]]:
-    """The first mutants of every package that was built."""
+def bugs_of(folder: Path, only: Sequence[str], count: int) -> Iterator[Bug]:
+    """Yield the first mutants of every package that was built."""
     for package in Package.all():
         built = Built(folder, package)
         if only and not package.name.startswith(tuple(only)):
@@ -59,7 +59,7 @@ def bugs_of(folder: Path, only: Sequence[str], count: int) -> Iterator[tuple[str
             say(f"{package.name}: not built")
             continue
         for planted in built.bugs("mutants")[:count]:
-            yield package.name, built.as_bug(planted)
+            yield built.as_bug(planted)
 
 
 async def measure(sandboxes: Sandboxes, bug: Bug) -> dict[str, Any]:

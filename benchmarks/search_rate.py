@@ -1,8 +1,9 @@
-"""How fast candidates are tried: the screen beside one pytest process each, mutmut, and a fork each; one line of JSON.
+"""Measure how fast candidates are tried, and print one line of JSON.
 
-With `--packages`: candidates a processor second for each lane, on bugs of the packages in `build/bench`.
-
-Everything runs in the sandbox, and everything is CPU time, so that a loaded machine gives the same figures.
+The screen is compared with a pytest process, mutmut and a fork for each candidate. `--packages`
+measures the candidates of each lane in a processor second, on bugs of the packages in
+`build/bench`. Everything runs in the sandbox, in processor time: a loaded machine gives the same
+figures.
 """
 
 import argparse
@@ -169,7 +170,7 @@ async def of_packages(folder: Path, only: Sequence[str], count: int) -> dict[str
     with tempfile.TemporaryDirectory() as data:
         sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), Path(data))
         bugs = lane_rates.bugs_of(folder, only, count)
-        rows = [await lane_rates.measure(sandboxes, bug) for _, bug in bugs]
+        rows = [await lane_rates.measure(sandboxes, bug) for bug in bugs]
         await sandboxes.close()
     return lane_rates.summary(rows)
 

@@ -26,7 +26,6 @@ NOT_FOUND, NOT_EXECUTABLE, SIGNALLED = 127, 126, 128
 
 _LIST = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others")
 
-
 KindsReader = Callable[[str], AbstractSet[str]]
 
 

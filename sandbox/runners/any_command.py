@@ -19,6 +19,8 @@ from sandbox.types import CommandResult, TestResult, TestStatus
 READ_CHARACTERS = 200_000
 NAME_CHARACTERS = 200
 LAST_CHARACTERS = 4000
+_TOO_LONG = "Argument list too long"
+"""Linux's word for it (E2BIG). A whole command line is one word of the shell that runs it."""
 
 
 class AnyCommand:
@@ -86,6 +88,8 @@ def find_start_error(result: CommandResult) -> str:
     """Return why the command could not be started; empty if it could."""
     if result.exit_code == NOT_FOUND:
         return "the command was not found (exit status 127)"
+    if result.exit_code == NOT_EXECUTABLE and _TOO_LONG in result.stderr:
+        return "a word of the command is longer than the 131,071 bytes that Linux accepts"
     if result.exit_code == NOT_EXECUTABLE:
         return "the command cannot be executed (exit status 126)"
     return ""

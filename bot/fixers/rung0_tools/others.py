@@ -161,7 +161,7 @@ OTHER_TOOLS = (
         name="pretty-format-json",
         runs="pretty-format-json",
         fix="--autofix",
-        options=("--indent= --no-ensure-ascii --no-sort-keys --top-keys= --empty-object-as-null"),
+        options="--indent= --no-ensure-ascii --no-sort-keys --top-keys= --empty-object-as-null",
         version="--help",
     ),
     Tool(

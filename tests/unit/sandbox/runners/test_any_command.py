@@ -70,6 +70,13 @@ def test_tests_named_in_the_output_are_results() -> None:
     }
 
 
+def test_a_step_that_is_too_long_for_linux_is_named() -> None:
+    stderr = "/bin/sh: Argument list too long\n"
+    reading = read("x" * 140_000, CommandResult(argv=("sh",), exit_code=126, stderr=stderr))
+    assert "longer than the 131,071 bytes" in reading.inconclusive
+    assert not reading.results
+
+
 @pytest.mark.parametrize("status", [126, 127])
 def test_a_command_that_cannot_start_is_no_verdict(status: int) -> None:
     reading = read("nope", CommandResult(argv=("sh",), exit_code=status))
