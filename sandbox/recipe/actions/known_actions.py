@@ -272,16 +272,18 @@ def _isort(inputs: Inputs) -> str:
 
 
 def _flake8(inputs: Inputs) -> str:
+    # The action takes `none` for no value.
+    given = {name: text for name, text in inputs.items() if text not in {"", "none"}}
     options = [
-        f"--{name}={shlex.quote(inputs[key])}"
-        for key, name in (
-            ("ignore", "ignore"),
-            ("exclude", "exclude"),
-            ("max-line-length", "max-line-length"),
-        )
-        if inputs.get(key)
+        f"--{name}={shlex.quote(given[name])}"
+        for name in ("ignore", "exclude", "max-line-length")
+        if name in given
     ]
-    return " ".join(["flake8", *options, inputs.get("path", ".")])
+    plugins = shlex.join(given.get("plugins", "").split())
+    start = f"pip install {plugins}\n" if plugins else ""
+    start += _install_pinned("flake8", {"version": given.get("flake8-version", "")})
+    words = ("flake8", *options, given.get("args", ""), given.get("path", "."))
+    return start + " ".join(word for word in words if word)
 
 
 def _pre_commit(inputs: Inputs) -> str:
@@ -308,13 +310,22 @@ def _pyright(inputs: Inputs) -> str:
 
 
 def _codespell(inputs: Inputs) -> str:
-    skip = f"--skip={shlex.quote(inputs['skip'])} " if inputs.get("skip") else ""
-    words = (
-        f"--ignore-words-list={shlex.quote(inputs['ignore_words_list'])} "
-        if inputs.get("ignore_words_list")
-        else ""
-    )
-    return f"codespell {skip}{words}{inputs.get('path', '.')}"
+    options = [
+        f"{option}={shlex.quote(inputs[name])}"
+        for name, option in (
+            ("skip", "--skip"),
+            ("ignore_words_list", "--ignore-words-list"),
+            ("uri_ignore_words_list", "--uri-ignore-words-list"),
+            ("ignore_words_file", "--ignore-words"),
+            ("exclude_file", "--exclude-file"),
+            ("builtin", "--builtin"),
+        )
+        if inputs.get(name)
+    ]
+    # The action takes any text for true.
+    options += ["--check-filenames"] if inputs.get("check_filenames") else []
+    options += ["--check-hidden"] if inputs.get("check_hidden") else []
+    return " ".join(("codespell", *options, inputs.get("path", ".")))
 
 
 def _retry(inputs: Inputs) -> str:

@@ -87,7 +87,7 @@ _ANYWHERE = {
     "typos": Hook("typos", "typos", _TEXT, "", ".", "--force-exclude"),
     "mdformat": Hook("mdformat", "mdformat --check", _MARKDOWN, "", "."),
     "rumdl": Hook("rumdl", "rumdl check", _MARKDOWN, "", "."),
-    "shfmt": Hook("shfmt-py", "shfmt -d", _SHELL, "", "."),
+    "shfmt": Hook("shfmt-py", "shfmt -d", _SHELL.with_(exclude_types=("csh", "tcsh")), "", "."),
 }  # fmt: skip
 """Hooks whose tools find the files of a checkout by themselves."""
 

