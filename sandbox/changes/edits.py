@@ -106,8 +106,9 @@ def _replace(path: str, present: bytes | None, change: FileChange) -> bytes:
     searched = change.search_for.encode("utf-8", "surrogatepass")
     content = _encode(path, change.content)
     # A proposal has LF line ends; the file decides which ones are written.
-    if b"\r\n" in present and b"\r\n" not in searched:
-        searched, content = searched.replace(b"\n", b"\r\n"), content.replace(b"\n", b"\r\n")
+    windows = searched.replace(b"\n", b"\r\n")
+    if b"\r\n" in present and b"\r\n" not in searched and windows in present:
+        searched, content = windows, content.replace(b"\n", b"\r\n")
     places = _places(present, searched)
     if places != 1:
         found = "does not occur" if places == 0 else f"occurs {places} times"

@@ -121,9 +121,10 @@ def _characters(old: str, new: str, path: str) -> Iterator[Concern]:
             message=f"hidden or direction-changing characters: {names}",
         )
     # A rewrite of all line endings would hide the edit in the diff of the whole file.
-    if (old and ("\r\n" in new) != ("\r\n" in old) and "\n" in old and "\n" in new) or (
-        old and new.count("\r") > old.count("\r") + len(added_lines(old, new))
-    ):
+    is_rewritten = (("\r\n" in new) != ("\r\n" in old) and "\n" in old and "\n" in new) or (
+        new.count("\r") > old.count("\r") + len(added_lines(old, new))
+    )
+    if old and is_rewritten and not _evens_line_ends(old, new):
         yield Concern(
             severity=_R, rule="line-endings", path=path, message="the line endings are rewritten"
         )
@@ -134,6 +135,13 @@ def _characters(old: str, new: str, path: str) -> Iterator[Concern]:
             path=path,
             message="a possible credential is added",
         )
+
+
+def _evens_line_ends(old: str, new: str) -> bool:
+    """Return True if lines that end differently get one kind of end, and nothing else changes."""
+    plain = old.replace("\r\n", "\n")
+    is_mixed = old not in {plain, plain.replace("\n", "\r\n")}
+    return is_mixed and new in {plain, plain.replace("\n", "\r\n")}
 
 
 def _hidden(text: str) -> Counter[str]:

@@ -9,6 +9,7 @@ from sandbox.types import ChangeAction, FileChange, FileEdit
 FILES = {
     "a.py": b"x = 1\ny = 2\n",
     "dos.py": b"x = 1\r\ny = 2\r\n",
+    "mixed.py": b"x = 1\ny = 2\nz = 3\r\n",
     "twice.py": b"x\nx\n",
     "bytes.bin": b"\xff\xfe",
 }
@@ -39,6 +40,9 @@ def test_later_changes_see_earlier_ones() -> None:
 def test_line_endings_stay_the_files_own() -> None:
     assert applied(replace("dos.py", "x = 1\ny = 2", "x = 5\ny = 6")) == {
         "dos.py": b"x = 5\r\ny = 6\r\n"
+    }
+    assert applied(replace("mixed.py", "x = 1\ny = 2", "x = 5\ny = 6")) == {
+        "mixed.py": b"x = 5\ny = 6\nz = 3\r\n"
     }
 
 

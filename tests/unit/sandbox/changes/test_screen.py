@@ -61,6 +61,14 @@ def test_rewritten_line_endings_are_refused() -> None:
     assert rules(OLD, OLD + "x = '\\r'\n") == {}
 
 
+def test_lines_that_ended_differently_may_end_alike() -> None:
+    """A hook such as `mixed-line-ending` does nothing else."""
+    windows = OLD.replace("\n", "\r\n")
+    mixed = windows.replace("\r\n", "\n", 1)
+    assert rules(mixed, OLD) == rules(mixed, windows) == {}
+    assert "line-endings" in rules(mixed, OLD.replace("+ 1", "- 1"))
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
