@@ -44,8 +44,8 @@ _NOT_STREAMED = re.compile(
 Heard = Callable[[], None]
 Post = Callable[..., Awaitable[HttpReply]]
 """`Transport.post`, which is loaded late."""
-Learned = dict[tuple[str, str], Adaptive]
-"""Rejected parameters by base URL and model, shared by all clients."""
+Learned = dict[tuple[str, str, str], Adaptive]
+"""Rejected parameters by wire format, base URL and model, shared by all clients."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class HttpChat(ABC):
         # A refusal to stream is recognised by its words, see `_adapt`.
         options: dict[str, tuple[str, ...]] = dict.fromkeys(self.streaming.keys() - {_STREAM}, ())
         self._adaptive = shared.setdefault(
-            (server.base_url, model), Adaptive({**options, **self.optional}, self.renames)
+            (self.kind, server.base_url, model), Adaptive({**options, **self.optional}, self.renames)
         )
         self._post: Post | None = None
 
@@ -215,7 +215,9 @@ class HttpChat(ABC):
                     f"no answer within {deadline_s:g} s", trouble=ModelTrouble.DEADLINE
                 ) from None
             raise RequestFailed(
-                f"nothing received for {idle_s:g} s", trouble=ModelTrouble.TIMEOUT
+                f"nothing received for {idle_s:g} s",
+                "raise models.idle_s if the server reads or reasons for longer",
+                trouble=ModelTrouble.TIMEOUT,
             ) from None
 
     async def _send(self, body: bytes, heard: Heard) -> HttpReply:

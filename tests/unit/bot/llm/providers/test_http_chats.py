@@ -374,6 +374,14 @@ async def test_a_server_teaches_what_it_takes_once_for_everyone_who_asks_that_mo
         assert (await openai(server, learned, "other").complete(PROMPT, deadline_s=5)).attempts == 3
 
 
+async def test_what_a_server_takes_is_learnt_for_each_wire_format() -> None:
+    learned: Learned = {}
+    async with serving(newest) as server:
+        await responses(server, learned).complete(PROMPT, deadline_s=5)
+        await openai(server, learned).complete(PROMPT, deadline_s=5)
+        assert server.asked[-1].body["max_completion_tokens"] == 50
+
+
 async def test_many_who_learn_at_once_all_get_their_answer() -> None:
     async with serving(newest) as server:
         chat = openai(server)

@@ -107,6 +107,7 @@ async def test_a_silent_stream_is_asked_again_and_never_gives_half_an_answer(
         with pytest.raises(ModelError, match="nothing received for 1 s") as raised:
             await chat_with(server, kind, patience).complete(PROMPT, deadline_s=60)
         assert raised.value.trouble is ModelTrouble.TIMEOUT
+        assert "models.idle_s" in raised.value.advice
         with pytest.raises(ModelError, match="no answer within") as raised:
             await chat_with(server, kind).complete(PROMPT, deadline_s=1.0)
         assert raised.value.trouble is ModelTrouble.DEADLINE
