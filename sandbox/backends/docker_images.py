@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import docker
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, BuildError, DockerException, ImageNotFound, NotFound
 
 from sandbox.backends.base import CacheUsage
 from sandbox.backends.docker_disk import (
@@ -48,6 +48,9 @@ FORBIDDEN = ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild", "Healthcheck")
 """Settings that an environment's image must not have."""
 
 _MOST_ETC_BYTES = 1 << 20
+
+_APT_ERROR = re.compile(r"^(?:\x1b\[91m)?(E: [^\n\x1b]+)", re.MULTILINE)
+"""An error of apt, which the daemon may colour."""
 
 SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 
@@ -200,16 +203,25 @@ class Images:
         reference = f"{TOOLCHAIN}:{tag}"
         if self.find(reference) is None:
             with only_one(self._cache, "image"):
-                if self.find(reference) is None and not self._build_from_registry(reference, spec):
-                    with build.root_archive(spec) as archive:
-                        changes = [f"USER {USER}", f"LABEL {KEY_LABEL}=toolchain"]
-                        self._client.api.import_image(
-                            src=archive, repository=TOOLCHAIN, tag=tag, changes=changes
-                        )
+                if self.find(reference) is None and (
+                    failed := self._build_from_registry(reference, spec)
+                ):
+                    try:
+                        self._build_from_packages(tag, spec)
+                    except SandboxUnavailable as error:
+                        message = f"{error.message} Docker's own build failed, too: {failed}"
+                        raise SandboxUnavailable(message, error.advice) from error
         return reference
 
-    def _build_from_registry(self, reference: str, spec: SandboxSpec) -> bool:
-        """Build from the Dockerfile on a registry's image; return False if none is reachable."""
+    def _build_from_packages(self, tag: str, spec: SandboxSpec) -> None:
+        with build.root_archive(spec) as archive:
+            changes = [f"USER {USER}", f"LABEL {KEY_LABEL}=toolchain"]
+            self._client.api.import_image(
+                src=archive, repository=TOOLCHAIN, tag=tag, changes=changes
+            )
+
+    def _build_from_registry(self, reference: str, spec: SandboxSpec) -> str:
+        """Build from the Dockerfile on a registry's image; return why that failed, else nothing."""
         base = f"debian:{spec.debian_suite}-slim"
         further = " ".join(spec.debian_packages)
         arguments = {
@@ -228,9 +240,10 @@ class Images:
                 timeout=int(build.BUILD_WALL_S),
             )
         except (DockerException, APIError) as error:
-            log.info("building from Debian packages, registry failed: %s", str(error)[:200])
-            return False
-        return True
+            failed = read_build_error(error)
+            log.info("building from Debian packages, registry failed: %s", failed)
+            return failed
+        return ""
 
     def _add_guest_layer(self, base: str, reference: str, labels: Mapping[str, str]) -> str:
         """Return the base with a thin layer of guest programs, and create it if it is missing."""
@@ -254,6 +267,18 @@ class Images:
             finally:
                 container.remove(force=True)
         return reference
+
+
+def read_build_error(error: DockerException) -> str:
+    """Return why an image was not built: apt's own error if it has one.
+
+    Args:
+        error: The client's error. Its text only names the command and its exit status.
+    """
+    parts = error.build_log if isinstance(error, BuildError) else ()
+    printed = "".join(str(part.get("stream", "")) for part in parts if isinstance(part, dict))
+    named = _APT_ERROR.search(printed)
+    return (named[1] if named else str(error))[:200]
 
 
 def _edit(container: Any, name: str, edited: Callable[[bytes, str], bytes]) -> bytes:

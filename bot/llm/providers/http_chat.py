@@ -112,7 +112,8 @@ class HttpChat(ABC):
         # A refusal to stream is recognised by its words, see `_adapt`.
         options: dict[str, tuple[str, ...]] = dict.fromkeys(self.streaming.keys() - {_STREAM}, ())
         self._adaptive = shared.setdefault(
-            (self.kind, server.base_url, model), Adaptive({**options, **self.optional}, self.renames)
+            (self.kind, server.base_url, model),
+            Adaptive({**options, **self.optional}, self.renames),
         )
         self._post: Post | None = None
 

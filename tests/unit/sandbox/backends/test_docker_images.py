@@ -5,13 +5,27 @@ import tarfile
 from collections.abc import Iterator
 
 import pytest
-from docker.errors import NotFound
+from docker.errors import BuildError, DockerException, NotFound
 
-from sandbox.backends.docker_images import _edit, with_unknown_names, with_users
+from sandbox.backends.docker_images import (
+    _edit,
+    read_build_error,
+    with_unknown_names,
+    with_users,
+)
 from sandbox.backends.docker_setup import pack_file
 from sandbox.types import CHANGED, USUAL
 
 ROOT = b"root:x:0:0:root:/root:/bin/bash"
+
+
+def test_a_failed_build_names_the_package_that_is_wrong() -> None:
+    """The client's own text is only `returned a non-zero code: 100`."""
+    stream = "Reading package lists...\n\x1b[91mE: Unable to locate package imagemagik\n\x1b[0m"
+    error = BuildError("non-zero code: 100", [{"stream": stream}, {"error": "x"}])
+    assert read_build_error(error) == "E: Unable to locate package imagemagik"
+    assert read_build_error(BuildError("non-zero", [])) == "non-zero"
+    assert read_build_error(DockerException("no route")) == "no route"
 
 
 @pytest.mark.parametrize("known", [ROOT, ROOT + b"\n", b""])
