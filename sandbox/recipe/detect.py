@@ -234,9 +234,7 @@ def _complete_requirements(
         plan = plan.with_(
             prepare=(*built.prepare, *plan.prepare), obstacles=(*plan.obstacles, *built.obstacles)
         )
-    kinds = [
-        tools_for(part, project.pytest_options) for part in re.split(r"\s*&&\s*", plan.command)
-    ]
+    kinds = [tools_for(part.strip(), project.pytest_options) for part in plan.command.split("&&")]
     tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
     # ruff is for rung 0, and pytest lets repositories with a lint job share an environment with the
     # others. A job of Node.js or Go alone needs neither.

@@ -26,7 +26,7 @@ from sandbox.runners.matchers.python import TYPES
 from sandbox.types import CommandResult, TestResult, TestStatus
 from sandbox.types.launchers import listing_command
 
-_MYPY = re.compile(r"(?<![-\w./=])(?:\S*/)?mypy(?=\s|$)")
+_MYPY = re.compile(r"(?<!\S)(?:\S*[^-\w.=\s])?mypy(?=\s|$)")
 _MYPY_ASKED = " --show-column-numbers --show-error-codes"
 """Without columns a finding names a line, and every name on it could be meant."""
 

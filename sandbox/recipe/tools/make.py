@@ -135,7 +135,7 @@ def _assign(
     *,
     exported: bool,
 ) -> None:
-    name, operator, value = found[1], found[2], re.sub(r"\s+#.*$", "", found[3]).strip()
+    name, operator, value = found[1], found[2], re.sub(r"\s#.*$", "", found[3]).strip()
     if exported:
         makefile.exported.add(name)
     if name in given or (operator == "?=" and name in makefile.variables and name not in _KNOWN):

@@ -21,7 +21,7 @@ _TEXT = re.compile(r"\s*\"?(?:url|funding|deprecated|license|homepage)\"?:(?!\s*
 
 In a lock file of Bun, a list of such a name is a package.
 """
-_JSON_NAME = re.compile(r"^\s+\"name\": \"[^\"\n]*\"", re.MULTILINE)
+_JSON_NAME = re.compile(r"^[ \t]+\"name\": \"[^\"\n]*\"", re.MULTILINE)
 
 _ENTRIES: dict[Manager, re.Pattern[str]] = {
     "pnpm": re.compile(

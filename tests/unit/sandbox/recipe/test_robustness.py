@@ -1,5 +1,6 @@
 """Whatever stands in a repository's files, a plan is made or refused, in bounded time and without another error."""
 
+import json
 import time
 
 import pytest
@@ -61,6 +62,7 @@ BOMBS = {
     "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
                       + "test:\n\techo $(A60) > f\n"}, "make"),
     "make targets": ({"Makefile": "".join(f"t{n}: t{n + 1} t{n + 2} t{n + 3}\n\tpytest\n" for n in range(N))}, "make t0"),
+    "make blanks": ({"Makefile": "X = " + " " * 300_000 + "y\ntest:\n\tpytest\n"}, "make test"),
     "just words": ({"justfile": "a" + " b" * N + "\n" + "a" * 900 + " =" * 50 + ":\n"}, "just"),
     "hatch matrix": ({"pyproject.toml": "[[tool.hatch.envs.a.matrix]]\n" + "".join(f"v{n} = {[str(i) for i in range(40)]}\n" for n in range(6))},
                      "hatch run a:x"),
@@ -86,3 +88,16 @@ def test_a_hostile_file_takes_bounded_time(name: str) -> None:
     read = Read(call, contents)
     assert time.process_time() - started < 20
     assert len(read.commands) <= 2000
+
+
+@pytest.mark.slow
+def test_a_long_word_of_a_command_takes_bounded_time() -> None:
+    script = "flake8 'a" + " " * 60_000 + "b'"
+    job = {"runs-on": "ubuntu-latest", "steps": [{"name": "lint", "run": script}]}
+    workflow = json.dumps({"on": "push", "jobs": {"check": job}})
+    contents = {".github/workflows/ci.yml": workflow.encode()}
+    started = time.process_time()
+    hints = JobHints(job_name="check", step_name="lint")
+    recipe = plan_recipe(hints, contents.keys(), contents)
+    assert time.process_time() - started < 1.5, "quadratic work would take three seconds"
+    assert recipe.command == script

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,15 @@ def test_a_build_that_fails_without_a_place_is_a_failure_all_the_same() -> None:
 def test_hostile_output_is_read_in_time() -> None:
     read("mypy .", "a:1: error: " * 10_000 + "\n" * 10_000)
     read("ruff check .", "F401 x\n" * 20_000)
+
+
+def test_a_hostile_command_is_prepared_in_time() -> None:
+    places = GuestPlaces(python="python", guest_dir="/g", checkout="/c", cwd="/c")
+    command = f"mypy '{'(' * 60_000}'"
+    runner = detect_runner(command)
+    started = time.process_time()
+    runner.prepare(RunRequest(command=command), places)
+    assert time.process_time() - started < 1.5, "quadratic work would take three seconds"
 
 
 @pytest.mark.parametrize(

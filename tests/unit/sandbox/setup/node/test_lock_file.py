@@ -178,3 +178,5 @@ def test_a_project_without_a_name_keeps_that_of_its_lock_file() -> None:
     old, new = '{\n  "name": "web",\n  "x": {"name": "a"}\n}', '{\n  "name": "repo",\n  "y": 1\n}'
     assert restore_name(new, old) == '{\n  "name": "web",\n  "y": 1\n}'
     assert restore_name(new, "{}") == new
+    # Quadratic work would take minutes.
+    assert restore_name(new, "{" + "\n" * 500_000 + "}") == new
