@@ -35,6 +35,13 @@ _DESCRIPTIVE = frozenset(
 _PRESENT = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 """Arguments of which only the presence counts."""
 _MOST_NODES = 50_000
+_MOST_STEPS = 20_000
+
+
+class _Constants(dict[str, ast.expr]):
+    """The assignments of a module, with the steps that are left to evaluate them."""
+
+    steps = _MOST_STEPS
 
 
 def read_setup_call(files: CheckoutFiles, folder: str) -> dict[str, Any]:
@@ -43,7 +50,7 @@ def read_setup_call(files: CheckoutFiles, folder: str) -> dict[str, Any]:
     tree = files.python(path)
     if tree is None:
         return {}
-    constants = read_constants(tree)
+    constants = _Constants(read_constants(tree))
     found: dict[str, Any] = {}
     # The file is the repository's, so the walk has a limit.
     for _, node in zip(range(_MOST_NODES), ast.walk(tree), strict=False):
@@ -81,13 +88,15 @@ def read_constants(tree: ast.Module) -> dict[str, ast.expr]:
     return found
 
 
-def literal(node: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> Any:
+def literal(node: ast.expr, constants: _Constants, depth: int = 0) -> Any:
     """Evaluate an expression of literals, names of such, and sums of lists or strings.
 
     Raises:
         ValueError: The value has to be computed.
     """
-    if depth > 12:  # noqa: PLR2004 (deeper than anybody writes)
+    # Constants that refer to each other could take exponential time.
+    constants.steps -= 1
+    if depth > 12 or constants.steps < 0:  # noqa: PLR2004 (deeper than anybody writes)
         raise ValueError("too deep")
     following = depth + 1
     if isinstance(node, ast.Constant):
@@ -118,9 +127,7 @@ def literal(node: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> A
 _MOST_ITEMS = 2000
 
 
-def _sequence(
-    node: ast.List | ast.Tuple | ast.Set, constants: dict[str, ast.expr], depth: int
-) -> list[Any]:
+def _sequence(node: ast.List | ast.Tuple | ast.Set, constants: _Constants, depth: int) -> list[Any]:
     items: list[Any] = []
     for element in node.elts[:_MOST_ITEMS]:
         if isinstance(element, ast.Starred):
@@ -145,7 +152,7 @@ def _sum(left: Any, right: Any) -> Any:
     raise ValueError("computed")
 
 
-def _text(part: ast.expr, constants: dict[str, ast.expr], depth: int) -> str:
+def _text(part: ast.expr, constants: _Constants, depth: int) -> str:
     inner = part.value if isinstance(part, ast.FormattedValue) else part
     value = literal(inner, constants, depth)
     if not isinstance(value, str | int | float) or len(str(value)) > _MOST_ITEMS:
@@ -161,7 +168,7 @@ def _item(value: Any, key: Any) -> Any:
     raise ValueError("computed")
 
 
-def _keep(keyword: ast.keyword, constants: dict[str, ast.expr], found: dict[str, Any]) -> str:
+def _keep(keyword: ast.keyword, constants: _Constants, found: dict[str, Any]) -> str:
     """Store one argument. Return its name if it has to be computed."""
     name, value = keyword.arg or "", keyword.value
     if name not in _WANTED:

@@ -62,6 +62,9 @@ BOMBS = {
     "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
                       + "test:\n\techo $(A60) > f\n"}, "make"),
     "make targets": ({"Makefile": "".join(f"t{n}: t{n + 1} t{n + 2} t{n + 3}\n\tpytest\n" for n in range(N))}, "make t0"),
+    "setup constants": (
+        {"setup.py": "".join(f"{a} = [{f'{b},' * 2000}]\n" for a, b in ("ab", "bc", "cd", "de"))
+         + "e = ['x']\nsetup(install_requires=a, extras_require={'y': a})\n"}, "pip install -e ."),
     "make blanks": ({"Makefile": "X = " + " " * 300_000 + "y\ntest:\n\tpytest\n"}, "make test"),
     "just words": ({"justfile": "a" + " b" * N + "\n" + "a" * 900 + " =" * 50 + ":\n"}, "just"),
     "hatch matrix": ({"pyproject.toml": "[[tool.hatch.envs.a.matrix]]\n" + "".join(f"v{n} = {[str(i) for i in range(40)]}\n" for n in range(6))},
