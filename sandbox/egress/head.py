@@ -12,9 +12,7 @@ from sandbox.types import Frozen
 END = b"\r\n\r\n"
 MAX_HEADERS = 64
 LINE = re.compile(r"(?P<method>[A-Z]{1,20}) (?P<target>[\x21-\x7e]{1,8000}) HTTP/1\.[01]")
-FIELD = re.compile(
-    r"(?P<name>[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*(?P<value>[\x20-\x7e\t]{0,8000}?)[ \t]*"
-)
+FIELD = re.compile(r"(?P<name>[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):(?P<value>[\x20-\x7e\t]{0,8000})")
 KEPT = frozenset(
     {
         "accept",
@@ -87,7 +85,8 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     fields = [FIELD.fullmatch(text) for text in rest]
     if line is None or None in fields or len(fields) > MAX_HEADERS:
         raise EgressRefused("the request is malformed")
-    headers = [(field["name"].lower(), field["value"]) for field in fields if field is not None]
+    known = [field for field in fields if field is not None]
+    headers = [(field["name"].lower(), field["value"].strip(" \t")) for field in known]
     if line["method"] == "CONNECT":
         where = split_authority(line["target"])
         if where is None:

@@ -58,6 +58,8 @@ async def test_a_plain_request_is_written_anew() -> None:
         b"CONNECT files.example:443 HTTP/1.1\r\nA: b\r\n folded\r\n\r\n",
         b"CONNECT files.example:443 HTTP/1.1\r\n" + b"A: b\r\n" * 65 + b"\r\n",
         b"CONNECT files.example:443 HTTP/1.1\r\nA: " + b"b" * 40_000 + b"\r\n\r\n",
+        # Cubic work would take minutes.
+        b"CONNECT files.example:443 HTTP/1.1\r\nA:" + b" " * 7_000 + b"\x7f\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: files.example\r\n\r\n",
         b"GET https://files.example/ HTTP/1.1\r\n\r\n",
         b"GET ftp://files.example/ HTTP/1.1\r\n\r\n",
