@@ -18,7 +18,7 @@ _HEAD = re.compile(
 )
 _PARAMETER = re.compile(r"([+*]?)\$?([A-Za-z_][\w-]*)(?:=(?:\"([^\"]*)\"|'([^']*)'|([\w./-]+)))?")
 _ASSIGNMENT = re.compile(r"(export\s+)?([A-Za-z_][\w-]{0,80})\s*:=\s*(.*)")
-_INNER = re.compile(r"\{\{\s*([^{}]{1,200}?)\s*\}\}")
+_INNER = re.compile(r"\{\{([^{}]{1,200})\}\}")
 _MOST_LINES = 5000
 
 
@@ -157,7 +157,8 @@ class _Run:
             if key in self.justfile.variables
         }
         script = [
-            _INNER.sub(lambda found: _evaluate(found[1], names), line) for line in recipe.lines
+            _INNER.sub(lambda found: _evaluate(found[1].strip(), names), line)
+            for line in recipe.lines
         ]
         if script[:1] and script[0].startswith("#!"):
             reading = reading.plus(self._with_interpreter(name, script, exported))

@@ -13,6 +13,7 @@ _NAMES = ("GNUmakefile", "makefile", "Makefile")
 _VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "-o", "-W"})
 _ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)*([\w.-]{1,80})\s*(\?=|::?=|\+=|!=|=)\s?(.*)")
 _RULE = re.compile(r"([^\t:=#][^:=#]{0,300}?)\s*::?(?!=)\s*([^;#=]{0,2000})(?:;(.*))?(?:#.*)?")
+_QUOTED_SIDES = re.compile(r"""(["'])([^"']*)\1[ \t]*(["'])([^"']*)\3""")
 _DIRECTIVE = re.compile(
     r"\s*(ifeq|ifneq|ifdef|ifndef|else|endif|define|endef|-?include|sinclude|vpath|unexport)\b(.*)"
 )
@@ -107,13 +108,9 @@ def parse_makefile(text: str, environment: Mapping[str, str], given: Mapping[str
 def _directive(name: str, rest: str, makefile: Makefile, skipping: list[bool]) -> None:
     """Evaluate conditions on variables; undecidable ones hold."""
     if name in {"ifeq", "ifneq"}:
-        sides = re.fullmatch(
-            r"\s*\(?\s*[\"']?([^,\"']*)[\"']?\s*[,\s]\s*[\"']?([^,\"')]*)[\"']?\s*\)?\s*",
-            rest[:300],
-        )
-        equal = sides is not None and expand(sides[1], makefile.variables) == expand(
-            sides[2], makefile.variables
-        )
+        sides = _sides(rest.strip())
+        values = {expand(side, makefile.variables).strip() for side in sides or ()}
+        equal = len(values) == 1
         skipping.append(False if sides is None or "$(shell" in rest else equal is (name == "ifneq"))
     elif name in {"ifdef", "ifndef"}:
         skipping.append((rest.strip() in makefile.variables) is (name == "ifndef"))
@@ -125,6 +122,16 @@ def _directive(name: str, rest: str, makefile: Makefile, skipping: list[bool]) -
         skipping.pop()
     elif "include" in name:
         makefile.included.append(rest.strip()[:100])
+
+
+def _sides(text: str) -> tuple[str, str] | None:
+    """Return what a condition compares, in `(a,b)` or `"a" "b"`; None if that is not plain."""
+    if (quoted := _QUOTED_SIDES.fullmatch(text)) is not None:
+        return quoted[2], quoted[4]
+    if not (text.startswith("(") and text.endswith(")")) or text.count(",") != 1:
+        return None
+    left, _, right = text[1:-1].partition(",")
+    return left.strip().strip("\"'"), right.strip().strip("\"'")
 
 
 def _assign(

@@ -13,7 +13,7 @@ _DECORATION = " \t#*>`\"':-=[]()"
 _WORDS = re.compile(r"^(?:file|path|filename|in|update|edit)[ \t]*:?[ \t]+(?=\S+$)", re.IGNORECASE)
 _PLAIN = re.compile(r"^[^\s`*\"'<>|]+$")
 _PATH_LIKE = re.compile(r"/|\.\w{1,10}$|^\.\w")
-_ANCHOR = re.compile(r"^[ \t]*@@[ \t]*(?P<name>[^@\n]{1,200}?)[ \t]*(?:@@)?[ \t]*$")
+_ANCHOR = re.compile(r"^[ \t]*@@(?P<name>[^@\n]{1,200})(?:@@[ \t]*)?$")
 
 
 class Label(Frozen):

@@ -65,6 +65,8 @@ BOMBS = {
     "setup constants": (
         {"setup.py": "".join(f"{a} = [{f'{b},' * 2000}]\n" for a, b in ("ab", "bc", "cd", "de"))
          + "e = ['x']\nsetup(install_requires=a, extras_require={'y': a})\n"}, "pip install -e ."),
+    "make condition": ({"Makefile": "ifeq" + " " * 250 + "''x''\nendif\ntest:\n\tpytest\n"}, "make test"),
+    "just blanks": ({"justfile": "test:\n    echo {{" + " " * 100_000 + "\n    pytest\n"}, "just test"),
     "make blanks": ({"Makefile": "X = " + " " * 300_000 + "y\ntest:\n\tpytest\n"}, "make test"),
     "just words": ({"justfile": "a" + " b" * N + "\n" + "a" * 900 + " =" * 50 + ":\n"}, "just"),
     "hatch matrix": ({"pyproject.toml": "[[tool.hatch.envs.a.matrix]]\n" + "".join(f"v{n} = {[str(i) for i in range(40)]}\n" for n in range(6))},

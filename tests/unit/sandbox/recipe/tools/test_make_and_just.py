@@ -177,3 +177,23 @@ def test_what_just_installs_and_what_it_cannot() -> None:
     assert Read("just install test", {"justfile": JUSTFILE, "setup.py": ""}).projects == [".[test]"]
     assert "program" in Read("just odd", {"justfile": JUSTFILE}).reading.obstacles[0]
     assert Read("just x").commands == ["just x"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("ifeq ($(A),x)", True),
+        ("ifeq ( $(A) , x )", True),
+        ("ifeq (x,$(A))", True),
+        ("ifneq ($(A),x)", False),
+        ('ifeq "$(A)" "x"', True),
+        ("ifeq '$(A)' 'y'", False),
+        ("ifeq (y,$(A))", False),
+        ("ifeq ($(B),)", True),
+        ("ifneq ($(findstring x,$(A)),)", True),
+        ("ifeq ($(shell uname),Linux)", True),
+    ],
+)
+def test_conditions_of_make_compare_variables(condition: str, *, holds: bool) -> None:
+    text = f"A = x\n{condition}\nP = yes\nelse\nP = no\nendif\ntest:\n\tpytest $(P)\n"
+    assert Read("make", {"Makefile": text}).commands == [f"pytest {'yes' if holds else 'no'}"]
