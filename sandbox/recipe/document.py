@@ -81,7 +81,7 @@ def read_document(raw: bytes) -> tuple[dict[str, Any], str]:
         return {}, "it is too large"
     try:
         text = raw.decode("utf-8-sig")
-        if excess := _find_excess(text):
+        if excess := find_excess(text):
             return {}, excess
         document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader with fewer words)
     except _BROKEN:
@@ -151,8 +151,12 @@ def number_text(value: float) -> str:
     return f"{value:.15g}"
 
 
-def _find_excess(text: str) -> str:
-    """Return why the document must not be built: too nested, expanding by aliases, or recursive."""
+def find_excess(text: str) -> str:
+    """Return why a document must not be built: too nested, expanding by aliases, or recursive.
+
+    Raises:
+        yaml.YAMLError: It is not YAML.
+    """
     depth, total = 0, 0
     sizes: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = []

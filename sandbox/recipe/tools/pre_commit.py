@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from sandbox.recipe.command import check_only
+from sandbox.recipe.document import find_excess
 from sandbox.recipe.files import beside, mapping, tables, words
 from sandbox.recipe.hook_selection import Selection
 from sandbox.recipe.job import ToolCommand, ToolReading
@@ -178,11 +179,10 @@ def _find_configuration(call: Call, options: Options, context: ToolContext) -> s
 def _read_entries(context: ToolContext, path: str) -> list[_Entry] | None:
     """Return the hooks of a configuration; None if it cannot be read."""
     text = context.files.text(path)
-    # Aliases could expand a small file to gigabytes.
-    aliases = text.count("*") + text.count("&")
-    if not text or len(text) > _MOST_BYTES or aliases > 2000:  # noqa: PLR2004
-        return None
     try:
+        # Aliases could expand a small file to gigabytes.
+        if not text or len(text) > _MOST_BYTES or find_excess(text):
+            return None
         document = mapping(yaml.safe_load(text))
     except (yaml.YAMLError, ValueError, RecursionError):
         return None

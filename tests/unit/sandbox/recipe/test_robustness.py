@@ -79,6 +79,8 @@ BOMBS = {
     "toml nesting": ({"pyproject.toml": "a = " + "[" * 50_000}, "uv sync"),
     "json nesting": ({"package.json": "[" * 50_000}, "npm test"),
     "yaml aliases": ({".pre-commit-config.yaml": "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(500))}, "pre-commit run"),
+    "yaml merges": ({".pre-commit-config.yaml": "a0: &a0 {x: 1}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(60)) + "repos: []\n"},
+                    "pre-commit run"),
     "requirements": ({"requirements.txt": "a" + "-a" * 200 + " @ " + "x" * 500 + "\n" + "-e " + "a/" * 5000}, "pip install -r requirements.txt"),
     "lock": ({"uv.lock": '[[package]]\nname = "a"\nversion = "1"\n' * 20_000, "pyproject.toml": '[project]\nname="m"\n'}, "uv sync"),
     "scripts that call each other": ({"a.sh": "./b.sh\n" * 200, "b.sh": "./a.sh\n" * 200}, "./a.sh"),
