@@ -108,6 +108,8 @@ def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> R
         for offset, (passes, negates) in enumerate(kinds):
             name = f"{function.name}_{random.choice(WORDS)}_{random.randrange(100, 1000)}{offset}"
             copied = _copy(function, name, random, passes=passes, negates=negates)
+            if copied is None:
+                break
             body.insert(first + offset, copied)
             added.append(Copy(original=qualname, name=(*qualname[:-1], name), passes=passes))
     return _rewritten(tree, added)
@@ -140,6 +142,8 @@ def replace_originals(
             continue
         body, function = place
         copied = _copy(function, function.name, random, passes=passes, negates=negates)
+        if copied is None:
+            continue
         body[body.index(function)] = copied
         replaced.append(Copy(original=qualname, name=qualname, passes=passes))
     return _rewritten(tree, replaced)
@@ -184,6 +188,16 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
 
 
 def _copy(
+    function: Function, name: str, random: Random, *, passes: bool, negates: bool
+) -> Function | None:
+    """Return a copy; None for a function with long chains, such as a sum of 300 terms."""
+    try:
+        return _make_copy(function, name, random, passes=passes, negates=negates)
+    except RecursionError:
+        return None
+
+
+def _make_copy(
     function: Function, name: str, random: Random, *, passes: bool, negates: bool
 ) -> Function:
     made = copy.deepcopy(function)
