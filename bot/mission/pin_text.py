@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sandbox.changes.syntax import parse
+from sandbox.changes.syntax import parse, unparse
 from sandbox.types import KnownCall
 
 MOST_RESULT = 60
@@ -82,7 +82,7 @@ def add_test(tests: str, failing: str, call: PinnedCall, result: str) -> tuple[s
     if owner is None or owner.end_lineno is None or len(parts) != 2:  # noqa: PLR2004
         return None
     indent = " " * owner.body[0].col_offset
-    is_unittest = any("TestCase" in ast.unparse(base) for base in owner.bases)
+    is_unittest = any("TestCase" in unparse(base) for base in owner.bases)
     body = _body(call, result, indent=2 * indent, is_unittest=is_unittest)
     # Lines as Python counts them: `splitlines` also ends one at a form feed.
     lines = list(io.StringIO(tests, newline=""))

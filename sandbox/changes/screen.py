@@ -251,9 +251,15 @@ def _syntax(before: ast.Module | None, after: ast.Module | None, path: str) -> I
 
 def _new_capabilities(before: ast.Module | None, after: ast.Module, path: str) -> Iterator[Concern]:
     """Yield the capabilities that only the new program has, once for each kind."""
-    known = find_capabilities(before) if before is not None else {}
+    try:
+        known = find_capabilities(before) if before is not None else {}
+        found = find_capabilities(after)
+    except RecursionError:
+        message = "a chain of attributes or calls is too long to be checked"
+        yield Concern(severity=_R, rule="size", path=path, message=message)
+        return
     lines: dict[CapabilityKind, int] = {}
-    for reach, line in find_capabilities(after).items():
+    for reach, line in found.items():
         if reach not in known:
             lines[reach.kind] = min(line, lines.get(reach.kind, line))
     for kind, line in lines.items():

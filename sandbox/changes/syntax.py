@@ -41,6 +41,14 @@ def _parse(text: str) -> ast.Module | str:
         return "it cannot be read"
 
 
+def unparse(node: ast.AST) -> str:
+    """Return the source of a node; empty if it is nested too deeply."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
+
+
 def same_program(old: str, new: str) -> bool:
     """Return True if two texts differ only in layout and comments."""
     before, after = parse(old), parse(new)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from sandbox.changes.syntax import unparse
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.setup_script import read_constants
@@ -156,9 +157,7 @@ def _sessions(
         lists: list[list[dict[str, Any]]] = []
         # Only the last part of a decorator's name counts: nox may be imported by another name.
         for decorator in function.decorator_list[:20]:
-            name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)[
-                :100
-            ]
+            name = unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)[:100]
             if name.rpartition(".")[2] == "session":
                 options = _options(decorator, constants)
             elif name.rpartition(".")[2] == "parametrize" and isinstance(decorator, ast.Call):
@@ -290,7 +289,7 @@ def _python(session: _Session, asked: _Asked, context: ToolContext) -> str | Non
 def _default_names(tree: ast.Module) -> list[str]:
     """Return `nox.options.sessions = [...]`."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0])[:100].endswith(
+        if isinstance(node, ast.Assign) and unparse(node.targets[0])[:100].endswith(
             "options.sessions"
         ):
             try:

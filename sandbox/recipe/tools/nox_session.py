@@ -5,6 +5,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.changes.syntax import unparse
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
@@ -84,7 +85,7 @@ class SessionRun:
             value = self.scope.value(node.value) if node.value is not None else None
         except NotKnown:
             value = NotKnown
-        if isinstance(target, ast.Subscript) and ast.unparse(target.value)[:100].endswith(".env"):
+        if isinstance(target, ast.Subscript) and unparse(target.value)[:100].endswith(".env"):
             key = target.slice.value if isinstance(target.slice, ast.Constant) else None
             if isinstance(key, str) and isinstance(value, str):
                 self.environment[key] = value
@@ -107,7 +108,7 @@ class SessionRun:
             # guards such as `if os.environ.get("CI")` mostly add something; the other branch is for
             # other machines
             self.context.log.dropped(
-                f"if {ast.unparse(node.test)[:120]}", "its condition is only known at run time"
+                f"if {unparse(node.test)[:120]}", "its condition is only known at run time"
             )
             self._body(node.body, depth + 1)
             return True
@@ -152,7 +153,7 @@ class SessionRun:
 
     def _is_session(self, node: ast.Call) -> bool:
         owner = (
-            ast.unparse(node.func)[:100].partition(".")[0]
+            unparse(node.func)[:100].partition(".")[0]
             if isinstance(node.func, ast.Attribute)
             else ""
         )
@@ -216,7 +217,7 @@ class SessionRun:
                     )
             except (NotKnown, TypeError):
                 self.context.log.dropped(
-                    f"{self.name}: {ast.unparse(argument)[:120]}",
+                    f"{self.name}: {unparse(argument)[:120]}",
                     "its value is only known at run time",
                 )
         return found[:500]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from posixpath import join, normpath
 from typing import Any
 
+from sandbox.changes.syntax import unparse
+
 _DEEPEST = 25
 _MOST = 2000
 
@@ -171,7 +173,7 @@ def _attribute(scope: NoxScope, node: Any, depth: int) -> Any:
     if node.attr == "parent":
         inner = scope.value(node.value, depth)
         return normpath(join(inner, "..")) if isinstance(inner, str) else inner
-    written = ast.unparse(node)[:100]
+    written = unparse(node)[:100]
     if written in {"nox.options.sessions", "sys.argv"}:
         raise NotKnown(written)
     if written == "sys.platform":
@@ -202,7 +204,7 @@ def _item(scope: NoxScope, node: Any, depth: int) -> Any:
 
 
 def _call(scope: NoxScope, node: Any, depth: int) -> Any:
-    name = ast.unparse(node.func)[:100]
+    name = unparse(node.func)[:100]
     last = name.rpartition(".")[2]
     if name in {"os.environ.get", "os.getenv", "environ.get", "getenv"}:
         return scope.value(node.args[1], depth) if len(node.args) > 1 else None
@@ -252,7 +254,7 @@ def _call_method(scope: NoxScope, node: Any, depth: int) -> Any:
         return text.split() if isinstance(text, str) else []
     if isinstance(node.func, ast.Attribute) and node.func.attr == "dependency_groups":
         return [f"--group={scope.value(argument, depth)}" for argument in node.args[1:20]]
-    raise NotKnown(ast.unparse(node.func)[:100])
+    raise NotKnown(unparse(node.func)[:100])
 
 
 _READERS: dict[type, Any] = {

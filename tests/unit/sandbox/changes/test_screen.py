@@ -127,3 +127,10 @@ def test_an_example_of_a_docstring_is_a_test(new: str) -> None:
     assert [c.severity for c in screen(old, old.replace("    2\n", new), "words.py")] == [
         ConcernSeverity.REFUSE
     ]
+
+
+def test_a_program_that_is_too_deep_to_be_checked_is_refused() -> None:
+    for text in (f"x = a{'.b' * 900}\n", f"x = a{'.b()' * 450}\n", f"x = {'-a + ' * 900}b\n"):
+        found = rules(OLD, text)
+        assert set(found.values()) <= {ConcernSeverity.REFUSE}
+    assert rules(OLD, f"{OLD}x = a{'.b' * 900}\n")["size"] is ConcernSeverity.REFUSE

@@ -71,6 +71,9 @@ BOMBS = {
     "just words": ({"justfile": "a" + " b" * N + "\n" + "a" * 900 + " =" * 50 + ":\n"}, "just"),
     "hatch matrix": ({"pyproject.toml": "[[tool.hatch.envs.a.matrix]]\n" + "".join(f"v{n} = {[str(i) for i in range(40)]}\n" for n in range(6))},
                      "hatch run a:x"),
+    "nox chains": ({"noxfile.py": "import nox\nx" + ".a" * 900 + " = 1\n@nox" + ".a" * 900 + "\n@nox.session\ndef t(session):\n"
+                   "    if x" + ".a" * 900 + ":\n        pass\n    x" + ".a" * 900 + "['y'] = z" + ".a" * 900 + "()\n    session.run('pytest', y" + ".a" * 900 + "())\n"},
+                   "nox"),
     "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
     "shell nesting": ({}, "( " * N),
     "shell quotes": ({}, "a '" * N),
