@@ -71,7 +71,8 @@ def screen(old: str, new: str, path: str) -> tuple[Concern, ...]:
     found += weaker if weaker and not same_tests(path, old, new) else []
     if is_python(path):
         reported = {(concern.severity, concern.rule) for concern in found}
-        found += [c for c in _syntax(before, after, path) if (c.severity, c.rule) not in reported]
+        checked = _checked_syntax(before, after, path)
+        found += [c for c in checked if (c.severity, c.rule) not in reported]
     refused = {concern.rule for concern in found if concern.severity is _R}
     return tuple(
         concern for concern in found if concern.severity is _R or concern.rule not in refused
@@ -224,6 +225,16 @@ def _assertions(old: str, new: str, path: str) -> Iterator[Concern]:
         yield Concern(severity=_R, rule="assertions", path=path, message=message)
 
 
+def _checked_syntax(
+    before: ast.Module | None, after: ast.Module | None, path: str
+) -> list[Concern]:
+    try:
+        return list(_syntax(before, after, path))
+    except RecursionError:
+        message = "a chain of attributes, calls or operators is too long to be checked"
+        return [Concern(severity=_R, rule="size", path=path, message=message)]
+
+
 def _syntax(before: ast.Module | None, after: ast.Module | None, path: str) -> Iterator[Concern]:
     if after is None:
         # A file that no longer parses would escape the check.
@@ -251,15 +262,9 @@ def _syntax(before: ast.Module | None, after: ast.Module | None, path: str) -> I
 
 def _new_capabilities(before: ast.Module | None, after: ast.Module, path: str) -> Iterator[Concern]:
     """Yield the capabilities that only the new program has, once for each kind."""
-    try:
-        known = find_capabilities(before) if before is not None else {}
-        found = find_capabilities(after)
-    except RecursionError:
-        message = "a chain of attributes or calls is too long to be checked"
-        yield Concern(severity=_R, rule="size", path=path, message=message)
-        return
+    known = find_capabilities(before) if before is not None else {}
     lines: dict[CapabilityKind, int] = {}
-    for reach, line in found.items():
+    for reach, line in find_capabilities(after).items():
         if reach not in known:
             lines[reach.kind] = min(line, lines.get(reach.kind, line))
     for kind, line in lines.items():
