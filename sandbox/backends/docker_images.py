@@ -49,8 +49,12 @@ FORBIDDEN = ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild", "Healthcheck")
 
 _MOST_ETC_BYTES = 1 << 20
 
-_APT_ERROR = re.compile(r"^(?:\x1b\[91m)?(E: [^\n\x1b]+)", re.MULTILINE)
-"""An error of apt, which the daemon may colour."""
+_NO_PACKAGE = re.compile(
+    r"^(?:\x1b\[91m)?E: (Unable to locate package [\w.+-]{1,100}"
+    r"|Package '[\w.+-]{1,100}' has no installation candidate)",
+    re.MULTILINE,
+)
+"""An error of apt, which the daemon may colour. Other errors could quote addresses."""
 
 SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 
@@ -203,14 +207,8 @@ class Images:
         reference = f"{TOOLCHAIN}:{tag}"
         if self.find(reference) is None:
             with only_one(self._cache, "image"):
-                if self.find(reference) is None and (
-                    failed := self._build_from_registry(reference, spec)
-                ):
-                    try:
-                        self._build_from_packages(tag, spec)
-                    except SandboxUnavailable as error:
-                        message = f"{error.message} Docker's own build failed, too: {failed}"
-                        raise SandboxUnavailable(message, error.advice) from error
+                if self.find(reference) is None:
+                    self._build_from_registry(reference, spec, tag)
         return reference
 
     def _build_from_packages(self, tag: str, spec: SandboxSpec) -> None:
@@ -220,8 +218,12 @@ class Images:
                 src=archive, repository=TOOLCHAIN, tag=tag, changes=changes
             )
 
-    def _build_from_registry(self, reference: str, spec: SandboxSpec) -> str:
-        """Build from the Dockerfile on a registry's image; return why that failed, else nothing."""
+    def _build_from_registry(self, reference: str, spec: SandboxSpec, tag: str) -> None:
+        """Build from the Dockerfile on a registry's image, or from packages if none is reachable.
+
+        Raises:
+            SandboxUnavailable: Neither works.
+        """
         base = f"debian:{spec.debian_suite}-slim"
         further = " ".join(spec.debian_packages)
         arguments = {
@@ -240,10 +242,14 @@ class Images:
                 timeout=int(build.BUILD_WALL_S),
             )
         except (DockerException, APIError) as error:
-            failed = read_build_error(error)
-            log.info("building from Debian packages, registry failed: %s", failed)
-            return failed
-        return ""
+            log.info("building from Debian packages, registry failed: %s", str(error)[:200])
+            missing = find_missing_package(error)
+            try:
+                self._build_from_packages(tag, spec)
+            except SandboxUnavailable as second:
+                # Without a mirror, apt misses every package, so that this may be no cause.
+                reason = f" Docker's own build failed, too: {missing}." if missing else ""
+                raise SandboxUnavailable(f"{second.message}{reason}", second.advice) from second
 
     def _add_guest_layer(self, base: str, reference: str, labels: Mapping[str, str]) -> str:
         """Return the base with a thin layer of guest programs, and create it if it is missing."""
@@ -269,16 +275,16 @@ class Images:
         return reference
 
 
-def read_build_error(error: DockerException) -> str:
-    """Return why an image was not built: apt's own error if it has one.
+def find_missing_package(error: DockerException) -> str:
+    """Return the words of apt about a package that does not exist; empty if it has none.
 
     Args:
         error: The client's error. Its text only names the command and its exit status.
     """
     parts = error.build_log if isinstance(error, BuildError) else ()
     printed = "".join(str(part.get("stream", "")) for part in parts if isinstance(part, dict))
-    named = _APT_ERROR.search(printed)
-    return (named[1] if named else str(error))[:200]
+    named = _NO_PACKAGE.search(printed)
+    return named[1] if named else ""
 
 
 def _edit(container: Any, name: str, edited: Callable[[bytes, str], bytes]) -> bytes:

@@ -9,7 +9,7 @@ from docker.errors import BuildError, DockerException, NotFound
 
 from sandbox.backends.docker_images import (
     _edit,
-    read_build_error,
+    find_missing_package,
     with_unknown_names,
     with_users,
 )
@@ -23,9 +23,10 @@ def test_a_failed_build_names_the_package_that_is_wrong() -> None:
     """The client's own text is only `returned a non-zero code: 100`."""
     stream = "Reading package lists...\n\x1b[91mE: Unable to locate package imagemagik\n\x1b[0m"
     error = BuildError("non-zero code: 100", [{"stream": stream}, {"error": "x"}])
-    assert read_build_error(error) == "E: Unable to locate package imagemagik"
-    assert read_build_error(BuildError("non-zero", [])) == "non-zero"
-    assert read_build_error(DockerException("no route")) == "no route"
+    assert find_missing_package(error) == "Unable to locate package imagemagik"
+    other = [{"stream": "E: Failed to fetch http://user:key@mirror.invalid/x"}]
+    assert not find_missing_package(BuildError("non-zero", other))
+    assert not find_missing_package(DockerException("no route"))
 
 
 @pytest.mark.parametrize("known", [ROOT, ROOT + b"\n", b""])
