@@ -139,7 +139,7 @@ def _toml(files: CheckoutFiles, path: str) -> Sections:
         parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
         try:
             parser.read_string(legacy)
-        except configparser.Error:
+        except (configparser.Error, AttributeError):  # as in `CheckoutFiles.ini`
             files.log.dropped(path, "its legacy_tox_ini is not a valid configuration")
             return {}
         return _ini(parser, setup=False)

@@ -189,3 +189,12 @@ def test_the_lock_of_uv_is_kept_to_where_tox_does() -> None:
     read = Read("tox -e a", files)
     assert read.projects == [".", ".[test]"]
     assert read.reading.wanted.constraints == ("six==1.16",)
+
+
+def test_a_value_below_an_option_without_one_is_no_error() -> None:
+    text = "[tox]\nenvlist\n  py\n[testenv]\ncommands = pytest\n"
+    for name, content in (
+        ("tox.ini", text),
+        ("pyproject.toml", f'[tool.tox]\nlegacy_tox_ini = """\n{text}"""\n'),
+    ):
+        assert Read("tox", {name: content}).commands == ["tox"]
