@@ -109,7 +109,7 @@ def _allowed(sign: str, minor: str | None) -> set[int]:
 def _find_in_toml(text: str) -> object:
     try:
         document: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     for keys in (
         ("project", "requires-python"),

@@ -87,3 +87,8 @@ def test_version_files_are_read() -> None:
 def test_any_words_give_a_version_or_none(words: str) -> None:
     found = read_version(words)
     assert found is None or found.startswith("3.")
+
+
+@pytest.mark.parametrize("text", ["x = " + "1" * 5_000, "x = " + "[" * 5_000, "x ="])
+def test_a_file_that_cannot_be_read_names_no_version(text: str) -> None:
+    assert version_in_file("pyproject.toml", {"pyproject.toml": text.encode()}) is None
