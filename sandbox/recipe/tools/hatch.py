@@ -57,6 +57,7 @@ _LISTS = (
     "post-install-commands",
 )
 _DEEPEST = 6
+_MOST_LINES = 500
 
 
 @dataclass(frozen=True)
@@ -269,10 +270,21 @@ def _python(env: _Environment) -> str | None:
     return found if isinstance(found, str) and re.fullmatch(r"3\.\d{1,2}", found) else None
 
 
-def _script(line: str, env: _Environment, depth: int) -> list[str]:
-    """Return the commands of a line that may start with a script's name."""
+def _script(line: str, env: _Environment, depth: int, budget: list[int] | None = None) -> list[str]:
+    """Return the commands of a line that may start with a script's name.
+
+    Args:
+        line: The line.
+        env: The environment with the scripts.
+        depth: How many scripts name each other so far.
+        budget: The number of lines that may still be read, shared by all calls.
+    """
+    budget = [_MOST_LINES] if budget is None else budget
+    budget[0] -= 1
     first, _, given = line.strip().partition(" ")
     scripts = mapping(env.options.get("scripts"))
+    if budget[0] < 0:
+        return []
     if first not in scripts or depth >= _DEEPEST:
         return [_substitute(line, env, "")]
     found = scripts[first]
@@ -283,7 +295,7 @@ def _script(line: str, env: _Environment, depth: int) -> list[str]:
         if plain != text and re.match(r"coverage\b", plain):
             continue
         lines += (
-            _script(_substitute(plain, env, given), env, depth + 1)
+            _script(_substitute(plain, env, given), env, depth + 1, budget)
             if plain.split(" ")[0] != first
             else [_substitute(plain, env, given)]
         )

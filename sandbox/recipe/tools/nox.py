@@ -14,7 +14,7 @@ from sandbox.recipe.setup_script import read_constants
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.nox_session import SessionRun
-from sandbox.recipe.tools.nox_values import NotKnown, NoxScope
+from sandbox.recipe.tools.nox_values import NotKnown, NoxScope, plain_texts
 
 _MOST_SESSIONS = 8
 _SEVERAL = frozenset(
@@ -173,10 +173,10 @@ def _sessions(
             for parts in list(_products(lists))[:200]
         ]
         yield _Session(
-            name=str(options.get("name") or function.name),
+            name=next(iter(plain_texts([options.get("name") or function.name])), function.name),
             function=function,
             pythons=tuple(item for item in listed if isinstance(item, str)),
-            tags=tuple(item for item in options.get("tags") or () if isinstance(item, str)),
+            tags=tuple(plain_texts(options.get("tags"))),
             default=options.get("default") is not False,
             cells=tuple(cells),
         )
@@ -212,7 +212,7 @@ def _cells(decorator: ast.Call, constants: dict[str, ast.expr]) -> list[dict[str
     names = (
         [name.strip() for name in given[0].split(",")]
         if isinstance(given[0], str)
-        else [str(n) for n in given[0]]
+        else plain_texts(given[0])
     )
     # With one name the values are not tuples.
     if len(names) == 1:
@@ -268,7 +268,7 @@ def _by_name(
         cells = [
             c
             for c in session.cells
-            if all(str(c.get(key)) == value for key, value in wanted.items())
+            if all(plain_texts([c.get(key)]) == [value] for key, value in wanted.items())
         ]
         if len(cells) > 1:
             context.log.dropped(

@@ -11,7 +11,7 @@ from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import pip
 from sandbox.recipe.tools.base import ToolContext
-from sandbox.recipe.tools.nox_values import NotKnown, NoxScope
+from sandbox.recipe.tools.nox_values import NotKnown, NoxScope, plain_texts
 
 MOST_STATEMENTS = 2000
 _DEEPEST = 6
@@ -205,15 +205,11 @@ class SessionRun:
             try:
                 if isinstance(argument, ast.Starred):
                     inner = self.scope.value(argument.value)
-                    found += (
-                        [str(item) for item in inner] if isinstance(inner, list | tuple) else []
-                    )
+                    found += plain_texts(inner)
                 else:
                     value = self.scope.value(argument)
                     found += (
-                        [str(value)]
-                        if isinstance(value, str | int | float)
-                        else [str(v) for v in value or ()]
+                        [str(value)] if isinstance(value, str | int | float) else plain_texts(value)
                     )
             except (NotKnown, TypeError):
                 self.context.log.dropped(
@@ -270,9 +266,8 @@ class SessionRun:
                     given = self.scope.value(keyword.value)
                 except NotKnown:
                     given = {}
-                environment.update(
-                    {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
-                )
+                known = given.items() if isinstance(given, dict) else ()
+                environment.update({str(k): text for k, v in known for text in plain_texts([v])})
         self.reading = self.reading.plus(
             self.context.script(shlex.join(words), self.folder, environment)
         )

@@ -47,6 +47,15 @@ class NoxScope:
         return found
 
 
+def plain_texts(values: object) -> list[str]:
+    """Return the plain values of a list as texts.
+
+    A list in a list may share its parts, so that its text could be endless.
+    """
+    items = values if isinstance(values, list | tuple) else ()
+    return [str(one) for one in items if one is None or isinstance(one, str | int | float)]
+
+
 def _constant(_scope: NoxScope, node: Any, _depth: int) -> Any:
     return node.value
 
@@ -232,19 +241,21 @@ def _call(scope: NoxScope, node: Any, depth: int) -> Any:
     if name in {"Path.cwd", "pathlib.Path.cwd", "os.getcwd"}:
         return "."
     if name == "os.path.join":
-        return normpath(join(*(str(scope.value(arg, depth)) for arg in node.args[:10])))
+        return _join_paths(scope, node.args[:10], depth)
     if name == "os.path.dirname" and node.args:
-        return normpath(join(str(scope.value(node.args[0], depth)), ".."))
+        return normpath(join(_join_paths(scope, node.args[:1], depth), ".."))
     if last in {"resolve", "absolute", "as_posix", "copy"} and isinstance(node.func, ast.Attribute):
         return scope.value(node.func.value, depth)
     if last == "joinpath" and isinstance(node.func, ast.Attribute):
-        return normpath(
-            join(
-                str(scope.value(node.func.value, depth)),
-                *(str(scope.value(a, depth)) for a in node.args),
-            )
-        )
+        return _join_paths(scope, [node.func.value, *node.args], depth)
     return _call_method(scope, node, depth)
+
+
+def _join_paths(scope: NoxScope, nodes: list[ast.expr], depth: int) -> str:
+    parts = plain_texts([scope.value(node, depth) for node in nodes])
+    if not parts or len(parts) < len(nodes):
+        raise NotKnown("a path")
+    return normpath(join(*parts))
 
 
 def _call_method(scope: NoxScope, node: Any, depth: int) -> Any:

@@ -74,6 +74,11 @@ BOMBS = {
     "nox chains": ({"noxfile.py": "import nox\nx" + ".a" * 900 + " = 1\n@nox" + ".a" * 900 + "\n@nox.session\ndef t(session):\n"
                    "    if x" + ".a" * 900 + ":\n        pass\n    x" + ".a" * 900 + "['y'] = z" + ".a" * 900 + "()\n    session.run('pytest', y" + ".a" * 900 + "())\n"},
                    "nox"),
+    "nox lists": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    a = ['x']\n"
+                   + "".join(f"    {b} = [{f'{a},' * 200}]\n" for a, b in ("ab", "bc", "cd", "de")) + "    session.run('pytest', *e, e, env={'A': e})\n"}, "nox"),
+    "nox types": ({"noxfile.py": "import nox\n@nox.session(name=[1], tags=5, python=3)\n@nox.parametrize(5, [1])\ndef t(session):\n    session.run('pytest')\n"}, "nox"),
+    "hatch scripts": ({"hatch.toml": "[envs.default.scripts]\n" + "".join(f"a{n} = [{', '.join([repr(f'a{n + 1}')] * 10)}]\n" for n in range(6)) + "a6 = ['- coverage x']\n"},
+                      " && ".join(["hatch run a0"] * 20)),
     "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
     "shell nesting": ({}, "( " * N),
     "shell quotes": ({}, "a '" * N),
