@@ -152,6 +152,8 @@ def _parse_arguments(call: Call, context: ToolContext) -> _Asked:
 def _sessions(
     functions: dict[str, ast.FunctionDef], constants: dict[str, ast.expr]
 ) -> Iterator[_Session]:
+    # All decorators share one budget of steps.
+    scope = NoxScope(constants)
     for function in list(functions.values())[:200]:
         options: dict[str, Any] | None = None
         lists: list[list[dict[str, Any]]] = []
@@ -159,9 +161,9 @@ def _sessions(
         for decorator in function.decorator_list[:20]:
             name = unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)[:100]
             if name.rpartition(".")[2] == "session":
-                options = _options(decorator, constants)
+                options = _options(decorator, scope)
             elif name.rpartition(".")[2] == "parametrize" and isinstance(decorator, ast.Call):
-                lists.append(_cells(decorator, constants))
+                lists.append(_cells(decorator, scope))
         if options is None:
             continue
         pythons = options.get("python", options.get("py"))
@@ -190,21 +192,21 @@ def _products(lists: list[list[dict[str, Any]]]) -> Iterator[tuple[dict[str, Any
             yield parts
 
 
-def _options(decorator: ast.expr, constants: dict[str, ast.expr]) -> dict[str, Any]:
+def _options(decorator: ast.expr, scope: NoxScope) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if isinstance(decorator, ast.Call):
         for keyword in decorator.keywords:
             try:
-                found[keyword.arg or ""] = NoxScope(constants).value(keyword.value)
+                found[keyword.arg or ""] = scope.value(keyword.value)
             except NotKnown:
                 continue
     return found
 
 
-def _cells(decorator: ast.Call, constants: dict[str, ast.expr]) -> list[dict[str, Any]]:
+def _cells(decorator: ast.Call, scope: NoxScope) -> list[dict[str, Any]]:
     """Read `@nox.parametrize("a,b", [(1, 2), (3, 4)])`."""
     try:
-        given = [NoxScope(constants).value(argument) for argument in decorator.args[:2]]
+        given = [scope.value(argument) for argument in decorator.args[:2]]
     except NotKnown:
         return []
     if len(given) != 2 or not isinstance(given[1], list):  # noqa: PLR2004 (names and values)
