@@ -282,7 +282,7 @@ def find_missing_package(error: DockerException) -> str:
         error: The client's error. Its text only names the command and its exit status.
     """
     parts = error.build_log if isinstance(error, BuildError) else ()
-    printed = "".join(str(part.get("stream", "")) for part in parts if isinstance(part, dict))
+    printed = "".join(str(part.get("stream", "")) for part in parts)
     named = _NO_PACKAGE.search(printed)
     return named[1] if named else ""
 
