@@ -22,10 +22,10 @@ ROOT = b"root:x:0:0:root:/root:/bin/bash"
 def test_a_failed_build_names_the_package_that_is_wrong() -> None:
     """The client's own text is only `returned a non-zero code: 100`."""
     stream = "Reading package lists...\n\x1b[91mE: Unable to locate package imagemagik\n\x1b[0m"
-    error = BuildError("non-zero code: 100", [{"stream": stream}, {"error": "x"}])
+    error = BuildError("non-zero code: 100", iter([{"stream": stream}, {"error": "x"}]))
     assert find_missing_package(error) == "Unable to locate package imagemagik"
     other = [{"stream": "E: Failed to fetch http://user:key@mirror.invalid/x"}]
-    assert not find_missing_package(BuildError("non-zero", other))
+    assert not find_missing_package(BuildError("non-zero", iter(other)))
     assert not find_missing_package(DockerException("no route"))
 
 

@@ -203,6 +203,6 @@ def test_of_two_definitions_the_last_one_counts() -> None:
 
 def test_a_function_with_a_very_long_chain_is_not_copied() -> None:
     source = f"def test_a():\n    assert {' + '.join(['1'] * 900)}\n"
-    wanted = {("test_a",): 1}
+    wanted: dict[Qualname, int] = {("test_a",): 1}
     assert add_copies(source, wanted, seeded(1)) is None
     assert replace_originals(source, wanted, seeded(1), passes=True) is None
