@@ -259,7 +259,8 @@ def _wanted(entry: _Entry, known: Hook, call: Call, context: ToolContext) -> Too
 def _pinned(package: str, version: str) -> str:
     """Return the requirement of a release; tags such as `v1` move along."""
     numbers = version.count(".") + 1
-    is_start = numbers == 1 or (numbers < _NUMBERS_OF_WRAPPED and package in _WRAPPED)
+    is_short = numbers == 1 or (numbers < _NUMBERS_OF_WRAPPED and package in _WRAPPED)
+    is_start = is_short and version.replace(".", "").isdecimal()
     return f"{package}=={version}{'.*' if is_start else ''}"
 
 
