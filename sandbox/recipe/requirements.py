@@ -210,12 +210,8 @@ def _local(line: str, folder: str) -> Local | None:
     return Local(folder=place, extras=extras)
 
 
-def read_requirement_file(  # noqa: PLR0917 (the last two by name)
-    path: str,
-    contents: Mapping[str, bytes],
-    log: FidelityLog,
-    depth: int = 0,
-    folder: str | None = None,
+def read_requirement_file(
+    path: str, contents: Mapping[str, bytes], log: FidelityLog, *, folder: str | None = None
 ) -> Requirements:
     """Read a requirements file with the files that it includes by `-r` and `-c`.
 
@@ -223,48 +219,75 @@ def read_requirement_file(  # noqa: PLR0917 (the last two by name)
         path: The file.
         contents: The files that were read.
         log: Receives the dropped lines.
-        depth: Number of including files.
         folder: The installer's folder, the base of local projects. None leaves "the checkout
             itself" to the caller.
     """
-    raw = contents.get(path)
-    if raw is None or depth > _DEEPEST:
-        log.dropped(path, "the requirements file cannot be read")
-        return Requirements()
-
-    def own(lines: list[str]) -> Requirements:
-        found = clean_lines(lines, path, log, folder)
-        return found.as_for_tests() if is_named_for_tests(path) else found
-
-    wanted = Requirements(files=(path,))
-    text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))
-    plain: list[str] = []
-    for line in text.splitlines()[:_MOST_LINES]:
-        bare = re.sub(r"(^|\s)#.*", "", line).strip()
-        refers = re.fullmatch(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", bare)
-        if refers is None:
-            plain.append(bare)
-            continue
-        inner = normpath(join(dirname(path), refers[2]))
-        wanted = wanted.plus(own(plain))
-        plain = []
-        if refers[1] in {"-c", "--constraint"}:
-            wanted = wanted.plus(read_constraint_file(inner, contents, log))
-        else:
-            wanted = wanted.plus(read_requirement_file(inner, contents, log, depth + 1, folder))
-    return wanted.plus(own(plain))
+    return _Included(contents, log, folder).requirements(path, 0)
 
 
 def read_constraint_file(
     path: str, contents: Mapping[str, bytes], log: FidelityLog
 ) -> Requirements:
     """Read a constraints file: its lines install nothing."""
-    found = read_requirement_file(path, contents, log)
-    bounds = (re.sub(r"\[[^\]]*\]", "", line) for line in found.lines)
-    return Requirements(
-        constraints=tuple(line.partition("--hash=")[0].strip() for line in bounds),
-        files=found.files,
-    )
+    return _Included(contents, log, None).constraints(path, 0)
+
+
+class _Included:
+    """The files that one requirements file includes; each is read once, also in a circle.
+
+    Args:
+        contents: The files that were read.
+        log: Receives the dropped lines.
+        folder: The installer's folder.
+    """
+
+    def __init__(self, contents: Mapping[str, bytes], log: FidelityLog, folder: str | None) -> None:
+        self._contents = contents
+        self._log = log
+        self._folder = folder
+        self._read: set[tuple[str, bool]] = set()
+
+    def requirements(self, path: str, depth: int) -> Requirements:
+        """Return the requirements of a file."""
+        return self._file(path, depth, self._folder, bounds=False)
+
+    def constraints(self, path: str, depth: int) -> Requirements:
+        """Return the lines of a file as bounds."""
+        found = self._file(path, depth, None, bounds=True)
+        bounds = (re.sub(r"\[[^\]]*\]", "", line) for line in found.lines)
+        own = tuple(line.partition("--hash=")[0].strip() for line in bounds)
+        return Requirements(constraints=_unique(own + found.constraints), files=found.files)
+
+    def _file(self, path: str, depth: int, folder: str | None, *, bounds: bool) -> Requirements:
+        raw = self._contents.get(path)
+        if raw is None or depth > _DEEPEST:
+            self._log.dropped(path, "the requirements file cannot be read")
+            return Requirements()
+        if (path, bounds) in self._read:
+            return Requirements()
+        self._read.add((path, bounds))
+
+        def own(lines: list[str]) -> Requirements:
+            found = clean_lines(lines, path, self._log, folder)
+            return found.as_for_tests() if is_named_for_tests(path) else found
+
+        wanted = Requirements(files=(path,))
+        text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))
+        plain: list[str] = []
+        for line in text.splitlines()[:_MOST_LINES]:
+            bare = re.sub(r"(^|\s)#.*", "", line).strip()
+            refers = re.fullmatch(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", bare)
+            if refers is None:
+                plain.append(bare)
+                continue
+            inner = normpath(join(dirname(path), refers[2]))
+            wanted = wanted.plus(own(plain))
+            plain = []
+            if refers[1] in {"-c", "--constraint"}:
+                wanted = wanted.plus(self.constraints(inner, depth + 1))
+            else:
+                wanted = wanted.plus(self._file(inner, depth + 1, folder, bounds=bounds))
+        return wanted.plus(own(plain))
 
 
 def _unique(items: tuple[str, ...]) -> tuple[str, ...]:

@@ -108,6 +108,22 @@ def test_files_that_refer_to_each_other_end() -> None:
     assert set(read_requirement_file("a.txt", contents, FidelityLog()).lines) == {"x", "y"}
 
 
+def test_files_that_include_each_other_many_times_are_read_once() -> None:
+    contents = {"a.txt": b"-r b.txt\n" * 50 + b"x\n", "b.txt": b"-r a.txt\n" * 50 + b"y\n"}
+    assert set(read_requirement_file("a.txt", contents, FidelityLog()).lines) == {"x", "y"}
+
+
+def test_constraints_in_a_circle_end() -> None:
+    contents = {
+        "a.txt": b"-c b.txt\nx\n",
+        "b.txt": b"-c a.txt\n-r c.txt\ny==1\n",
+        "c.txt": b"z==2\n",
+    }
+    wanted = read_requirement_file("a.txt", contents, FidelityLog())
+    assert wanted.lines == ("x",)
+    assert set(wanted.constraints) == {"x", "y==1", "z==2"}
+
+
 def test_names_are_compared_as_indexes_do() -> None:
     assert distribution_name("Foo_Bar.Baz[x]>=1") == "foo-bar-baz"
 
