@@ -170,7 +170,9 @@ def _mentioned_artifacts(artifacts: Sequence[str], steps: Sequence[ResolvedStep]
     found = []
     for artifact in artifacts:
         name = re.escape(artifact.strip("./") or artifact)
-        rest = re.sub(rf"(?<![\w-])(?:\./)?{name}/\S*\.(?:whl|tar\.gz)(?![\w.])", "", scripts)
+        rest = re.sub(
+            rf"(?<![\w-])(?:\./)?{name}/\S{{0,300}}\.(?:whl|tar\.gz)(?![\w.])", "", scripts
+        )
         anything = artifact in {".", "./", "all artifacts"} and rest == scripts
         if anything or re.search(rf"(?<![\w-]){name}(?![\w-])", rest):
             found.append(artifact)

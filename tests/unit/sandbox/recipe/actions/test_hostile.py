@@ -54,6 +54,9 @@ HOSTILE: dict[str, dict[str, str]] = {
     "expressions without end": {CI: steps("${{ '" * 5_000, "${{ 1 }}" * 5_000, "pytest")},
     "many steps": {CI: steps(*["pip install x"] * 3_000, "pytest")},
     "many variables": {CI: flow(env={f"A{n}": "x" * 1_500 for n in range(150)})},
+    "an artifact in a long path": {
+        CI: flow({"t": job(steps=[{"uses": "actions/download-artifact@v4", "with": {"path": "a"}}, {"run": "pytest " + "a/" * 100_000}])})
+    },
     "a long script": {CI: steps("pytest\n" * 20_000)},
     "versions without end": {CI: flow({"t": job(steps=[{"uses": "actions/setup-python@v5", "with": {"python-version": ">=3." + "9," * 50_000}}, {"run": "pytest"}])})},
 }  # fmt: skip
