@@ -1,6 +1,7 @@
 """The protocol of test runners, and the values between them and the judge."""
 
 import posixpath
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Protocol
@@ -19,6 +20,23 @@ SHELL = (
     ),
 )
 """As in CI: bash if available, stopping at the first error."""
+_NPX = """npx() {
+  case "${1-}" in */*) ;; *)
+    if [ -f "node_modules/.bin/${1-}" ] && ! grep -qs '"bin"' package.json; then
+      _bins= _at=$PWD
+      while [ -n "$_at" ]; do _bins=$_bins$_at/node_modules/.bin: _at=${_at%/*}; done
+      INIT_CWD=$PWD npm_lifecycle_event=npx PATH=$_bins$PATH "$PWD/node_modules/.bin/$@"
+      return
+    fi
+  esac
+  command npx "$@"
+}
+"""
+"""Starts an installed program as npx would, without 0.3 s of processor time for npm itself.
+
+A project with programs of its own is left to npx, which prefers these.
+"""
+_STARTS_NPX = re.compile(r"(?<![\w./-])npx\s")
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 HASH_SEEDS = 2**32
@@ -138,6 +156,8 @@ class TestRunner(Protocol):
 def shell_invocation(request: RunRequest, places: GuestPlaces) -> Invocation:
     """Return the unchanged command in a shell that stops at the first error."""
     command = request.command
+    if _STARTS_NPX.search(command):
+        command = f"{_NPX}{command}"
     if FILE_SELECTOR in command:
         program = shlex.join((places.python, "-I", f"{places.guest_dir}/{FILE_SELECTOR}.py"))
         command = f'{FILE_SELECTOR}() {{ {program} "$@"; }}\n{command}'

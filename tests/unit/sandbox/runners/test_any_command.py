@@ -1,5 +1,9 @@
 """Any other command, and command lines of several."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +95,63 @@ def test_the_shell_stops_at_the_first_error() -> None:
     assert invocation.argv[-1] == "a | b"
     assert "bash -e -c" in invocation.argv[-2]
     assert invocation.environment["X"] == "1"
+
+
+PROGRAM = """#!/bin/sh
+echo started "$@" in ${INIT_CWD-} with ${A-}
+case $PATH in "$INIT_CWD/node_modules/.bin:"*) exit 7 ;; esac
+"""
+
+
+def start(command: str, folder: Path) -> tuple[int, str]:
+    """Start a command in a folder whose npx only says that it was called."""
+    places = GuestPlaces(python="p", guest_dir="/g", checkout=str(folder), cwd=str(folder))
+    invocation = detect_runner(command).prepare(RunRequest(command=command), places)
+    done = subprocess.run(
+        invocation.argv,
+        cwd=folder,
+        env={"PATH": f"{folder}/path:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout.strip()
+
+
+def a_package(folder: Path, manifest: str = "{}") -> Path:
+    """Write a package with an installed program `tool`, and an npx of our own."""
+    for path, text in {
+        "node_modules/.bin/tool": PROGRAM,
+        "path/npx": '#!/bin/sh\necho npx "$@" with ${A-}\n',
+        "package.json": manifest,
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+        (folder / path).chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["npx tool 'a  b' --c", "A=1 npx tool 'a  b' --c"])
+def test_npx_starts_no_npm_for_an_installed_program(tmp_path: Path, command: str) -> None:
+    a = "1" if command.startswith("A") else ""
+    assert start(command, a_package(tmp_path)) == (
+        7,
+        f"started a  b --c in {tmp_path} with {a}".strip(),
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["npx other a", "npx -y tool a", "npx tool@2 a", "npx ./tool a", "npx", "set -u; npx"],
+)
+def test_other_calls_of_npx_are_left_to_npx(tmp_path: Path, command: str) -> None:
+    words = command.removeprefix("set -u; ")
+    assert start(command, a_package(tmp_path)) == (0, f"{words} with")
+
+
+def test_npx_prefers_programs_of_the_project_itself(tmp_path: Path) -> None:
+    folder = a_package(tmp_path, '{"bin": {"tool": "tool.js"}}')
+    assert start("npx tool", folder) == (0, "npx tool with")
 
 
 @pytest.mark.parametrize(
