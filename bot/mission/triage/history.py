@@ -21,7 +21,7 @@ async def plan_by_history(
     """Return the number of reruns, by what is known of the failing tests.
 
     A test that was flaky may be red several times in a row. A failure whose fix was merged is
-    steady, and so are findings of a linter or type checker.
+    steady, and so are findings of a linter or type checker: one more red run confirms them.
 
     Args:
         plan: The number of reruns without history.
@@ -35,7 +35,7 @@ async def plan_by_history(
     same = [one for one in lessons if one.fingerprint == fingerprint(red)]
     is_known = any(one.outcome == Outcome.FIXED and one.fate == "merged" for one in same)
     if is_known or red.traits.is_findings:
-        return plan.with_(enough=LEAST, least=LEAST)
+        return plan.with_(enough=LEAST, least=LEAST, is_steady=red.traits.is_findings)
     return plan
 
 

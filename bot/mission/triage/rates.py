@@ -44,6 +44,8 @@ class RunPlan(Frozen):
     most: int = 10
     """Maximum number of runs, the first included."""
     wall_s: float = 300.0
+    is_steady: bool = False
+    """One rerun that agrees is enough: chance does not decide what fails."""
 
 
 def another(agreed: Sequence[bool], spent_s: float, plan: RunPlan) -> bool:
@@ -54,6 +56,8 @@ def another(agreed: Sequence[bool], spent_s: float, plan: RunPlan) -> bool:
         spent_s: Duration of the reruns so far, in seconds.
         plan: The number of reruns.
     """
+    if plan.is_steady and agreed and all(agreed):
+        return False
     if len(agreed) < plan.least:
         return True
     if spent_s >= plan.wall_s:

@@ -9,7 +9,7 @@ from bot.domain.lesson import Lesson, RecalledLesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.errors import StoreError
 from bot.mission.triage.history import plan_by_history
-from bot.mission.triage.rates import LEAST, RunPlan
+from bot.mission.triage.rates import LEAST, RunPlan, another
 from sandbox.errors import SetupFailed
 from tests.builders import a_lesson, a_lint_report, a_report, a_running_mission
 from tests.fakes.scripted_fixer import KnownLessons
@@ -51,6 +51,9 @@ async def test_findings_of_a_checker_are_no_chance() -> None:
     findings = await plan_by_history(plan, a_lint_report(), request, recalling())
     tests = await plan_by_history(plan, a_report(), request, recalling())
     assert (findings.enough, tests.enough) == (LEAST, 5)
+    assert not another([True], 0.0, findings), "red twice here and once in CI"
+    assert another([False], 0.0, findings), "a checker that disagrees with itself is measured"
+    assert another([True], 0.0, tests)
 
 
 @pytest.mark.parametrize(
