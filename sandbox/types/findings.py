@@ -29,6 +29,8 @@ class ProposalRequest(Frozen):
     """Path patterns that must not be edited."""
     most: int = Field(default=16, ge=1, le=200)
     """Limit of proposals for each finding."""
+    only_clear: bool = False
+    """Try no edit that is dearer than a clear one, which saves half of the time; tsc only."""
     time_limit_s: float = 30.0
 
 
@@ -40,5 +42,7 @@ class EditProposal(Frozen):
     template: str
     cost: float = Field(ge=0.0, le=1000.0)
     """Lower is more natural."""
+    is_clear: bool = False
+    """It, or a cheaper one, removes all findings; dearer edits were not tried as requested."""
     edits: tuple[SpanEdit, ...]
     description: str = ""

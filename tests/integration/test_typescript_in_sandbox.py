@@ -114,11 +114,16 @@ async def test_an_error_in_another_folder_is_repaired_and_its_test_is_not_edited
 
 
 async def proposed(
-    backend: Backend, folder: Path, texts: dict[str, str], codes: set[str]
+    backend: Backend,
+    folder: Path,
+    texts: dict[str, str],
+    codes: set[str],
+    *,
+    only_clear: bool = False,
 ) -> list[tuple[str, str]]:
     """Return template and text of each proposal; the check of the files has these errors."""
     repository = folder / "repo"
-    repository.mkdir()
+    repository.mkdir(parents=True)
     options = {"package.json": PACKAGES, "tsconfig.json": json.dumps({"compilerOptions": OPTIONS})}
     for path, text in {**options, **texts}.items():
         (repository / path).write_text(text)
@@ -130,8 +135,11 @@ async def proposed(
         red = await workspace.run_tests()
         findings = detailed_findings(red)
         assert {finding.code for finding in findings} == codes
-        request = ProposalRequest(findings=findings, command=red.target, time_limit_s=60)
+        request = ProposalRequest(
+            findings=findings, command=red.target, time_limit_s=60, only_clear=only_clear
+        )
         found = await workspace.proposals(request)
+        assert all(one.is_clear == only_clear for one in found)
     return [(one.template, apply_spans(texts[one.edits[0].path], one.edits)) for one in found]
 
 
@@ -146,6 +154,15 @@ async def test_no_proposal_hides_an_error(backend: Backend, tmp_path: Path) -> N
     found = await proposed(backend, tmp_path, texts, {"TS7006", "TS2339", "TS2352"})
     assert found
     assert not [new for _, new in found if "any" in new or "unknown" in new or "@ts-" in new]
+
+
+async def test_a_clear_edit_ends_the_search_on_request(backend: Backend, tmp_path: Path) -> None:
+    right = "const total = 1;\nexport const shown = (given: number) => given + total;\n"
+    texts = {"a.ts": right.replace("+ total", "+ totals")}
+    every = await proposed(backend, tmp_path / "every", texts, {"TS2552"})
+    clear = await proposed(backend, tmp_path / "clear", texts, {"TS2552"}, only_clear=True)
+    assert clear == every[:1] == [("code_fix", right)]
+    assert len(every) > 1
 
 
 async def test_proposals_fit_the_quotes_and_the_keys_of_a_file(

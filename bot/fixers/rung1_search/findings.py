@@ -121,18 +121,29 @@ async def _repair_all(work: _RepairState, most: int) -> None:
     tried: set[tuple[str, ...]] = set()
     while work.may_go_on and work.runs < most and is_about_findings(work.report):
         work.findings = detailed_findings(work.report)
-        request = ProposalRequest(
-            findings=work.findings,
-            command=work.report.target,
-            step=work.report.steps,
-            most=PER_FINDING,
-            time_limit_s=min(PROPOSALS_S, _left(work)),
-        )
-        offered: dict[int, list[EditProposal]] = {}
-        for proposal in await work.workspace.proposals(request):
-            offered.setdefault(proposal.finding, []).append(proposal)
-        if not await _step(work, list(offered.values()), tried, most):
+        offered = await _propose(work, only_clear=True)
+        is_done = await _step(work, offered, tried, most)
+        if not is_done and any(proposal.is_clear for row in offered for proposal in row):
+            # Trying all others takes as long again, and a clear edit hardly ever fails.
+            is_done = await _step(work, await _propose(work), tried, most)
+        if not is_done and not await _settle(work):
             return
+
+
+async def _propose(work: _RepairState, *, only_clear: bool = False) -> list[list[EditProposal]]:
+    """Return the proposals for each finding that has any, the cheapest first."""
+    request = ProposalRequest(
+        findings=work.findings,
+        command=work.report.target,
+        step=work.report.steps,
+        most=PER_FINDING,
+        only_clear=only_clear,
+        time_limit_s=min(PROPOSALS_S, _left(work)),
+    )
+    offered: dict[int, list[EditProposal]] = {}
+    for proposal in await work.workspace.proposals(request):
+        offered.setdefault(proposal.finding, []).append(proposal)
+    return list(offered.values())
 
 
 async def _step(
@@ -162,7 +173,7 @@ async def _step(
         tried.add(key)
         if await _try(work, chosen, edits):
             return True
-    return await _settle(work)
+    return False
 
 
 async def _settle(work: _RepairState) -> bool:

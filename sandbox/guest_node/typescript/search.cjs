@@ -26,18 +26,23 @@ const RIVALS = 0.2
 /** Minimum difference in cost between an edit and a clearly better one. */
 const CLEAR = 0.08
 
-/** Yield proposals for findings, each checked against all files of the program. */
+/**
+ * Yield proposals for findings, each checked against all files of the program.
+ *
+ * If only clear ones are asked for, dearer edits than one that removes all errors are not tried.
+ */
 function * search (workspace, request, mayGoOn) {
   const before = workspace.check()
-  const state = { workspace, before, counts: countKeys(before), refused: new Set() }
+  const isQuick = Boolean(request.only_clear)
+  const state = { workspace, before, counts: countKeys(before), refused: new Set(), isQuick }
   const leads = matchFindings(workspace, before, request.findings)
   const covered = new Set()
   for (const lead of leads) {
     if (!mayGoOn()) return
     if (covered.has(lead.key)) continue
-    const passing = tryAll(state, lead, mayGoOn)
+    const { passing, isClear } = tryAll(state, lead, mayGoOn)
     for (const proposal of rank(passing, lead)) {
-      yield { ...proposal, finding: lead.finding }
+      yield { ...proposal, finding: lead.finding, isClear }
     }
     const best = Math.max(0, ...passing.map(total))
     for (const one of passing) {
@@ -77,16 +82,20 @@ function matchFindings (workspace, before, findings) {
   return leads
 }
 
-/** Return the candidates with which a diagnostic is gone and none is new. */
+/** Return the candidates with which a diagnostic is gone and none is new, the cheapest first. */
 function tryAll (state, lead, mayGoOn) {
   const passing = []
+  let isClear = false
   for (const candidate of drafts(state.workspace, lead)) {
     if (!mayGoOn() || passing.length >= ENOUGH) break
+    isClear = state.isQuick && passing.some(one =>
+      total(one) === state.before.length && candidate.cost - one.cost >= CLEAR)
+    if (isClear) break
     const removed = evaluate(state, candidate, lead)
     if (removed && removed.has(lead.key)) passing.push({ ...candidate, removed })
   }
   state.workspace.texts.change(new Map())
-  return passing
+  return { passing, isClear }
 }
 
 /** Return the cheapest candidates, one for each resulting text. */

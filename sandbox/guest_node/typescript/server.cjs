@@ -2,8 +2,8 @@
 // Read findings of tsc from stdin and write one proposal per line, as JSON, to descriptor 3.
 //
 // Standard input contains one JSON object: `root` (the checkout), `args` (of tsc), `findings`,
-// `most` (proposals for each finding) and `time_limit_s`. The working directory is that of the
-// command. The project's own TypeScript reads the project, as its tsc does; nothing is written.
+// `most` (proposals for each finding), `only_clear` and `time_limit_s`. The working directory is that
+// of the command. The project's own TypeScript reads the project, as its tsc does; nothing is written.
 
 const fs = require('fs')
 const path = require('path')
@@ -41,6 +41,7 @@ function emit (workspace, proposal) {
     finding: proposal.finding,
     template: proposal.template,
     cost: Math.round(proposal.cost * 10000) / 10000,
+    is_clear: proposal.isClear,
     edits,
     description: describe(workspace.texts, proposal.edits).slice(0, 200)
   }

@@ -139,3 +139,22 @@ async def test_an_edit_that_is_a_guess_is_not_confident() -> None:
     assert isinstance(unsure, Candidate)
     assert (sure.confident, unsure.confident) == (True, False)
     assert "it adds or removes code by a guess" in unsure.warnings
+
+
+def clear_first(files: Files, request: ProposalRequest) -> tuple[EditProposal, ...]:
+    """Return a clear edit, which leaves the error unless the file says `clear`, and then others."""
+    (good,) = one_by_one(files, request)
+    wrong = good.edits[0].with_(text=RIGHT if "clear" in files["src/a.ts"] else WRONG + "e")
+    clear = good.with_(edits=(wrong,), cost=0.1, is_clear=request.only_clear)
+    return (clear,) if request.only_clear else (clear, good.with_(cost=0.5))
+
+
+async def test_other_edits_are_tried_only_if_a_clear_one_fails() -> None:
+    found, workspace = await repaired({"src/a.ts": "clear.nmae\n"}, proposer=clear_first)
+    assert isinstance(found, Candidate), found
+    assert [request.only_clear for request in workspace.asked] == [True]
+    found, workspace = await repaired({"src/a.ts": "user.nmae\n"}, proposer=clear_first)
+    assert isinstance(found, Candidate), found
+    assert found.changes[0].content == "user.name\n"
+    assert found.candidates_tried == 2
+    assert [request.only_clear for request in workspace.asked] == [True, False]
