@@ -207,7 +207,7 @@ class Limits(Frozen):
     reruns_most: int = Field(default=10, ge=4, le=100)
     """Most runs, including the first, when runs disagree or the first is green."""
     triage_wall_s: float = Field(default=300.0, gt=0)
-    """Time limit for reruns, in seconds; at least three are always made."""
+    """Time limit for reruns, in seconds; at least three of failing tests are always made."""
     maxfail: int = Field(default=5, ge=0)
     """Number of failures after which the first test run stops; a complete run follows. 0 disables
     it."""
