@@ -13,7 +13,7 @@ from sandbox.recipe.preparing import leave_out
 from sandbox.setup.go.layout import COMPILED, GO_PROCESSORS, go_variables
 from sandbox.setup.node.layout import NODE_LINKS, NODE_TOOLS
 from sandbox.spec import SYSTEM_PATH, RunLimits
-from sandbox.types import USUAL, Recipe, Surroundings
+from sandbox.types import USUAL, Recipe, Surroundings, beside
 
 _LOG_CHARACTERS = 4000
 _CARGO = re.compile(r"(?<![\w./-])cargo\s")
@@ -67,8 +67,8 @@ class Baseline:
         self.recipe = recipe
         """Without the earlier builds that failed in this sandbox."""
         self._wall_s = wall_s
-        self._surroundings = surroundings
-        self._mark = f"{posixpath.dirname(guest.workdir)}/prepared"
+        self.surroundings = surroundings
+        self._mark = beside(guest.workdir, "prepared")
 
     @property
     def working_directory(self) -> str:
@@ -84,7 +84,7 @@ class Baseline:
         tools = f":{self._environment}/{NODE_TOOLS}/bin" if self._node_variables else ""
         if _CARGO.search(self.recipe.command):
             # What it compiles is no change of the checkout.
-            built = f"{posixpath.dirname(workdir)}/cargo-target"
+            built = beside(workdir, "cargo-target")
             own |= {"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": built}
         return {
             **own,
@@ -102,7 +102,7 @@ class Baseline:
 
     @property
     def _go_cache(self) -> str:
-        return f"{posixpath.dirname(self._guest.workdir)}/go-build"
+        return beside(self._guest.workdir, "go-build")
 
     @property
     def _go_variables(self) -> dict[str, str]:
@@ -193,30 +193,33 @@ class Baseline:
 
     async def _arrange(self) -> None:
         """Apply the surroundings that concern the work tree itself."""
-        workdir, asked = self._guest.workdir, self._surroundings
+        workdir, asked = self._guest.workdir, self.surroundings
         limits = RunLimits(wall_s=self._wall_s)
         if asked.reversed_folders:
             script = f"{self._guest.guest_dir}/reverse.py"
-            argv = (
-                self._guest.python,
-                "-I",
-                "-S",
-                script,
-                workdir,
-                f"{posixpath.dirname(workdir)}/spare",
-            )
+            argv = (self._guest.python, "-I", "-S", script, workdir, beside(workdir, "spare"))
             done = await self._guest.run(argv, limits=limits, cwd="/")
             if not done.ok:
                 raise SandboxError(
                     f"The folders could not be reversed: {done.stderr[-300:].strip()}"
                 )
-        holds_path = bool(self.recipe.setup or project_folders(self.recipe))
-        if holds_path and workdir == asked.workdir != USUAL.workdir:
-            # The path file of an editable project names the usual path, and other output of set-up
-            # commands may, too. A process that a test starts without our variable must find the
-            # checkout there.
+        if self._names_usual_path() and workdir == asked.workdir != USUAL.workdir:
+            # A process that a test starts without our variable must find the checkout there.
             folder, name = posixpath.split(USUAL.workdir)
             await self._guest.run(("/bin/ln", "-sfn", workdir, name), limits=limits, cwd=folder)
+
+    def _names_usual_path(self) -> bool:
+        """Return True if the environment or a command may name the usual path of the checkout.
+
+        The path file of an editable project names it, and other output of set-up commands may, too.
+        The recipe is planned with it: our programs get commands in their input, where aliases have
+        no effect.
+        """
+        recipe = self.recipe
+        if recipe.setup or project_folders(recipe):
+            return True
+        values = recipe.environment.values()
+        return any(WORKDIR in text for text in (recipe.command, *recipe.prepare, *values))
 
     async def _script(self, script: str, *arguments: str) -> None:
         argv = ("/bin/sh", "-c", script, "sh", *(arguments or (self._guest.workdir, self._mark)))

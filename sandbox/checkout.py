@@ -6,7 +6,6 @@ import io
 import tarfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from posixpath import dirname
 from typing import Protocol
 
 from sandbox.backends.base import Guest
@@ -16,7 +15,7 @@ from sandbox.folder import count_files, read_folder
 from sandbox.importer import ImportedRepository, Revision, changes_of_folder, check_revision
 from sandbox.setup.shell import pack
 from sandbox.spec import SYSTEM_PATH, RunLimits, SandboxSpec
-from sandbox.types import SourceDiff
+from sandbox.types import SourceDiff, beside
 
 _GIT_ENV = {
     # A package of the environment may install a program called git. Only use the system's.
@@ -201,7 +200,7 @@ class CommitSource:
     async def place(self, guest: Guest) -> None:
         """Unpack the bundle in the guest and check the commit out."""
         bundle = await asyncio.to_thread(self._repository.bundle)
-        folder = f"{dirname(guest.workdir)}/import"
+        folder = beside(guest.workdir, "import")
         archive = pack({"repository.bundle": bundle, "shallow": self._repository.shallow()})
         await guest.unpack(archive, folder)
         await _script(guest, _EMPTY + _PLACE_COMMIT, guest.workdir, self._sha, folder)

@@ -26,8 +26,11 @@ async def run_errand(errand: Errand, door: Door, opened: OpenCheckout, parts: Pa
         SandboxUnavailable: The backend does not support such sandboxes.
         ChangeRejected: The program changed more than an export may hold.
     """
-    async with parts.backend.open(opened.facts.image, door=door) as guest:
-        baseline = Baseline(guest, opened.source, opened.recipe, parts.spec.command_wall_s)
+    surroundings, wall_s = opened.baseline.surroundings, parts.spec.command_wall_s
+    async with parts.backend.open(
+        opened.facts.image, door=door, surroundings=surroundings
+    ) as guest:
+        baseline = Baseline(guest, opened.source, opened.recipe, wall_s, surroundings=surroundings)
         await baseline.make()
         await guest.write(await opened.guest.export())
         result = await guest.run(

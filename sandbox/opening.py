@@ -293,7 +293,7 @@ async def _open_recipe(
             packages=debian_packages(recipe),
         )
 
-    environment, surroundings = await ensure(), checkout.surroundings
+    environment, surroundings = await ensure(), checkout.surroundings.named(checkout.name)
     async with AsyncExitStack() as opened:
         try:
             guest = await opened.enter_async_context(

@@ -75,6 +75,8 @@ class Claim(Frozen):
     tier: TrustTier = TrustTier.BRANCH
     place: ClaimedPlace
     recipe: Recipe
+    checkout_name: str = ""
+    """Name of the checkout's folder in the mission's sandboxes, as far as it was known."""
     red: ClaimedRun
     """The baseline of all comparisons; a green run when the failure was not reproduced."""
     runs: int = 1

@@ -18,11 +18,12 @@ NOTES = (
 """Content that every bundle leaves out."""
 
 
-def build_claim(context: MissionContext) -> Claim | None:
+def build_claim(context: MissionContext, name: str) -> Claim | None:
     """Return the claims of a mission; None if it ran nothing that could be replayed.
 
     Args:
         context: The finished mission.
+        name: Name of the checkout's folder.
     """
     facts, triage = context.facts, context.triage
     red = context.test_results or (triage.report if triage else None)
@@ -40,6 +41,7 @@ def build_claim(context: MissionContext) -> Claim | None:
         tier=context.request.tier,
         place=claim_place(facts),
         recipe=facts.recipe,
+        checkout_name=name,
         red=claim_run("unpatched", red),
         runs=runs,
         red_runs=triage.red_runs if triage else int(not red.success),
@@ -50,14 +52,15 @@ def build_claim(context: MissionContext) -> Claim | None:
     )
 
 
-def build_bundle(story: Story, checkout: bytes) -> EvidenceBundle | None:
+def build_bundle(story: Story, checkout: bytes, name: str = "") -> EvidenceBundle | None:
     """Return the bundle of a finished mission; None if there is nothing to replay.
 
     Args:
         story: The finished mission, prepared for publication.
         checkout: Tar archive of the failing commit.
+        name: Name of the checkout's folder, as far as it is known.
     """
-    claim = build_claim(story.context)
+    claim = build_claim(story.context, name)
     if claim is None:
         return None
     diff = story.fix[1].diff if story.fix else ""

@@ -197,7 +197,7 @@ async def _content(
         )
     async with open_workspace(checkout) as workspace:
         archive = await workspace.archive()
-    bundle: EvidenceBundle | None = build_bundle(story, archive)
+    bundle: EvidenceBundle | None = build_bundle(story, archive, checkout.name)
     content = write_bundle(bundle) if bundle is not None else b""
     if len(content) > limits.bundle_bytes:
         return KeptEvidence(

@@ -62,7 +62,10 @@ def build_checkout(bundle: EvidenceBundle) -> Checkout:
     """
     identity = f"replay:{hashlib.sha256(bundle.checkout).hexdigest()}"
     source = ArchiveSource(content=bundle.checkout, repository_id=identity)
-    return Checkout(source=source, tier=TrustTier.FORK, recipe=bundle.claim.recipe)
+    claim = bundle.claim
+    return Checkout(
+        source=source, tier=TrustTier.FORK, recipe=claim.recipe, name=claim.checkout_name
+    )
 
 
 async def _measure(bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock: Clock) -> Findings:

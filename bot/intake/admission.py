@@ -227,7 +227,11 @@ async def _admission(facts: Facts, github: GitHubReads) -> Admission:
         request=request,
         policy=policy,
         checkout=Checkout(
-            source=source, tier=request.tier, head_repository_id=_fork(pull), hints=hints
+            source=source,
+            tier=request.tier,
+            head_repository_id=_fork(pull),
+            hints=hints,
+            name=repository.name,
         ),
         job=job,
         base_branch=pull.base_ref if pull else None,

@@ -29,4 +29,5 @@ async def folder_checkout(
         command=command or policy.test_command, setup=policy.setup, python=policy.python
     )
     source = FolderSource(path=folder, repository_id=f"local:{folder}", since=since)
-    return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
+    name = await asyncio.to_thread(lambda: Path(folder).resolve().name)
+    return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints, name=name)

@@ -98,7 +98,7 @@ class DockerBackend:
         self._client: docker.DockerClient | None = None
         self._images: Images | None = None
         self._runtime: str | None = None
-        self._pools: dict[Surroundings, Pool[Started]] = {}
+        self._pool = Pool(self._started_for, spec.pool, spec.pool_idle_s)
         self._setups: dict[int, OpenSetup] = {}
         self._ways = WaysOut(spec, self._cache, self._find_default_index)
         self._apparmor = False
@@ -257,9 +257,9 @@ class DockerBackend:
                     await require_way_out(guest, PYTHON)
                     yield guest
             return
-        pool = self._pool(surroundings)
-        started = pool.take(image) or await finish_start(self._started(image, surroundings))
-        pool.keep_hot(image)
+        key = (image, surroundings)
+        started = self._pool.take(key) or await finish_start(self._started(*key))
+        self._pool.keep_hot(key)
         async with self._serving(started, env) as guest:
             yield guest
 
@@ -278,14 +278,10 @@ class DockerBackend:
 
     async def close(self) -> None:
         """Remove the sandboxes in the pool."""
-        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+        await self._pool.close()
 
-    def _pool(self, surroundings: Surroundings) -> Pool[Started]:
-        """Return the pool for these surroundings."""
-        if surroundings not in self._pools:
-            start = partial(self._started, surroundings=surroundings)
-            self._pools[surroundings] = Pool(start, self._spec.pool, self._spec.pool_idle_s)
-        return self._pools[surroundings]
+    async def _started_for(self, key: tuple[str, Surroundings]) -> Started:
+        return await self._started(*key)
 
     async def _started(self, image: str, surroundings: Surroundings = USUAL) -> Started:
         return await _blocking(lambda: self._start(image, "mission", surroundings=surroundings))

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 from sandbox.errors import SandboxError
 
-MOST = 4
-"""Maximum number of hot environments; the least recently requested one is dropped."""
+MOST = 8
+"""Maximum number of hot environments in their surroundings; verification opens each in two. The
+least recently requested one is dropped.
+"""
 
 
 class Startable(Protocol):
@@ -24,6 +26,7 @@ class Startable(Protocol):
         ...
 
 
+Key = TypeVar("Key", bound=Hashable)
 Waiting = TypeVar("Waiting", bound=Startable)
 
 
@@ -45,7 +48,7 @@ async def finish_start(start: Awaitable[Waiting]) -> Waiting:
         raise
 
 
-class Pool(Generic[Waiting]):
+class Pool(Generic[Key, Waiting]):
     """Sandboxes in reserve for each environment, replaced after each use.
 
     Args:
@@ -55,18 +58,18 @@ class Pool(Generic[Waiting]):
     """
 
     def __init__(
-        self, start: Callable[[str], Awaitable[Waiting]], size: int, idle_s: float
+        self, start: Callable[[Key], Awaitable[Waiting]], size: int, idle_s: float
     ) -> None:
         self._start = start
         self._size = size
         self._idle_s = idle_s
-        self._waiting: dict[str, list[Waiting]] = {}
-        self._keepers: dict[str, asyncio.Task[None]] = {}
-        self._wanted: dict[str, asyncio.Event] = {}
+        self._waiting: dict[Key, list[Waiting]] = {}
+        self._keepers: dict[Key, asyncio.Task[None]] = {}
+        self._wanted: dict[Key, asyncio.Event] = {}
 
-    def take(self, image: str) -> Waiting | None:
+    def take(self, key: Key) -> Waiting | None:
         """Return a live sandbox from the reserve, or None."""
-        waiting = self._waiting.get(image, [])
+        waiting = self._waiting.get(key, [])
         while waiting:
             one = waiting.pop()
             if one.is_alive:
@@ -74,29 +77,29 @@ class Pool(Generic[Waiting]):
             one.discard()
         return None
 
-    def keep_hot(self, image: str) -> None:
+    def keep_hot(self, key: Key) -> None:
         """Keep a reserve for an environment from now on, started in the background."""
         if self._size <= 0:
             return
-        keeper = self._keepers.pop(image, None)
+        keeper = self._keepers.pop(key, None)
         if keeper is None or keeper.done():
-            self._wanted[image] = asyncio.Event()
-            keeper = asyncio.create_task(self._maintain(image, self._wanted[image]))
+            self._wanted[key] = asyncio.Event()
+            keeper = asyncio.create_task(self._maintain(key, self._wanted[key]))
         else:
-            self._wanted[image].set()
-        self._keepers[image] = keeper  # the newest is last
+            self._wanted[key].set()
+        self._keepers[key] = keeper  # the newest is last
         if len(self._keepers) > MOST:
             self._keepers.pop(next(iter(self._keepers))).cancel()
 
-    async def fill(self, image: str, count: int) -> None:
+    async def fill(self, key: Key, count: int) -> None:
         """Start sandboxes until the reserve has `count`.
 
         Raises:
             SandboxError: A start failed.
         """
-        while len(self._waiting.get(image, ())) < count:
-            started = await finish_start(self._start(image))
-            self._waiting.setdefault(image, []).append(started)
+        while len(self._waiting.get(key, ())) < count:
+            started = await finish_start(self._start(key))
+            self._waiting.setdefault(key, []).append(started)
 
     async def close(self) -> None:
         """Discard the reserve and start no more."""
@@ -110,22 +113,22 @@ class Pool(Generic[Waiting]):
         await asyncio.gather(
             *(k for k in keepers.values() if k.get_loop() is here), return_exceptions=True
         )
-        await asyncio.gather(*(self._discard(image) for image in tuple(self._waiting)))
+        await asyncio.gather(*(self._discard(key) for key in tuple(self._waiting)))
 
-    async def _maintain(self, image: str, wanted: asyncio.Event) -> None:
+    async def _maintain(self, key: Key, wanted: asyncio.Event) -> None:
         try:
             while True:
-                await self.fill(image, self._size)
+                await self.fill(key, self._size)
                 wanted.clear()
                 async with asyncio.timeout(self._idle_s):
                     await wanted.wait()
         except (SandboxError, TimeoutError):
             # Idle, or the start failed: the next opening will report the reason.
-            await self._discard(image)
+            await self._discard(key)
         except asyncio.CancelledError:
-            await asyncio.shield(self._discard(image))
+            await asyncio.shield(self._discard(key))
             raise
 
-    async def _discard(self, image: str) -> None:
-        waiting = self._waiting.pop(image, [])
+    async def _discard(self, key: Key) -> None:
+        waiting = self._waiting.pop(key, [])
         await asyncio.gather(*(asyncio.to_thread(one.discard) for one in waiting))

@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from posixpath import dirname
 from types import MappingProxyType
 
 from sandbox.types import CHANGED, USUAL, Frozen
@@ -208,8 +209,10 @@ TEST_WORDS = re.compile(
 _OURS = "|".join(
     re.escape(place) for each in (USUAL, CHANGED) for place in (each.workdir, each.home)
 )
+# A checkout's folder may have any name.
+_ABOVE = "|".join(re.escape(dirname(each.workdir)) for each in (USUAL, CHANGED))
 PLACES = re.compile(
-    rf"{_OURS}|{CHANGED.hostname}|/opt/(?:env|metaagent)\b|METAAGENT_CHECKOUT|\.dockerenv\b"
+    rf"{_OURS}|(?<![\w.-])(?:{_ABOVE})/[\w.-]|{CHANGED.hostname}|/opt/(?:env|metaagent)\b|METAAGENT_CHECKOUT|\.dockerenv\b"
     r"|^/(?:proc|sys|work|build|github|home|run|root)(?:/|$)"
     r"|^/etc/(?:passwd|group|host\w*|mtab|os-release|machine-id)$"
     r"|\{\w{0,40}(?:[.\[][\w\].]{0,80})?__\w{1,30}__",

@@ -61,7 +61,7 @@ from sandbox.types.search import (
     TrialStarted,
 )
 from sandbox.types.spans import SpanEdit, apply_spans, group_by_file
-from sandbox.types.surroundings import CHANGED, USUAL, Surroundings
+from sandbox.types.surroundings import CHANGED, USUAL, Surroundings, beside
 
 __all__ = [
     "CHANGED",
@@ -129,6 +129,7 @@ __all__ = [
     "TrustTier",
     "WorkspaceFacts",
     "apply_spans",
+    "beside",
     "find_traits",
     "group_by_file",
     "stands_for",

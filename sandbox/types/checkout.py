@@ -129,3 +129,8 @@ class Checkout(Frozen):
     """A recipe that was planned before; None plans one from the checkout."""
     surroundings: Surroundings = USUAL
     """The path, user and other properties of the sandbox."""
+    name: str = ""
+    """Name of the checkout's folder in every sandbox, as in the job: that of the repository.
+
+    Untrusted. Empty or unfit: the folder of the surroundings.
+    """

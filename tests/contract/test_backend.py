@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
+from posixpath import dirname
 from typing import Any
 
 import pytest
@@ -703,3 +704,15 @@ async def test_what_names_the_usual_folder_means_the_one_that_is_there(running: 
             guest, f"cd {USUAL.workdir}/ && pwd && echo $WHERE", env={"WHERE": f"{USUAL.workdir}/a"}
         )
     assert done.stdout.split() == [CHANGED.workdir, f"{CHANGED.workdir}/a"]
+
+
+@pytest.mark.parametrize("surroundings", [USUAL, CHANGED], ids=["usual", "changed"])
+async def test_a_checkout_is_in_a_folder_of_its_name(
+    running: Opened, surroundings: Surroundings
+) -> None:
+    backend, image, _ = running
+    async with backend.open(image, surroundings=surroundings.named("shop")) as guest:
+        assert guest.workdir.endswith(f"{dirname(surroundings.workdir)}/shop")
+        await guest.write((FileEdit(path="a.txt", mode="100644", content=b"a"),))
+        done = await sh(guest, 'basename "$PWD"; cat a.txt')
+    assert done.stdout.split() == ["shop", "a"]

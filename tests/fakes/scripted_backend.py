@@ -21,7 +21,7 @@ class ScriptedGuest:
         script: How commands end.
     """
 
-    workdir = "/work/repo"
+    workdir = USUAL.workdir
     guest_dir = "/opt/metaagent/guest"
     python = "/usr/bin/python3"
 
@@ -134,6 +134,7 @@ class ScriptedBackend:
         self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
     ) -> AsyncIterator[ScriptedGuest]:
         async with self._opened(self.guests) as guest:
+            guest.workdir = surroundings.workdir
             yield guest
 
     @asynccontextmanager

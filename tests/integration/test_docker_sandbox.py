@@ -18,6 +18,7 @@ from sandbox.backends.guest_tree import GuestTree
 from sandbox.backends.owners import owner
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
 from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.types import USUAL
 from tests.patience import HANG_S
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker]
@@ -207,6 +208,17 @@ async def test_a_sandbox_waits_for_the_next_opening_and_is_removed_at_the_end(im
         await asyncio.sleep(0.1)
     async with backend.open(image) as guest:
         assert (await guest.run(("/bin/true",), limits=QUICK)).ok
+    await backend.close()
+    await until_gone("mission")
+
+
+async def test_a_waiting_sandbox_serves_checkouts_of_its_name_only(image: str) -> None:
+    backend, named = DockerBackend(SandboxSpec(pool=1)), USUAL.named("shop")
+    await backend._pool.fill((image, named), 1)
+    for surroundings in (USUAL, named):
+        async with backend.open(image, surroundings=surroundings) as guest:
+            done = await guest.run(("/bin/pwd",), limits=QUICK)
+        assert done.stdout.strip() == surroundings.workdir
     await backend.close()
     await until_gone("mission")
 

@@ -379,7 +379,7 @@ async def test_what_cannot_be_remembered_is_made_again(
     recipe = PREPARED.with_(prepare=("mkdir gen && echo 'X = 1' > gen/m.py",))
     checkout = Checkout(source=a_project(tmp_path / "project"), recipe=recipe, tier=TrustTier.LOCAL)
     async with sandboxes.open_workspace(checkout) as workspace:
-        await workspace.run("rm -f ../prepared*; rm -rf .git; echo no > gen/m.py")
+        await workspace.run("rm -f ../@prepared*; rm -rf .git; echo no > gen/m.py")
         await workspace.revert()
         assert await workspace.changes() == ()
         assert await workspace.read_file("gen/m.py") == "X = 1\n"

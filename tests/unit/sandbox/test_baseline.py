@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.baseline import Baseline
 from sandbox.checkout import CheckoutSource
-from sandbox.types import GoPart, NodePart, Recipe
+from sandbox.types import USUAL, GoPart, NodePart, PythonPart, Recipe
 from tests.fakes.scripted_backend import ScriptedGuest
 
 GO = Recipe(command="go test", parts=(GoPart(),), environment={"GOFLAGS": "-v", "GOPROXY": "x"})
@@ -21,10 +21,11 @@ class Source:
         """Place nothing."""
 
 
-def baseline(recipe: Recipe) -> tuple[Baseline, ScriptedGuest]:
-    guest = ScriptedGuest(lambda _argv: None)
-    guest.python = "/opt/env/bin/python"
-    return Baseline(guest, cast(CheckoutSource, Source()), recipe, 60.0), guest
+def baseline(recipe: Recipe, name: str = "") -> tuple[Baseline, ScriptedGuest]:
+    guest, surroundings = ScriptedGuest(lambda _argv: None), USUAL.named(name)
+    guest.python, guest.workdir = "/opt/env/bin/python", surroundings.workdir
+    source = cast(CheckoutSource, Source())
+    return Baseline(guest, source, recipe, 60.0, surroundings=surroundings), guest
 
 
 def test_go_downloads_nothing_whatever_the_job_says() -> None:
@@ -32,7 +33,7 @@ def test_go_downloads_nothing_whatever_the_job_says() -> None:
     assert variables["GOFLAGS"] == "-v"
     assert (variables["GOPROXY"], variables["GOTOOLCHAIN"]) == ("off", "local")
     assert variables["GOMODCACHE"] == "/opt/env/go/modules"
-    assert variables["GOCACHE"] == "/work/go-build"
+    assert variables["GOCACHE"] == "/work/@go-build"
     assert variables["GOMAXPROCS"] == "4"
     own = GO.with_(environment={"GOMAXPROCS": "1"})
     assert baseline(own)[0].variables["GOMAXPROCS"] == "1"
@@ -42,7 +43,7 @@ def test_go_downloads_nothing_whatever_the_job_says() -> None:
 def test_cargo_fetches_nothing_and_compiles_beside_the_checkout() -> None:
     variables = baseline(Recipe(command="cd api && cargo test"))[0].variables
     assert variables["CARGO_NET_OFFLINE"] == "true"
-    assert variables["CARGO_TARGET_DIR"] == "/work/cargo-target"
+    assert variables["CARGO_TARGET_DIR"] == "/work/@cargo-target"
 
 
 def test_packages_apart_from_the_project_are_found_by_name_and_by_plugins() -> None:
@@ -61,7 +62,7 @@ def test_packages_apart_from_the_project_are_found_by_name_and_by_plugins() -> N
 async def test_a_workspace_of_go_links_the_compiled_library(tmp_path: Path) -> None:
     made, guest = baseline(GO)
     await made.make()
-    (linking,) = [argv for argv in guest.commands if argv[-1] == "/work/go-build"]
+    (linking,) = [argv for argv in guest.commands if argv[-1] == "/work/@go-build"]
     assert linking[-2] == "/opt/env/go/compiled"
     compiled, cache = tmp_path / "compiled", tmp_path / "cache"
     (compiled / "00").mkdir(parents=True)
@@ -79,3 +80,44 @@ async def test_other_workspaces_link_nothing() -> None:
     made, guest = baseline(Recipe(command="pytest"))
     await made.make()
     assert not any("go-build" in word for argv in guest.commands for word in argv)
+
+
+PROJECT = Recipe(command="pytest", parts=(PythonPart(install_project=True),))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        PROJECT,
+        Recipe(command="pytest", setup=("make deps",)),
+        Recipe(command="pytest --rootdir=/work/repo"),
+        Recipe(command="pytest", prepare=("make -C /work/repo",)),
+        Recipe(command="pytest", environment={"DATA": "/work/repo/data"}),
+    ],
+)
+async def test_what_names_the_usual_path_finds_a_checkout_with_a_name(recipe: Recipe) -> None:
+    made, guest = baseline(recipe, "shop")
+    await made.make()
+    assert ("/bin/ln", "-sfn", "/work/shop", "repo") in guest.commands
+    assert made.variables["METAAGENT_CHECKOUT"] == "/work/shop"
+    unnamed, guest = baseline(recipe)
+    await unnamed.make()
+    assert not any("/bin/ln" in argv for argv in guest.commands)
+    assert "METAAGENT_CHECKOUT" not in unnamed.variables
+
+
+@pytest.mark.anyio
+async def test_where_nothing_names_the_usual_path_nothing_is_there() -> None:
+    made, guest = baseline(Recipe(command="npm test"), "shop")
+    await made.make()
+    assert not any("/bin/ln" in argv for argv in guest.commands)
+
+
+@pytest.mark.parametrize("name", ["prepared", "cargo-target", "go-build", "import", "repo"])
+def test_no_file_of_ours_is_where_a_checkout_can_be(name: str) -> None:
+    cargo = Recipe(command="cargo test && go test", parts=(GoPart(),))
+    made, guest = baseline(cargo, name)
+    assert guest.workdir == f"/work/{name}"
+    ours = {made.variables["CARGO_TARGET_DIR"], made.variables["GOCACHE"]}
+    assert ours == {"/work/@cargo-target", "/work/@go-build"}

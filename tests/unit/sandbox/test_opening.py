@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from typing_extensions import override
@@ -11,10 +12,12 @@ from typing_extensions import override
 from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.spec import SYSTEM_PATH, SandboxSpec
 from sandbox.types import (
+    CHANGED,
     USUAL,
     Checkout,
     CommandResult,
     Door,
+    Errand,
     Fidelity,
     FolderSource,
     JobHints,
@@ -201,7 +204,9 @@ async def test_our_own_programs_in_the_work_tree_are_the_systems(tmp_path: Path)
     await sandboxes.close()
     guest = backend.guests[0]
     ran = zip(guest.commands, guest.environments, strict=True)
-    ours = {command[-3]: env.get("PATH") for command, env in ran if command[-1] == "/work/prepared"}
+    ours = {
+        command[-3]: env.get("PATH") for command, env in ran if command[-1] == "/work/@prepared"
+    }
     assert len(guest.commands) > len(ours)
     assert set(ours.values()) == {SYSTEM_PATH}
 
@@ -475,3 +480,38 @@ async def test_a_set_up_ends_if_more_or_something_else_is_to_be_left_out(
         await project.recipe()
     assert len(project.backend.setups) == setups
     await project.sandboxes.close()
+
+
+@pytest.mark.anyio
+async def test_a_checkout_is_opened_in_a_folder_of_its_name_and_shares_its_environment(
+    tmp_path: Path,
+) -> None:
+    backend = ScriptedBackend()
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    opened = checkout(tmp_path)
+    keys = []
+    for asked in (
+        opened,
+        opened.with_(name="shop"),
+        opened.with_(name="a/b", surroundings=CHANGED),
+    ):
+        async with sandboxes.open_workspace(asked) as workspace:
+            keys.append((await workspace.facts()).environment_key)
+    await sandboxes.close()
+    assert [guest.workdir for guest in backend.guests] == [
+        "/work/repo",
+        "/work/shop",
+        CHANGED.workdir,
+    ]
+    assert len(set(keys)) == 1
+    assert [guest.workdir for guest in backend.setups] == ["/work/repo"]
+
+
+@pytest.mark.anyio
+async def test_an_errand_runs_in_a_folder_of_the_same_name(tmp_path: Path) -> None:
+    backend = ScriptedBackend()
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path).with_(name="shop")) as workspace:
+        await workspace.send(Errand(command="true", task="", wall_s=5), cast(Door, None))
+    await sandboxes.close()
+    assert [guest.workdir for guest in backend.guests] == ["/work/shop", "/work/shop"]

@@ -9,11 +9,12 @@ import pytest
 from bot.blobs.folder import FolderShelf, write_atomically
 from bot.blobs.store import HashedStore
 from bot.domain.blob import BlobKind
-from bot.domain.evidence import EvidenceLimits, KeptEvidence
+from bot.domain.evidence import Claim, EvidenceLimits, KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
 from bot.errors import StoreError, UsageError
 from bot.evidence.bundle import read_bundle, write_bundle
 from bot.evidence.keep import EvidenceFile, EvidenceStore, bundle_name, find_bundle
+from bot.evidence.replay import build_checkout
 from bot.publish.story import build_story
 from sandbox.errors import ImportRejected
 from tests.builders import a_mission
@@ -63,6 +64,17 @@ async def test_a_bundle_is_kept_for_this_user_only_under_its_mission_and_hash(
     assert {p.stat().st_mode & 0o777 for p in world.folder.rglob("*") if p.is_dir()} == {0o700}
     assert path.stat().st_mode & 0o777 == 0o600
     assert read_bundle(path.read_bytes()).claim.mission_id == "m-0001"
+
+
+async def test_a_bundle_has_the_name_of_the_checkout_for_its_replay(tmp_path: Path) -> None:
+    file, world = tmp_path / "bundle.zip", a_world()
+    asked = CHECKOUT.with_(name="shop")
+    story = build_story(a_mission())
+    await EvidenceFile(file, EvidenceLimits()).keep(story, asked, world.open_workspace)
+    bundle = read_bundle(file.read_bytes())
+    assert build_checkout(bundle).name == bundle.claim.checkout_name == "shop"
+    unnamed = bundle.claim.model_dump(exclude={"checkout_name"})
+    assert Claim.model_validate(unnamed).checkout_name == ""
 
 
 async def test_a_mission_that_never_ran_anything_has_none(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ async def test_a_push_is_compared_with_its_first_parent(github: FakeGitHub) -> N
     source = admission.checkout.source
     assert isinstance(source, GitSource)
     assert (source.sha, source.base_sha, source.repository_id) == (HEAD, BASE, "42")
+    assert admission.checkout.name == "calculator"
     assert admission.base_branch is None
 
 

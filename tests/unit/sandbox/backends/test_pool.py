@@ -37,7 +37,7 @@ class Starter:
         self.made.append(Waiter(image))
         return self.made[-1]
 
-    def pool(self, size: int = 1, idle_s: float = 60.0) -> Pool[Waiter]:
+    def pool(self, size: int = 1, idle_s: float = 60.0) -> Pool[str, Waiter]:
         return Pool(self, size, idle_s)
 
 

@@ -133,3 +133,15 @@ def test_a_program_that_is_too_deep_to_be_checked_is_refused() -> None:
     long = f"{'a + ' * 1500}b"
     for text in (f"x = a{'.b' * 900}", f"def __eq__(a, b):\n    return {long} == {long}"):
         assert rules(OLD, f"{OLD}{text}\n")["size"] is ConcernSeverity.REFUSE
+
+
+@pytest.mark.parametrize("text", ["in /work/shop", "in /build/7f/.github/x", "a:/work/repo"])
+def test_a_checkouts_path_is_refused_under_any_name(text: str) -> None:
+    assert rules(OLD, f"{OLD}x = {text!r}\n").get("place") is ConcernSeverity.REFUSE
+
+
+@pytest.mark.parametrize(
+    "text", ["https://host/work/1", "see docs/work/1", "a /workshop", "a/work/"]
+)
+def test_a_path_elsewhere_is_none_of_a_checkout(text: str) -> None:
+    assert "place" not in rules(OLD, f"{OLD}x = {text!r}\n")
