@@ -293,7 +293,11 @@ async def _open_recipe(
             packages=debian_packages(recipe),
         )
 
-    environment, surroundings = await ensure(), checkout.surroundings.named(checkout.name)
+    environment, surroundings = await ensure(), checkout.surroundings
+    # Set-up commands may install the checkout under its usual path. Through a link, modules would
+    # have other paths than the files under test, and the search would find less evidence.
+    if not recipe.setup:
+        surroundings = surroundings.named(checkout.name)
     async with AsyncExitStack() as opened:
         try:
             guest = await opened.enter_async_context(

@@ -508,6 +508,17 @@ async def test_a_checkout_is_opened_in_a_folder_of_its_name_and_shares_its_envir
 
 
 @pytest.mark.anyio
+async def test_what_set_up_commands_installed_is_where_they_left_it(tmp_path: Path) -> None:
+    backend = ScriptedBackend()
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    asked = checkout(tmp_path, RECIPE.with_(setup=("pip install -e .",))).with_(name="shop")
+    async with sandboxes.open_workspace(asked) as workspace:
+        await workspace.facts()
+    await sandboxes.close()
+    assert [guest.workdir for guest in backend.guests] == ["/work/repo"]
+
+
+@pytest.mark.anyio
 async def test_an_errand_runs_in_a_folder_of_the_same_name(tmp_path: Path) -> None:
     backend = ScriptedBackend()
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
