@@ -203,23 +203,13 @@ class Baseline:
                 raise SandboxError(
                     f"The folders could not be reversed: {done.stderr[-300:].strip()}"
                 )
-        if self._names_usual_path() and workdir == asked.workdir != USUAL.workdir:
-            # A process that a test starts without our variable must find the checkout there.
+        holds_path = bool(self.recipe.setup or project_folders(self.recipe))
+        if holds_path and workdir == asked.workdir != USUAL.workdir:
+            # The path file of an editable project names the usual path, and other output of set-up
+            # commands may, too. A process that a test starts without our variable must find the
+            # checkout there.
             folder, name = posixpath.split(USUAL.workdir)
             await self._guest.run(("/bin/ln", "-sfn", workdir, name), limits=limits, cwd=folder)
-
-    def _names_usual_path(self) -> bool:
-        """Return True if the environment or a command may name the usual path of the checkout.
-
-        The path file of an editable project names it, and other output of set-up commands may, too.
-        The recipe is planned with it: our programs get commands in their input, where aliases have
-        no effect.
-        """
-        recipe = self.recipe
-        if recipe.setup or project_folders(recipe):
-            return True
-        values = recipe.environment.values()
-        return any(WORKDIR in text for text in (recipe.command, *recipe.prepare, *values))
 
     async def _script(self, script: str, *arguments: str) -> None:
         argv = ("/bin/sh", "-c", script, "sh", *(arguments or (self._guest.workdir, self._mark)))

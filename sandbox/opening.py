@@ -21,7 +21,7 @@ from sandbox.gate import clean
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.recipe.detect import plan_recipe
-from sandbox.recipe.editable import editable_files, source_roots
+from sandbox.recipe.editable import WORKDIR, editable_files, source_roots
 from sandbox.recipe.given import check_given
 from sandbox.recipe.go_modules import go_files
 from sandbox.recipe.left_out import without_requirement
@@ -294,9 +294,9 @@ async def _open_recipe(
         )
 
     environment, surroundings = await ensure(), checkout.surroundings
-    # Set-up commands may install the checkout under its usual path. Through a link, modules would
-    # have other paths than the files under test, and the search would find less evidence.
-    if not recipe.setup:
+    # Set-up commands may install the checkout under its usual path, and a command may name it.
+    # Through a link, files would have two paths, and the search would find less evidence.
+    if not recipe.setup and WORKDIR not in recipe.command:
         surroundings = surroundings.named(checkout.name)
     async with AsyncExitStack() as opened:
         try:

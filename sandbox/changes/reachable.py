@@ -212,7 +212,8 @@ _OURS = "|".join(
 # A checkout's folder may have any name.
 _ABOVE = "|".join(re.escape(dirname(each.workdir)) for each in (USUAL, CHANGED))
 PLACES = re.compile(
-    rf"{_OURS}|(?<![\w.-])(?:{_ABOVE})/[\w.-]|{CHANGED.hostname}|/opt/(?:env|metaagent)\b|METAAGENT_CHECKOUT|\.dockerenv\b"
+    rf"{_OURS}|(?<![\w.-])(?:{_ABOVE})/[\w.-]"
+    rf"|{CHANGED.hostname}|/opt/(?:env|metaagent)\b|METAAGENT_CHECKOUT|\.dockerenv\b"
     r"|^/(?:proc|sys|work|build|github|home|run|root)(?:/|$)"
     r"|^/etc/(?:passwd|group|host\w*|mtab|os-release|machine-id)$"
     r"|\{\w{0,40}(?:[.\[][\w\].]{0,80})?__\w{1,30}__",

@@ -50,7 +50,8 @@ def editable_files(
     roots = source_roots(recipe, names, contents)
     if not roots:
         return {}
-    top = f'os.environ.get("{CHECKOUT}", "{WORKDIR}")'
+    # Without the variable, the usual path may be a link to the checkout.
+    top = f'os.path.realpath(os.environ.get("{CHECKOUT}", "{WORKDIR}"))'
     paths = ", ".join(top if root == "." else f'{top} + "/{root}"' for root in roots)
     # A line of a path file that starts with `import` is run (site module): the path depends on a
     # variable.

@@ -86,22 +86,12 @@ PROJECT = Recipe(command="pytest", parts=(PythonPart(install_project=True),))
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        PROJECT,
-        Recipe(command="pytest", setup=("make deps",)),
-        Recipe(command="pytest --rootdir=/work/repo"),
-        Recipe(command="pytest", prepare=("make -C /work/repo",)),
-        Recipe(command="pytest", environment={"DATA": "/work/repo/data"}),
-    ],
-)
-async def test_what_names_the_usual_path_finds_a_checkout_with_a_name(recipe: Recipe) -> None:
-    made, guest = baseline(recipe, "shop")
+async def test_what_names_the_usual_path_finds_a_checkout_with_a_name() -> None:
+    made, guest = baseline(PROJECT, "shop")
     await made.make()
     assert ("/bin/ln", "-sfn", "/work/shop", "repo") in guest.commands
     assert made.variables["METAAGENT_CHECKOUT"] == "/work/shop"
-    unnamed, guest = baseline(recipe)
+    unnamed, guest = baseline(PROJECT)
     await unnamed.make()
     assert not any("/bin/ln" in argv for argv in guest.commands)
     assert "METAAGENT_CHECKOUT" not in unnamed.variables

@@ -508,10 +508,19 @@ async def test_a_checkout_is_opened_in_a_folder_of_its_name_and_shares_its_envir
 
 
 @pytest.mark.anyio
-async def test_what_set_up_commands_installed_is_where_they_left_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        RECIPE.with_(setup=("pip install -e .",)),
+        RECIPE.with_(command="pytest --rootdir=/work/repo"),
+    ],
+)
+async def test_what_names_the_usual_path_finds_the_checkout_there(
+    tmp_path: Path, recipe: Recipe
+) -> None:
     backend = ScriptedBackend()
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
-    asked = checkout(tmp_path, RECIPE.with_(setup=("pip install -e .",))).with_(name="shop")
+    asked = checkout(tmp_path, recipe).with_(name="shop")
     async with sandboxes.open_workspace(asked) as workspace:
         await workspace.facts()
     await sandboxes.close()

@@ -1,6 +1,8 @@
 """The checkout counts as installed, without running its set-up code."""
 
 import configparser
+import os
+from pathlib import Path
 from types import SimpleNamespace
 
 from sandbox.recipe.editable import editable_files, source_roots
@@ -13,13 +15,15 @@ def files(pyproject: str, *names: str) -> dict[str, str]:
     return editable_files(RECIPE, names, {"pyproject.toml": pyproject.encode()})
 
 
-def test_the_src_layout_goes_before_the_top() -> None:
+def test_the_src_layout_goes_before_the_top(tmp_path: Path) -> None:
     (line,) = files("", "src/m/__init__.py").values()
-    places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={})}
+    places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={}, path=os.path)}
     exec(line.partition("; ")[2], places)  # noqa: S102 (a line of ours, run as Python's start-up runs it)
-    places["os"].environ["METAAGENT_CHECKOUT"] = "/other"
+    (tmp_path / "link").symlink_to(tmp_path)
+    places["os"].environ["METAAGENT_CHECKOUT"] = str(tmp_path / "link")
     exec(line.partition("; ")[2], places)  # noqa: S102
-    assert places["sys"].path == ["/work/repo/src", "/work/repo", "/other/src", "/other"]
+    there = os.path.realpath(tmp_path)
+    assert places["sys"].path == ["/work/repo/src", "/work/repo", f"{there}/src", there]
     assert source_roots(RECIPE.with_(working_directory="a"), {"a/src/m.py"}) == ("a/src", "a")
 
 
@@ -78,7 +82,7 @@ def test_several_projects_of_a_checkout_count_as_installed() -> None:
         },
     )
     assert {"site/app-2.dist-info/METADATA", "site/core-0.0.0.dist-info/METADATA"} <= set(made)
-    places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={})}
+    places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={}, path=os.path)}
     exec(made["site/checkout.pth"].partition("; ")[2], places)  # noqa: S102
     assert [path.removeprefix("/work/repo") for path in places["sys"].path] == [
         "/libs/core/src",
