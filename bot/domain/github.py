@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.request import SHA
-from sandbox.types import Frozen
+from sandbox.types import CalledWorkflow, Frozen
 
 
 class JobStep(Frozen):
@@ -27,6 +27,8 @@ class FailedJob(Frozen):
     run_id: int
     workflow_path: str | None = None
     """`.github/workflows/ci.yml`"""
+    called: tuple[CalledWorkflow, ...] = ()
+    """The reusable workflows of the whole run, without their texts."""
     steps: tuple[JobStep, ...] = ()
 
     @property

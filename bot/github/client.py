@@ -128,6 +128,20 @@ class GitHubClient(ABC):
             return await self._sign(repository, needs, what)
         return await self._write(repository, needs, what, f"{method} {path}")
 
+    async def read_elsewhere(
+        self,
+        repository: RepositoryRef,
+        about: RepositoryRef,
+        path: str,
+        *,
+        needs: str,
+        params: Mapping[str, str | int] | None = None,
+    ) -> httpx.Response:
+        """Read about another repository with the token of this one, which reads public ones."""
+        return await self._sign(
+            repository, needs, ("GET", repository_path(about) + path, params, None)
+        )
+
     async def pages(
         self,
         repository: RepositoryRef,

@@ -41,6 +41,7 @@ from bot.github.replies import (
     RunsReply,
     StatusesReply,
 )
+from sandbox.types import CalledWorkflow
 
 Read = TypeVar("Read")
 
@@ -69,6 +70,43 @@ class GitHubReading:
 
     async def read_file(self, repository: RepositoryRef, path: str, ref: str) -> bytes | None:
         """Return the content of a file at a ref, or None; GitHub serves at most 1 MiB this way."""
+        return await self._file(repository, path, ref)
+
+    async def read_called(
+        self, repository: RepositoryRef, workflow: CalledWorkflow
+    ) -> bytes | None:
+        """Return the text of a reusable workflow of a run of this repository; None if refused.
+
+        The repository's own token reads public ones. Private ones need the App's installation
+        that sent the event to include them: no other token is used.
+        """
+        owner, _, name = workflow.repository.partition("/")
+        other = RepositoryRef(
+            id=0, owner=owner, name=name, installation_id=repository.installation_id
+        )
+        content = await self._if_allowed(repository, workflow, other)
+        # An installation covers repositories of one owner.
+        may_cover = (
+            repository.installation_id is not None and owner.lower() == repository.owner.lower()
+        )
+        if content is not None or not may_cover or name.lower() == repository.name.lower():
+            return content
+        return await self._if_allowed(other, workflow)
+
+    async def _if_allowed(
+        self,
+        repository: RepositoryRef,
+        workflow: CalledWorkflow,
+        about: RepositoryRef | None = None,
+    ) -> bytes | None:
+        try:
+            return await self._file(repository, workflow.path, workflow.sha, about)
+        except NotPermitted:
+            return None
+
+    async def _file(
+        self, repository: RepositoryRef, path: str, ref: str, about: RepositoryRef | None = None
+    ) -> bytes | None:
         if not is_branch_name(ref):
             raise GitHubError(f"{ref[:80]!r} is not a ref")
         reply = await self._maybe(
@@ -76,6 +114,7 @@ class GitHubReading:
             f"/contents/{file_segment(path)}",
             needs="contents:read",
             params={"ref": ref},
+            about=about,
         )
         # A JSON list is the content of a folder.
         if reply is None or reply.content.lstrip().startswith(b"["):
@@ -97,11 +136,13 @@ class GitHubReading:
             return None
         job = read(reply, JobReply)
         run = await self._maybe(repository, f"/actions/runs/{job.run_id}", needs="actions:read")
+        files = read(run, RunFile) if run is not None else RunFile()
         return FailedJob(
             id=job.id,
             name=job.name,
             run_id=job.run_id,
-            workflow_path=read(run, RunFile).workflow_path if run is not None else None,
+            workflow_path=files.workflow_path,
+            called=files.called,
             steps=tuple(step.state() for step in job.steps or ()),
         )
 
@@ -239,9 +280,14 @@ class GitHubReading:
         *,
         needs: str,
         params: dict[str, str | int] | None = None,
+        about: RepositoryRef | None = None,
     ) -> httpx.Response | None:
         """Return the response, or None if the object is missing."""
         try:
+            if about is not None:
+                return await self._client.read_elsewhere(
+                    repository, about, path, needs=needs, params=params
+                )
             return await self._client.call(repository, "GET", path, needs=needs, params=params)
         except NotFound:
             return None

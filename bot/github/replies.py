@@ -15,6 +15,8 @@ from bot.domain.github import (
 )
 from bot.domain.request import SHA
 from bot.github.events import App, GitHubAccount, Id, Side, SideRepository, Slim
+from bot.github.referenced import MOST_REFERENCED, ReferencedWorkflow
+from sandbox.types import CalledWorkflow
 
 
 class PermissionReply(Slim):
@@ -61,14 +63,21 @@ class JobReply(Slim):
 
 
 class RunFile(Slim):
-    """The file of a run's workflow."""
+    """The files of a run's workflows."""
 
     path: str | None = None
+    referenced_workflows: tuple[ReferencedWorkflow, ...] | None = None
 
     @property
     def workflow_path(self) -> str | None:
         """Return the workflow's file; a reusable workflow's path ends in `@ref`."""
         return self.path.partition("@")[0] if self.path else None
+
+    @property
+    def called(self) -> tuple[CalledWorkflow, ...]:
+        """Return the run's reusable workflows; more than GitHub allows are omitted."""
+        found = (one.called() for one in (self.referenced_workflows or ())[:MOST_REFERENCED])
+        return tuple(one for one in found if one is not None)
 
 
 class RunReply(RunFile):

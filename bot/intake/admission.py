@@ -22,6 +22,7 @@ from bot.intake.admission_rules import (
     may_ask,
     not_stale,
 )
+from bot.intake.called import read_called
 from bot.policy.policy_file import load_policy
 from bot.ports import GitHubReads, OpenWorkspace, RegistryReads, Workspace
 from sandbox.types import Checkout, GitSource, JobHints, LogReading, TrustTier
@@ -222,6 +223,7 @@ async def _admission(facts: Facts, github: GitHubReads) -> Admission:
         command=request.command or policy.test_command,
         setup=policy.setup,
         python=policy.python,
+        called=await read_called(repository, job, github) if job else (),
     )
     return Admission(
         request=request,

@@ -22,7 +22,7 @@ from bot.domain.github import (
     WorkflowRunState,
 )
 from bot.domain.request import RepositoryRef
-from sandbox.types import FileEdit
+from sandbox.types import CalledWorkflow, FileEdit
 
 
 class GitHubReads(Protocol):
@@ -34,6 +34,15 @@ class GitHubReads(Protocol):
 
     async def read_file(self, repository: RepositoryRef, path: str, ref: str) -> bytes | None:
         """Return the content of a file at a ref, or None."""
+        ...
+
+    async def read_called(
+        self, repository: RepositoryRef, workflow: CalledWorkflow
+    ) -> bytes | None:
+        """Return the text of a reusable workflow of a run of this repository; None if refused.
+
+        It may hold a token for the workflow's repository afterwards, see `release`.
+        """
         ...
 
     async def failed_job(self, repository: RepositoryRef, job_id: int) -> FailedJob | None:

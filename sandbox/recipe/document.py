@@ -109,13 +109,24 @@ class Documents:
             raw = self.contents.get(path)
             if raw is None:
                 return {}, "it is not in the repository"
+            return self.parse(path, raw)
+        return self._read[path]
+
+    def parse(self, key: str, raw: bytes) -> tuple[dict[str, Any], str]:
+        """Parse a text once, within the same limit; see `read_document`.
+
+        Args:
+            key: Its name, which differs from every other path.
+            raw: The text.
+        """
+        if key not in self._read:
             self._left -= len(raw)
-            self._read[path] = (
+            self._read[key] = (
                 read_document(raw)
                 if self._left >= 0
                 else ({}, "the workflows are too large in total")
             )
-        return self._read[path]
+        return self._read[key]
 
 
 def mapping(value: object) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from sandbox.types.checkout import (
     ArchiveSource,
+    CalledWorkflow,
     ChangeAction,
     Checkout,
     FileChange,
@@ -72,6 +73,7 @@ __all__ = [
     "USUAL",
     "WAY_OUT",
     "ArchiveSource",
+    "CalledWorkflow",
     "ChangeAction",
     "Checkout",
     "CommandResult",

@@ -97,6 +97,24 @@ class ArchiveSource(Frozen):
     """
 
 
+class CalledWorkflow(Frozen):
+    """A reusable workflow as a run used it: GitHub names its commit. Its text is untrusted."""
+
+    repository: str = Field(pattern=r"^[A-Za-z0-9_-]{1,100}/[A-Za-z0-9_.-]{1,100}$")
+    path: str = Field(pattern=r"^\.github/workflows/[A-Za-z0-9_.+-]{1,200}\.ya?ml$")
+    ref: str = Field(pattern=r"^[^\s@\x00-\x1f\x7f]{1,255}$")
+    """As GitHub writes it: `v1`, `refs/tags/v1` or a commit."""
+    sha: str = Field(pattern=r"^[0-9a-f]{40}$")
+    text: str = Field(default="", repr=False)
+    problem: str = ""
+    """Why the text is missing."""
+
+    @property
+    def name(self) -> str:
+        """Return `owner/name/path@ref`."""
+        return f"{self.repository}/{self.path}@{self.ref}"
+
+
 class JobHints(Frozen):
     """External information about the failing job."""
 
@@ -110,6 +128,8 @@ class JobHints(Frozen):
     python: str | None = None
     matrix: dict[str, str] = Field(default_factory=dict)
     """The failed cell of the job's matrix. Missing keys are read from the job's name."""
+    called: tuple[CalledWorkflow, ...] = ()
+    """The reusable workflows of the run that are not in the checkout."""
 
 
 class Checkout(Frozen):

@@ -19,6 +19,7 @@ from bot.domain.github import (
 from bot.domain.request import RepositoryRef
 from bot.github.gateway import GitHubGateway
 from bot.ports.github import AppHooks, GitHub
+from sandbox.types import CalledWorkflow
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fake_github_state import FakeComment, FakeIssue
 from tests.fakes.fake_github_upkeep import sha_of
@@ -27,6 +28,7 @@ from tests.github_server.server import LocalGitHub
 FILES = {"README.md": "# calculator\n", "calculator.py": "def add(a, b):\n    return a - b\n"}
 POLICY_PATH = ".github/metaagent.yml"
 NAME, BOT = "octo/calculator", "metaagent[bot]"
+SHARED = ".github/workflows/python.yml"
 
 
 class WholeGitHub(GitHub, AppHooks, Protocol):
@@ -41,6 +43,10 @@ class Stage(Protocol):
     main: str
     head: str
     pull: int
+
+    def shared_workflow(self, text: str) -> CalledWorkflow:
+        """A reusable workflow in a public repository of somebody else."""
+        ...
 
     def comments(self, number: int) -> list[tuple[str, str]]:
         """(author, body) of every comment."""
@@ -139,6 +145,11 @@ class FakeStage:
             head_repository_id=self.repository.id,
             author="octo",
         )
+
+    def shared_workflow(self, text: str) -> CalledWorkflow:
+        called = CalledWorkflow(repository="acme/ci", path=SHARED, ref="v1", sha="c" * 40)
+        self.fake.called[f"acme/ci/{SHARED}@{called.sha}"] = text.encode()
+        return called
 
     def grant(self, **permissions: str) -> None:
         """The fake grants everything."""
@@ -260,6 +271,11 @@ class ServerStage:
         )
         self.pull = server.open_pull_request("octo/calculator", "feature/one").number
         self.repository = RepositoryRef(id=made.id, owner="octo", name="calculator")
+
+    def shared_workflow(self, text: str) -> CalledWorkflow:
+        self.server.create_repository("acme", "ci", {SHARED: text})
+        sha = self.server.store("acme/ci").ref("refs/heads/main") or ""
+        return CalledWorkflow(repository="acme/ci", path=SHARED, ref="main", sha=sha)
 
     def grant(self, **permissions: str) -> None:
         given = {**self.server.world.install("octo").permissions, **permissions}

@@ -57,6 +57,13 @@ async def test_a_commit_knows_its_parents(stage: Stage) -> None:
         await stage.github.commit(stage.repository, "f" * 40)
 
 
+async def test_a_reusable_workflow_of_others_is_read_at_its_commit(stage: Stage) -> None:
+    called = stage.shared_workflow("on: workflow_call\n")
+    assert await stage.github.read_called(stage.repository, called) == b"on: workflow_call\n"
+    absent = called.with_(sha="d" * 40)
+    assert await stage.github.read_called(stage.repository, absent) is None
+
+
 async def test_a_branch_has_a_head_or_is_not_there(stage: Stage) -> None:
     assert await stage.github.branch_head(stage.repository, "feature/one") == stage.head
     assert await stage.github.branch_head(stage.repository, "feature") is None

@@ -13,7 +13,7 @@ from bot.domain.github import (
 )
 from bot.domain.request import RepositoryRef
 from bot.errors import Conflict, GitHubError, NotFound
-from sandbox.types import FileEdit
+from sandbox.types import CalledWorkflow, FileEdit
 from tests.fakes.fake_github_state import BODY_LIMIT, FakeCheck, FakeComment
 from tests.fakes.fake_github_upkeep import FakeHooks, FakeRuns, FakeUpkeep, sha_of
 
@@ -32,6 +32,13 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
         """As set in `files`."""
         self._begin("read_file")
         return self.files.get((ref, path))
+
+    async def read_called(
+        self, repository: RepositoryRef, workflow: CalledWorkflow
+    ) -> bytes | None:
+        """As set in `called`."""
+        self._begin("read_called")
+        return self.called.get(f"{workflow.repository}/{workflow.path}@{workflow.sha}")
 
     async def failed_job(self, repository: RepositoryRef, job_id: int) -> FailedJob | None:
         """As set in `jobs`."""

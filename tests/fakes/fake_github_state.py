@@ -82,6 +82,8 @@ class FakeState:
         """By commit: what it changed."""
         self.files: dict[tuple[str, str], bytes] = {}
         """By (ref, path)."""
+        self.called: dict[str, bytes] = {}
+        """By `owner/name/path@sha`: reusable workflows that the token may read."""
         self.jobs: dict[int, FailedJob] = {}
         self.logs: dict[int, str] = {}
         self.merge_bases: dict[tuple[str, str], str] = {}

@@ -191,6 +191,9 @@ def _authorize_scoped(
     if actor.kind == "app":
         raise forbidden(needed)
     if actor.kind == "installation":
+        # Any token reads the code of a public repository.
+        if repo is not None and not repo.private and pairs == [["contents", "read"]]:
+            return
         if repo is not None and not covers(world, actor, repo):
             raise not_found() if repo.private else forbidden(needed)
         if not any(actor.may(name, level) for name, level in pairs):

@@ -319,6 +319,7 @@ class WorkflowRun:
     status: str = "queued"
     conclusion: str | None = None
     jobs: list[int] = field(default_factory=list)
+    referenced: list[Json] = field(default_factory=list)
 
 
 @dataclass(slots=True)

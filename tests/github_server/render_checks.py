@@ -154,7 +154,7 @@ def workflow_run_json(world: World, run: WorkflowRun) -> Json:
         "updated_at": run.updated_at,
         "actor": user_json(world, run.actor),
         "triggering_actor": user_json(world, run.triggering_actor),
-        "referenced_workflows": [],
+        "referenced_workflows": run.referenced,
         "run_started_at": run.created_at,
         "jobs_url": f"{url}/jobs",
         "logs_url": f"{url}/logs",

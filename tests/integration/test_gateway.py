@@ -12,7 +12,7 @@ from bot.domain.github import CheckAnnotation, CheckUpdate
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError, NotPermitted, RateLimited, SettingsError
 from bot.github.gateway import GitHubGateway
-from sandbox.types import FileEdit
+from sandbox.types import CalledWorkflow, FileEdit
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -161,6 +161,37 @@ async def test_the_failed_job_its_step_and_its_log_are_found(scene: Scene) -> No
     log = await scene.gateway.job_log(scene.repository, run.id)
     assert log is not None
     assert "it is red" in log
+
+
+async def test_a_private_reusable_workflow_needs_the_same_installation(scene: Scene) -> None:
+    path = ".github/workflows/python.yml"
+    called = {}
+    for owner in ("octo", "acme"):
+        scene.server.create_repository(owner, "ci", {path: f"# {owner}\n"}, private=True)
+        sha = scene.server.store(f"{owner}/ci").ref("refs/heads/main") or ""
+        called[owner] = CalledWorkflow(repository=f"{owner}/ci", path=path, ref="main", sha=sha)
+    installed = scene.server.install("octo").id
+    known = scene.repository.with_(installation_id=installed)
+    assert await scene.gateway.read_called(known, called["octo"]) == b"# octo\n"
+    assert await scene.gateway.read_called(known, called["acme"]) is None
+    assert await scene.gateway.read_called(scene.repository, called["octo"]) is None
+    await scene.gateway.release(RepositoryRef(id=0, owner="octo", name="ci"))
+    revoked = sum(one.startswith("DELETE") for one in scene.server.requests)
+    assert revoked == 1, "the token for the other repository can be revoked"
+
+
+async def test_the_reusable_workflows_of_a_run_come_with_the_failed_job(scene: Scene) -> None:
+    workflow = "on: push\njobs: {t: {runs-on: ubuntu-latest, steps: [{run: exit 3}]}}\n"
+    sha = scene.server.push(NAME, "main", {".github/workflows/ci.yml": workflow})
+    check = await asyncio.to_thread(scene.server.wait_for_check, sha)
+    (run,) = scene.server.workflow_runs(sha)
+    scene.server.world.runs[run.id].referenced = [
+        {"path": "acme/ci/.github/workflows/py.yml@v1", "sha": "c" * 40, "ref": "refs/tags/v1"},
+        {"path": "acme/../../user/.github/workflows/py.yml@v1", "sha": "c" * 40},
+    ]
+    job = await scene.gateway.failed_job(scene.repository, check.id)
+    assert job is not None
+    assert [one.name for one in job.called] == ["acme/ci/.github/workflows/py.yml@v1"]
 
 
 async def test_one_gateway_serves_several_event_loops(scene: Scene) -> None:

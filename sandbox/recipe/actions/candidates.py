@@ -1,16 +1,17 @@
 """List every job of a repository's workflows with GitHub's names, by matrix cell."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from posixpath import normpath
 from typing import Any
 
 from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
+from sandbox.recipe.actions.elsewhere import Workflows
 from sandbox.recipe.actions.matrix import Cell, cell_words, expand_matrix
 from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.document import Documents, mapping, text
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.types import CalledWorkflow
 
 _FOLDER = ".github/workflows/"
 _MOST_CANDIDATES = 2_000
@@ -46,10 +47,17 @@ class JobCandidate:
     pattern: str = ""
     """The name as written, with expressions, after the names of its callers."""
     caller_ids: tuple[str, ...] = ()
+    elsewhere: tuple[CalledWorkflow | None, ...] = ()
+    """The origins of the called workflows on the way to this job; None for the checkout."""
 
 
 def candidates(
-    files: Documents, log: FidelityLog, named: str | None, given: Mapping[str, str]
+    files: Documents,
+    log: FidelityLog,
+    named: str | None,
+    given: Mapping[str, str],
+    *,
+    called: Sequence[CalledWorkflow] = (),
 ) -> list[JobCandidate]:
     """Return every job: those of the named workflow first, those of reusable workflows last.
 
@@ -58,16 +66,18 @@ def candidates(
         log: Receives what cannot be parsed.
         named: The workflow's path, as a run names it (`path@ref`).
         given: Known values of the matrix.
+        called: The reusable workflows of the run that are not in the checkout.
     """
     found: list[JobCandidate] = []
+    workflows = Workflows(files, called)
     for path, document in documents(files, log, named):
         inputs = own_inputs(document)
-        called = (
+        is_called = (
             set(mapping(document.get("on"))) == {"workflow_call"}
             or document.get("on") == "workflow_call"
         )
-        reader = _Jobs(path, files, given)
-        for candidate in reader.of(document, inputs, "", 0, called=called):
+        reader = _Jobs(path, workflows, given)
+        for candidate in reader.of(document, inputs, 0, called=is_called):
             found.append(candidate)
             if len(found) >= _MOST_CANDIDATES:
                 return found
@@ -92,11 +102,11 @@ def documents(
 
 
 class _Jobs:
-    """Reader of one workflow and the workflows of the repository that it calls."""
+    """Reader of one workflow and the workflows that it calls."""
 
-    def __init__(self, path: str, files: Documents, given: Mapping[str, str]) -> None:
+    def __init__(self, path: str, workflows: Workflows, given: Mapping[str, str]) -> None:
         self._path = path
-        self._files = files
+        self._workflows = workflows
         self._calls = 0
         self._given = given
 
@@ -104,13 +114,14 @@ class _Jobs:
         self,
         document: Mapping[str, Any],
         inputs: Value,
-        prefix: str,
         depth: int,
         *,
         called: bool = False,
         caller: JobCandidate | None = None,
+        elsewhere: tuple[CalledWorkflow | None, ...] = (),
     ) -> Iterator[JobCandidate]:
         base = base_context(document, inputs)
+        prefix = f"{caller.display} / " if caller is not None else ""
         for job_id, job in mapping(document.get("jobs")).items():
             table = mapping(job)
             written = text(table.get("name")) or job_id
@@ -136,6 +147,7 @@ class _Jobs:
                     called=called,
                     pattern=f"{caller.pattern} / {written}" if caller is not None else written,
                     caller_ids=(*caller.caller_ids, caller.job_id) if caller is not None else (),
+                    elsewhere=elsewhere,
                 )
                 if isinstance(table.get("uses"), str):
                     yield from self._read_called(candidate, context, depth)
@@ -146,13 +158,11 @@ class _Jobs:
         self, caller: JobCandidate, context: Context, depth: int
     ) -> Iterator[JobCandidate]:
         uses = text(caller.job.get("uses"))
-        path = normpath(uses.removeprefix("./")) if uses.startswith("./") else ""
         # Reusable workflows may call each other in a circle.
         self._calls += 1
-        document, problem = self._files.read(path)
-        if not path:
-            problem = "it is in another repository"
-        elif depth >= _DEEPEST or self._calls > _MOST_CALLS:
+        origin = caller.elsewhere[-1] if caller.elsewhere else None
+        found, document, problem = self._workflows.find(uses, origin)
+        if depth >= _DEEPEST or self._calls > _MOST_CALLS:
             problem = "workflows call each other too deeply"
         if problem:
             yield _with_obstacle(caller, f"the reusable workflow {uses} cannot be read: {problem}")
@@ -161,10 +171,10 @@ class _Jobs:
         yield from self.of(
             document,
             inputs,
-            f"{caller.display} / ",
             depth + 1,
             called=caller.called,
             caller=caller,
+            elsewhere=(*caller.elsewhere, found),
         )
 
 

@@ -37,7 +37,7 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
         log: Receives the treatment of each step.
     """
     files = Documents(contents)
-    found = candidates(files, log, hints.workflow_path, hints.matrix)
+    found = candidates(files, log, hints.workflow_path, hints.matrix, called=hints.called)
     candidate, guessed = choose(hints, found)
     if candidate is None:
         if hints.job_name or hints.step_name:
@@ -291,7 +291,10 @@ def _services(candidate: JobCandidate) -> tuple[str, ...]:
 
 
 def _notes(candidate: JobCandidate, log: FidelityLog) -> None:
-    """Record the differences that concern the whole job."""
+    """Record the differences that concern the whole job, and the workflows of others."""
+    for called in candidate.elsewhere:
+        if called is not None:
+            log.replayed(called.name, f"read from GitHub at {called.sha}")
     runner = _runs_on(candidate)
     if runner and not _LINUX.search(runner):
         log.replaced(f"runs-on {runner}", "it runs on Linux")

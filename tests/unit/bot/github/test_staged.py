@@ -32,6 +32,7 @@ READS = frozenset(
         "pull_request_files",
         "pull_requests_at",
         "pull_requests_from",
+        "read_called",
         "read_file",
         "commit_statuses",
         "release",

@@ -17,7 +17,8 @@ from bot.domain.registry import LiveMission, Switch
 from bot.domain.request import CommentRef, Depth, MissionRequest, Trigger
 from bot.errors import GitHubError, NotPermitted
 from bot.intake.admission import admit
-from sandbox.types import GitSource, TrustTier
+from bot.intake.called import MOST_BYTES, MOST_BYTES_IN_ALL, MOST_READ
+from sandbox.types import CalledWorkflow, GitSource, TrustTier
 from tests.builders import a_check, a_repository
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.memory_registry import MemoryRegistry
@@ -117,6 +118,78 @@ async def test_the_failing_step_becomes_a_hint(github: FakeGitHub) -> None:
         ".github/workflows/ci.yml",
     )
     assert admission.job is not None
+
+
+SHARED = CalledWorkflow(
+    repository="org/ci", path=".github/workflows/python.yml", ref="v1", sha="1" * 40
+)
+
+
+async def called_by(
+    github: FakeGitHub, *called: CalledWorkflow, name: str = "py / tests"
+) -> tuple[CalledWorkflow, ...]:
+    """What a mission of a failed job starts with."""
+    github.jobs[99] = FailedJob(id=99, name=name, run_id=5, called=called)
+    admission = await admit(automatic(), github)
+    stored = type(admission).model_validate_json(admission.model_dump_json())
+    assert stored == admission, "a resumed mission reads nothing again"
+    assert stored.checkout is not None
+    return stored.checkout.hints.called
+
+
+async def test_the_workflows_of_other_repositories_are_read_once(github: FakeGitHub) -> None:
+    github.called[f"org/ci/{SHARED.path}@{SHARED.sha}"] = b"jobs: {tests: {}}"
+    local = SHARED.with_(repository="octo/shop", ref="refs/pull/3/merge")
+    alias = SHARED.with_(ref="main")
+    found = await called_by(github, SHARED, local, alias)
+    assert found == (
+        SHARED.with_(text="jobs: {tests: {}}"),
+        alias.with_(text="jobs: {tests: {}}"),
+    )
+    assert github.calls.count("read_called") == 1
+    assert github.released, "no token for the other repository is kept"
+
+
+async def test_a_job_of_the_repository_itself_reads_no_workflow(github: FakeGitHub) -> None:
+    assert await called_by(github, SHARED, name="tests") == ()
+    assert "read_called" not in github.calls
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "GitHub does not let us read org/ci: it is private, or gone"),
+        (b"#" * (MOST_BYTES + 1), "it is too large"),
+        (b"\xff", "it is not UTF-8"),
+        (b"a: \x00", "it is not valid YAML"),
+    ],
+)
+async def test_a_workflow_that_cannot_be_used_is_named(
+    github: FakeGitHub, content: bytes | None, problem: str
+) -> None:
+    if content is not None:
+        github.called[f"org/ci/{SHARED.path}@{SHARED.sha}"] = content
+    (found,) = await called_by(github, SHARED)
+    assert (found.text, found.problem) == ("", problem)
+
+
+async def test_a_refusal_of_a_workflow_is_no_error_but_a_silent_github_is(
+    github: FakeGitHub,
+) -> None:
+    github.faults["read_called"] = [GitHubError("hostile words"), GitHubError("x", retryable=True)]
+    (found,) = await called_by(github, SHARED)
+    assert found.problem == "GitHub did not serve it"
+    with pytest.raises(GitHubError):
+        await called_by(github, SHARED)
+
+
+async def test_only_some_workflows_are_read_and_only_so_much_is_kept(github: FakeGitHub) -> None:
+    many = [SHARED.with_(sha=f"{number:040x}") for number in range(MOST_READ + 1)]
+    github.called |= {f"org/ci/{one.path}@{one.sha}": b"#" * MOST_BYTES for one in many}
+    found = await called_by(github, *many)
+    assert github.calls.count("read_called") == MOST_READ
+    assert sum(len(one.text) for one in found) == MOST_BYTES_IN_ALL
+    assert found[-1].problem == "only 20 workflows of other repositories are read"
 
 
 RED_LOG = (

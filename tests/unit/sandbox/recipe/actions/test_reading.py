@@ -319,7 +319,7 @@ def test_the_failed_step_is_found_by_its_name_or_by_what_it_does(
         ("lint", "Run ruff check .", "the failed step is written for PowerShell, which is not in the sandbox"),
         ("lint", "Set up job", "the failed step `Set up job` is the runner's own: no command of the repository failed"),
         ("lint", "Post Run actions/checkout@v4", "the failed step `Post Run actions/checkout@v4` is the runner's own: no command of the repository failed"),
-        ("other / x", None, "the reusable workflow a/b/.github/workflows/x.yml@v1 cannot be read: it is in another repository"),
+        ("other / x", None, "the reusable workflow a/b/.github/workflows/x.yml@v1 cannot be read: it is in another repository, which is read only for a run on GitHub, with a token"),
         ("circle / again / again / again / again", None, "the reusable workflow ./.github/workflows/circle.yml cannot be read: workflows call each other too deeply"),
     ],
 )  # fmt: skip
