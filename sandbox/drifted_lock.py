@@ -53,7 +53,8 @@ async def repair_lock(
         SetupFailed: It cannot be written.
     """
     # A private package may have a namesake of an attacker in the public registry.
-    if path := other_registry(names, contents, drift.folder, recipe.workflow):
+    run = (recipe.workflow, *recipe.called) if recipe.workflow else ()
+    if path := other_registry(names, contents, drift.folder, run):
         raise SetupFailed(f"Set-up failed: {path} may name another registry for the lock file.")
     if path := unused_choice(names, contents, drift.folder):
         why = f"{path} chooses versions by hooks or by age, which is not done here"

@@ -295,6 +295,7 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, context: ToolContex
         origin=origin,
         fidelity=context.log.entries(),
         workflow=job.workflow if job else None,
+        called=job.called if job else (),
         job=job.name if job else None,
         step=next((step.name for step in job.steps if step.failed), None) if job else None,
         matrix=job.matrix if job else {},

@@ -48,6 +48,8 @@ class Job(Frozen):
 
     workflow: str
     """Path of the workflow file."""
+    called: tuple[str, ...] = ()
+    """The reusable workflows that lead to the job, see `Recipe.called`."""
     job_id: str
     name: str
     """The name of the check run: `test (3.11, ubuntu-latest)`."""

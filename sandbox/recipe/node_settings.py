@@ -6,7 +6,7 @@ registry, a program to run or a credential, so that only listed settings are kep
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sandbox.recipe.files import CheckoutFiles, beside
@@ -92,7 +92,7 @@ def settings_files(files: CheckoutFiles, folder: str, manager: Manager) -> dict[
 
 
 def other_registry(
-    names: Collection[str], contents: Mapping[str, bytes], folder: str, workflow: str | None
+    names: Collection[str], contents: Mapping[str, bytes], folder: str, workflows: Sequence[str]
 ) -> str | None:
     """Return the file that may name another registry than the manager's default; None if none does.
 
@@ -100,16 +100,20 @@ def other_registry(
         names: The files of the checkout.
         contents: Those that are read.
         folder: The folder of the packages.
-        workflow: The workflow of the job; None considers all.
+        workflows: Those that lead to the job; an empty sequence considers all of the checkout.
     """
     for place in _folders_above(folder):
         for path in (beside(place, name) for name in (*SETTINGS, *_UNREAD)):
             # A file that is there and not read may name anything.
             if path in names and (path not in contents or _REGISTRY.search(contents[path])):
                 return path
-    run = [workflow] if workflow else [path for path in contents if path.startswith(_WORKFLOWS)]
+    run = [*workflows] or [path for path in contents if path.startswith(_WORKFLOWS)]
     run += [path for path in contents if _SCRIPT.fullmatch(path)]
-    return next((path for path in run if _REGISTRY_OF_JOB.search(contents.get(path, b""))), None)
+    for path in run:
+        # A workflow of another repository may name anything: its text is not among the files.
+        if path not in contents or _REGISTRY_OF_JOB.search(contents[path]):
+            return path
+    return None
 
 
 def unused_choice(names: Collection[str], contents: Mapping[str, bytes], folder: str) -> str | None:

@@ -128,7 +128,9 @@ class Recipe(Frozen):
     """The source of the command: `given`, `policy`, `workflow`, `detected`."""
     fidelity: tuple[Fidelity, ...] = ()
     workflow: str | None = None
-    """Path of the workflow file that defines the job."""
+    """Path of the workflow file that defines the job, or calls the workflow that does."""
+    called: tuple[str, ...] = ()
+    """The reusable workflows that lead to the job, as paths or as `owner/name/path@commit`."""
     job: str | None = None
     step: str | None = None
     """The failed step, as the workflow names it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from posixpath import normpath
 from typing import Any
 
 from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
@@ -49,6 +50,8 @@ class JobCandidate:
     caller_ids: tuple[str, ...] = ()
     elsewhere: tuple[CalledWorkflow | None, ...] = ()
     """The origins of the called workflows on the way to this job; None for the checkout."""
+    through: tuple[str, ...] = ()
+    """The same workflows: paths in the checkout, or `owner/name/path@commit`."""
 
 
 def candidates(
@@ -118,7 +121,7 @@ class _Jobs:
         *,
         called: bool = False,
         caller: JobCandidate | None = None,
-        elsewhere: tuple[CalledWorkflow | None, ...] = (),
+        elsewhere: CalledWorkflow | None = None,
     ) -> Iterator[JobCandidate]:
         base = base_context(document, inputs)
         prefix = f"{caller.display} / " if caller is not None else ""
@@ -147,7 +150,8 @@ class _Jobs:
                     called=called,
                     pattern=f"{caller.pattern} / {written}" if caller is not None else written,
                     caller_ids=(*caller.caller_ids, caller.job_id) if caller is not None else (),
-                    elsewhere=elsewhere,
+                    elsewhere=(*caller.elsewhere, elsewhere) if caller is not None else (),
+                    through=_through(caller, elsewhere) if caller is not None else (),
                 )
                 if isinstance(table.get("uses"), str):
                     yield from self._read_called(candidate, context, depth)
@@ -174,8 +178,14 @@ class _Jobs:
             depth + 1,
             called=caller.called,
             caller=caller,
-            elsewhere=(*caller.elsewhere, found),
+            elsewhere=found,
         )
+
+
+def _through(caller: JobCandidate, found: CalledWorkflow | None) -> tuple[str, ...]:
+    if found is not None:
+        return (*caller.through, f"{found.repository}/{found.path}@{found.sha}")
+    return (*caller.through, normpath(text(caller.job.get("uses"))[2:]))
 
 
 def _with_obstacle(candidate: JobCandidate, obstacle: str) -> JobCandidate:

@@ -245,6 +245,7 @@ def _job(candidate: JobCandidate, steps: tuple[ResolvedStep, ...], obstacles: Se
     }
     return Job(
         workflow=candidate.path,
+        called=candidate.through,
         job_id=candidate.job_id,
         name=candidate.display,
         matrix=cells,

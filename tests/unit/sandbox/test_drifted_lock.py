@@ -15,6 +15,7 @@ from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
 from sandbox.types import (
     LOCK_RUNNER,
+    CalledWorkflow,
     Checkout,
     CommandResult,
     FileEdit,
@@ -180,8 +181,46 @@ async def test_no_private_package_is_looked_up_in_the_public_registry(
 def test_settings_of_every_folder_above_count(folder: str, path: str, workflow: str) -> None:
     contents = {path: b"npmScopes: {company: {registry-url: x}}"}
     expected = None if path == "a/b/c/.npmrc" else path
-    place = f".github/workflows/{workflow}" if workflow else None
-    assert other_registry(contents.keys(), contents, folder, place) == expected
+    places = [f".github/workflows/{workflow}"] if workflow else []
+    contents |= {one: b"" for one in places if one not in contents}
+    assert other_registry(contents.keys(), contents, folder, places) == expected
+
+
+@pytest.mark.parametrize("text", ["# registry-url: https://npm.company.example", ""])
+async def test_a_called_workflow_counts_as_the_job_s(tmp_path: Path, text: str) -> None:
+    project = Project(tmp_path)
+    ci = tmp_path / "project/.github/workflows/ci.yml"
+    (ci.parent / "called.yml").write_text(f"{ci.read_text()}\n{text}")
+    uses = "./.github/workflows/called.yml"
+    ci.write_text(json.dumps({"jobs": {"a": {"uses": uses}}}))
+    hints = JobHints(job_name="a / c", step_name="Run npm test")
+    checkout = project.checkout.with_(hints=hints)
+    async with project.sandboxes.open_workspace(checkout) as workspace:
+        if text:
+            with pytest.raises(LockDrift) as caught:
+                await workspace.facts()
+            assert f"{uses[2:]} may name another registry" in caught.value.advice
+        else:
+            assert (await workspace.facts()).lock_repair is not None
+    await project.sandboxes.close()
+
+
+async def test_no_lock_file_is_written_for_a_workflow_of_another_repository(
+    tmp_path: Path,
+) -> None:
+    project = Project(tmp_path)
+    ci = tmp_path / "project/.github/workflows/ci.yml"
+    path = ".github/workflows/node.yml"
+    called = CalledWorkflow(
+        repository="org/ci", path=path, ref="v1", sha="1" * 40, text=ci.read_text()
+    )
+    ci.write_text(json.dumps({"jobs": {"a": {"uses": f"org/ci/{path}@v1"}}}))
+    hints = JobHints(job_name="a / c", step_name="Run npm test", called=(called,))
+    async with project.sandboxes.open_workspace(project.checkout.with_(hints=hints)) as workspace:
+        with pytest.raises(LockDrift) as caught:
+            await workspace.facts()
+    await project.sandboxes.close()
+    assert f"org/ci/{path}@{'1' * 40} may name another registry" in caught.value.advice
 
 
 async def test_a_written_lock_file_is_not_remembered_past_a_registry_named_later(

@@ -134,4 +134,5 @@ def test_the_recipe_says_what_was_read() -> None:
     contents = {CI: calling(f"org/ci/{FOLDER}/python.yml@v1").encode()}
     hints = JobHints(job_name="py / tests (a)", called=(shared(PYTHON.replace("prepare", "x")),))
     recipe = plan_recipe(hints, set(contents), contents)
+    assert recipe.called == (f"org/ci/{FOLDER}/python.yml@{ONE}",)
     assert recipe.fidelity[0].reason == f"read from GitHub at {ONE}"
