@@ -44,7 +44,7 @@ async def read_called(
         return await _read_all(repository, called, github)
     finally:
         # The mission itself needs no token for other repositories.
-        for full_name in sorted({one.repository for one in called}):
+        for full_name in sorted({one.repository for one in called} - {repository.full_name}):
             owner, _, name = full_name.partition("/")
             await github.release(RepositoryRef(id=0, owner=owner, name=name))
 
