@@ -21,7 +21,9 @@ RATE, MOMENTUM = 0.4, 0.8
 PULL, SEARCH_PULL = 0.003, 0.03
 """How hard the weights that the ranking has pull back. Those of the search were fitted on more
 searches than there are here."""
-FREE = frozenset({"written", "unsuspected", "agreeing_tests", "immune", "reach", "surprise"})
+FREE = frozenset(
+    {"written", "unsuspected", "agreeing_tests", "alive", "unrun", "run_once", "reach", "surprise"}
+)
 """Weights of written changes that may change their sign."""
 UNFITTED = frozenset({"agreement"})
 """Weights of written changes that are not fitted. One program writes many right answers to each bug
@@ -57,7 +59,7 @@ BY_HAND = Weights(
     WEIGHTS,
     {
         **WEIGHTS,
-        **dict.fromkeys(("cost", "dearer", "size", "agreeing_tests", "immune", "reach"), 0.0),
+        **dict.fromkeys(("cost", "dearer", "size", "agreeing_tests", "reach"), 0.0),
         "narrow": -2.0,
         "unguarded": -0.3,
     },

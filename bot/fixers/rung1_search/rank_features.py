@@ -37,6 +37,8 @@ MOST_READ = 4000
 """Number of characters compared on each side of an edit."""
 MOST_KINDS = 3
 """Maximum number of further agreeing kinds that count."""
+UNKNOWN_ALIVE = 1.5
+"""The feature `alive` if no mutant was tried."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class Features:
         undoes: 1 if reverting a small part of the red diff has the same effect.
         accepted: 1 if people accepted the same edit at another place of this repository.
         uncompared: 1 if its program ran on no input, so that nothing is known of what it changes.
+        alive: Logarithm (base 2) of the number of mutants of its lines that pass every test. Each
+            of them could be the right program as well.
+        unrun: Share of its new lines that no test runs.
+        run_once: Share of its new lines that only one call of all tests runs.
     """
 
     cost: float = 0.0
@@ -104,6 +110,9 @@ class Features:
     undoes: float = 0.0
     accepted: float = 0.0
     uncompared: float = 0.0
+    alive: float = UNKNOWN_ALIVE
+    unrun: float = 0.0
+    run_once: float = 0.0
 
     def named(self) -> dict[str, float]:
         """Return the features by name."""
@@ -133,11 +142,6 @@ def compute_features(
     cost = 0.0 if written else min(mean_cost(member) for member in members)
     borrowed = any(warning.startswith(_BORROWED) for warning in first.warnings)
     undoes = any(m.template == "undo_part" and not doubts(m.warnings) for m in members)
-    kinds = {
-        "arithmetic" if kind in ARITHMETIC else kind
-        for member in members
-        for kind in member.template.split(_AND)
-    }
     return Features(
         cost=cost,
         dearer=max(0.0, cost - cheapest),
@@ -145,8 +149,7 @@ def compute_features(
         unsuspected=1.0 - max(member.suspicion for member in members),
         size=math.log1p(min(changed_size(member, originals) for member in members)),
         branches=math.log2(1 + min(MOST_BRANCHES, _least_branches(members, originals))),
-        # Agreement of different kinds is evidence; similar templates count once.
-        agreement=math.log2(min(len(kinds), 1 + MOST_KINDS)),
+        agreement=math.log2(min(len(_kinds(members)), 1 + MOST_KINDS)),
         second_edit=float("+" in first.template),
         changed_passing=_share(profile.changed_passing, profile.passing_calls),
         changed_neighbours=_share(profile.changed_neighbours, profile.neighbours),
@@ -168,7 +171,19 @@ def compute_features(
         undoes=float(undoes),
         accepted=float(accepted),
         uncompared=float(profile.inputs == 0),
+        alive=_alive(profile),
+        unrun=_share(profile.unrun, profile.new_lines),
+        run_once=_share(profile.run_once, profile.new_lines),
     )
+
+
+def _kinds(members: Sequence[Survivor]) -> set[str]:
+    """Return the kinds that reach a behaviour: their agreement is evidence, if they differ."""
+    return {
+        "arithmetic" if kind in ARITHMETIC else kind
+        for member in members
+        for kind in member.template.split(_AND)
+    }
 
 
 def _least_branches(members: Sequence[Survivor], originals: Mapping[str, str]) -> int:
@@ -218,6 +233,12 @@ def _narrow(profile: Profile) -> float:
         return 0.0
     changed = profile.changed_near_failing / profile.near_failing
     return max(0.0, 1.0 - changed / FEW_CHANGED)
+
+
+def _alive(profile: Profile) -> float:
+    if profile.mutants <= 0:
+        return UNKNOWN_ALIVE
+    return math.log2(1 + max(0, profile.mutants - profile.mutants_killed))
 
 
 def _share(part: int, whole: int) -> float:

@@ -34,6 +34,9 @@ WEIGHTS: Mapping[str, float] = {
     "undoes": 1.5,
     "accepted": 1.5,
     "uncompared": 0.0,
+    "alive": 0.0,
+    "unrun": 0.0,
+    "run_once": 0.0,
 }
 """Log-odds for one unit of each feature.
 
@@ -47,33 +50,35 @@ set by hand: the sets have no red diff and no earlier missions.
 WRITTEN_WEIGHTS: Mapping[str, float] = {
     "cost": 0.0,
     "dearer": 0.0,
-    "written": 1.2,
-    "unsuspected": -1.1,
+    "written": 1.6,
+    "unsuspected": -1.6,
     "size": 0.0,
-    "branches": -1.2,
+    "branches": -1.1,
     "agreement": 0.6,
     "second_edit": -0.7,
     "changed_passing": -3.0,
-    "changed_neighbours": -0.7,
-    "narrow": -2.9,
-    "new_errors": -1.9,
+    "changed_neighbours": -0.4,
+    "narrow": -2.7,
+    "new_errors": -1.8,
     "changed_types": -2.0,
     "surprise": -0.5,
     "donor": 1.3,
     "examples_failed": -4.4,
-    "examples_unmet": -2.2,
-    "examples_kept": 0.02,
+    "examples_unmet": -1.9,
+    "examples_kept": 0.3,
     "held_out_failed": -5.0,
     "side_effects": -1.0,
     "unguarded": -0.02,
     "borrowed": -2.4,
-    "doubts": -0.9,
-    "symptom": -0.6,
+    "doubts": -0.8,
+    "symptom": -1.0,
     "undoes": 1.5,
     "accepted": 1.5,
     "uncompared": 0.0,
-    "agreeing_tests": 0.4,
-    "immune": -1.1,
+    "alive": -0.32,
+    "unrun": -0.5,
+    "run_once": -1.2,
+    "agreeing_tests": 0.5,
     "reach": 0.4,
 }
 """The same for written changes: of a model, an agent or a person.
@@ -95,13 +100,13 @@ NONE: Mapping[str, float] = {
 }
 """Log-odds that no survivor is right, for one unit of each feature of the whole search."""
 FEW_LINES, LINES_UNKNOWN = 10, 100
-OF_THE_WHOLE = ("agreeing_tests", "immune", "reach")
+OF_THE_WHOLE = ("agreeing_tests", "reach")
 """Features of the whole search that weigh for written changes."""
 MOST_AGREEING = 16
 """Failing tests that count as agreeing on a fix."""
 UNMEASURED = 0.4
 """Assumed share of unnoticed mutants if no mutant was tried."""
-CONFIDENT, WRITTEN_CONFIDENT = 0.6, 0.85
+CONFIDENT, WRITTEN_CONFIDENT = 0.6, 0.8
 """Probabilities from which a searched and a written fix are shown without asking a person."""
 LEAD = 2.0
 """Required ratio to the probability of the next behaviour."""

@@ -326,6 +326,9 @@ def test_an_edit_that_people_accepted_elsewhere_is_more_likely() -> None:
         {"passing_there": 0},
         {"examples_unmet": 2},
         {"changed_passing": 3},
+        {"new_lines": 4, "unrun": 2},
+        {"new_lines": 4, "run_once": 4},
+        {"mutants": 20, "mutants_killed": 12},
     ],
 )
 def test_the_same_evidence_speaks_against_a_written_change(worse: dict[str, object]) -> None:
