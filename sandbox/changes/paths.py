@@ -22,7 +22,13 @@ _GIT_NAMES = frozenset(
 )
 # 8.3 short names of `.git` on Windows.
 _GIT_SHORT = re.compile(r"^(?:git|gi[0-9a-f]{4})~\d+$")
-_MARKUP = frozenset("<>\"|?*`$;&'\\:%!")
+_MARKUP = frozenset('<>"|?*`;\\:')
+"""Separators of Windows, and characters that quoting cannot make plain everywhere: a code span of
+Markdown, a redirection or an end of a command in a shell line of somebody else."""
+_EXPANDED = re.compile(r"\$[({]|%[0-9A-Fa-f]{2}")
+"""A command or variable of a shell or workflow, and a character encoded as in a URL.
+
+Routes of web frameworks are named `$id.tsx`, so a lone sign is plain."""
 
 
 def is_safe_path(path: str) -> bool:
@@ -51,11 +57,12 @@ def why_unsafe(path: str) -> str | None:
         return "it is not valid Unicode"
     if not path or size > MAX_PATH_BYTES:
         return "it is empty or too long"
-    if path.startswith(("/", "-", "~")) or path.endswith("/"):
-        return "it is not relative, or starts like an option"
+    # `!` begins a negated pattern of git, Prettier and ESLint.
+    if path.startswith(("/", "-", "~", "!")) or path.endswith("/"):
+        return "it is not relative, or starts like an option or a pattern"
     if not path.isprintable():
         return "it has control, format or unassigned characters, or an unusual space"
-    if not _MARKUP.isdisjoint(path):
+    if not _MARKUP.isdisjoint(path) or _EXPANDED.search(path):
         return "it has special characters of a shell, of markup or of another system's paths"
     if unicodedata.normalize("NFC", path) != path:
         return "it is not in Unicode normal form C"

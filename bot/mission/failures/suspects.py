@@ -33,7 +33,7 @@ _NAMED = 0.9
 _REFUSED = frozenset({"closed", "reverted"})
 _SUFFIXES = "|".join(re.escape(suffix) for language in READ for suffix in language.suffixes)
 _PLACE = re.compile(
-    rf"(?<![\w./-])(?P<file>\w[\w./-]{{0,200}}(?:{_SUFFIXES}))(?::(?P<line>\d{{1,6}}))?(?!\w)"
+    rf"(?<![\w./$-])(?P<file>[\w$][\w./$-]{{0,200}}(?:{_SUFFIXES}))(?::(?P<line>\d{{1,6}}))?(?!\w)"
 )
 _FUNCTION = re.compile(r"\s*(?:async\s+)?def\s")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*\(")

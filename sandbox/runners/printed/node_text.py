@@ -10,7 +10,7 @@ from sandbox.types import TestResult, TestStatus
 _SEPARATOR = " \u203a "
 """Between suite and test, as Jest prints it."""
 _FRAME = re.compile(
-    r"^ {1,60}(?:at )?(?:\S.{0,200} )?\(?(?:file://)?([\w./@+-]{1,300}\.[cm]?[jt]sx?):"
+    r"^ {1,60}(?:at )?(?:\S.{0,200} )?\(?(?:file://)?([\w./@+$-]{1,300}\.[cm]?[jt]sx?):"
     r"(\d{1,7}):\d{1,7}\)?(?: \{)?$"
 )
 _MOCHA_START = re.compile(r"^ {2}\d{1,6} failing$")

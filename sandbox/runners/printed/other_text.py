@@ -22,14 +22,14 @@ _CARGO_PANIC = re.compile(
     r"(\d{1,7}):\d{1,7}:?$"
 )
 _JEST_FILE = re.compile(
-    r"^ ?FAIL {1,3}(?:\S{1,60} )?([\w./@-]{1,300}\.[cm]?[jt]sx?)(?: > "
+    r"^ ?FAIL {1,3}(?:\S{1,60} )?([\w./@$-]{1,300}\.[cm]?[jt]sx?)(?: > "
     r"(.{1,300}))?(?: \([\d.]+ m?s\))?$"
 )
 _JEST_TEST = re.compile(r"^ {2}● (?!Console)(.{1,300})$")
 _NESTED = re.compile(r" [\u203a>] ")
 _JEST_END = re.compile(r"^(?:PASS|FAIL|Tests:|Test Suites:|Summary of all failing) ?")
 _JEST_PLACE = re.compile(
-    r"^ {1,12}(?:at .{0,200}?\(?|\u276f (?:.{0,200} )?)([\w./@-]{1,300}\.[cm]?[jt]sx?):"
+    r"^ {1,12}(?:at .{0,200}?\(?|\u276f (?:.{0,200} )?)([\w./@$-]{1,300}\.[cm]?[jt]sx?):"
     r"(\d{1,7}):\d{1,7}\)?$"
 )
 _SUREFIRE = re.compile(

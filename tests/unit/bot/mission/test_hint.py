@@ -10,6 +10,7 @@ pytestmark = pytest.mark.anyio
 FILES = {
     "src/deep/calc.py": "import os\n\n\ndef add(a, b):\n    return a\n\n\nclass A:\n    async def go(self):\n        pass\n",
     "flat.py": "x = 1\n",
+    "web/$id.tsx": "export class A {\n  go() {}\n}\n",
     "web/app.tsx": "export class A {\n  go() {}\n}\n",
     "shop.go": "package shop\n\nfunc Total() {}\n",
     "tests/test_calc.py": "def test():\n    pass\n",
@@ -31,6 +32,7 @@ FILES = {
         ("web/app.tsx:1 or shop.go", [("shop.go", 3), ("web/app.tsx", 1)]),
         ("web/app.tsx", [("web/app.tsx", 2)]),
         ("web/app.ts shop.gob", []),
+        ("web/$id.tsx:1", [("web/$id.tsx", 1)]),
     ],
 )
 async def test_only_files_that_are_there_and_may_be_edited_are_suspected(

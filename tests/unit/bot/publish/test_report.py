@@ -1,6 +1,7 @@
 """Mission to Markdown."""
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.publish.report import INTRODUCTION, REPORT_BYTES, answer, mission_report, reproduce_command
 from bot.publish.story import Story, build_story, headline
 from bot.publish.terminal import report_text
-from sandbox.types import TestStatus
+from sandbox.types import FileEdit, LockRepair, TestStatus
 from tests.builders import (
     TEST,
     a_candidate,
@@ -299,6 +300,37 @@ def test_an_attack_in_every_foreign_text_stays_text(text: str, outcome: Outcome)
 )
 def test_any_text_stays_text(text: str, outcome: Outcome) -> None:
     assert_harmless(mission_report(build_story(hostile_mission(text, outcome))))
+
+
+HOSTILE_NAMES = (
+    "$(touch x).py",
+    "`touch x`.py",
+    "'; touch x; '.py",
+    "a & touch x.py",
+    "<b>.py",
+    "a|b.py",
+    "@user.py",
+    "a](http://evil.example).py",
+    "routes/$id$.tsx",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_hostile_name_is_shown_and_runs_nothing(name: str) -> None:
+    mission = hostile_mission(name, Outcome.FIXED)
+    repair = LockRepair(
+        path=name, content="", program="npm 10", command="npm install", refused="npm ci", refusal=""
+    )
+    known = facts(recipe=a_recipe(working_directory=name), lock_repair=repair)
+    edited = a_verification(edits=(FileEdit(path=name, mode="100644", content=b"x\n"),))
+    last = mission.iterations[-1].with_(verification=edited)
+    story = build_story(mission.with_(facts=known, iterations=(last,)))
+    for text in (mission_report(story), answer(story)):
+        assert_harmless(text)
+        assert not re.search(r"(?<!\\)\$(?!\d)", outside_code(text)), "a formula"
+    command = reproduce_command(story.context)
+    assert shlex.split(command)[:3] == ["cd", name, "&&"]
+    assert name in report_text(story.context)
 
 
 def flooded_story(lines: int) -> Story:

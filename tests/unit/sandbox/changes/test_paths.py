@@ -16,13 +16,17 @@ SAFE = [
     "a/.hidden/b",
     "git/x.py",
     "x.git.py",
+    "routes/$id.tsx",
+    "$HOME/$",
+    "app/(shop)/[id]/@modal/100%!.tsx",
+    "docs/it's R&D.md",
 ]
 UNSAFE = [
     "", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/.", "a/", "-rf", "~/x", "a\\b", "C:/x", "a:b", "a\0b", "a\nb",
     "a\tb", "a\u202eb.py", "a\u200b.py", "a\ufeff", ".git/config", "a/.git/hooks/x", ".GIT/x", ".Git", "a/.git", ".g\u0131t",
     "\uff0egit/config", ".g\u200cit/x", ".git /x", ".git./x", "git~1/x", "GIT~2", "gi7eba~1", ".gitmodules", "a/.gitattributes",
-    ".gitattributes.", "con", "a/NUL.txt", "aux.py", "COM1", "lpt9.c", "a /b", " a", "a.", "a?b", "a*b", "$HOME", "a`b`",
-    "a;b", "a&b", "a'b", 'a"b', "a|b", "<a>", "%2e%2e/x", "a" * 300, "a/" * 60 + "b", "\ud800", "e\u0301.py", "a\u2028b",
+    ".gitattributes.", "con", "a/NUL.txt", "aux.py", "COM1", "lpt9.c", "a /b", " a", "a.", "a?b", "a*b", "a`b`", "$(touch x)", "a${x}",
+    "a;b", 'a"b', "a|b", "<a>", "%2e%2e/x", "a%2Fb", "!a", "a" * 300, "a/" * 60 + "b", "\ud800", "e\u0301.py", "a\u2028b",
 ]  # fmt: skip
 ODD_BUT_NOT_GIT = {".g\u0131t"}
 """A dotless i folds to itself: no file system takes it for git."""

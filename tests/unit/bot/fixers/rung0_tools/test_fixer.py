@@ -1,5 +1,7 @@
 """ToolFixer: what it asks of the sandbox, what it proposes, what it refuses."""
 
+import shlex
+
 import pytest
 
 from bot.domain.diagnosis import Diagnosis, FailureKind
@@ -148,6 +150,16 @@ async def test_a_hostile_name_of_a_file_stays_a_name() -> None:
     workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"})
     await proposed(workspace, a_lint_failure(path="a b.py"), a_lint_failure(path="--config=x.py"))
     assert workspace.commands[1].endswith(" -- 'a b.py'")
+
+
+@pytest.mark.parametrize(
+    "name", ["$id.py", "it's R&D.py", "a & touch x.py", "100%!.py", "@user.py"]
+)
+async def test_a_name_with_signs_of_a_shell_is_one_word(name: str) -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {f"$a & b/{name}": b"x = 1\n"})
+    (candidate,) = await proposed(workspace, a_lint_failure(path=f"$a & b/{name}"))
+    assert isinstance(candidate, Candidate)
+    assert shlex.split(workspace.commands[1])[-2:] == ["--", f"$a & b/{name}"]
 
 
 async def test_a_tool_that_touches_another_file_is_refused() -> None:

@@ -118,6 +118,12 @@ def test_jest_and_vitest_name_file_suite_and_test(runner: str, file: str) -> Non
     assert found[1].error_message == "TypeError: Cannot read properties of null (reading 'x')"
 
 
+def test_a_route_of_a_framework_keeps_the_sign_in_its_name() -> None:
+    text = (SAMPLES / "vitest.txt").read_text(encoding="utf-8")
+    text = text.replace("src/v.test.mjs", "src/$id.test.mjs")
+    assert {result.file for result in read_tests(text, PLACE)} == {"src/$id.test.mjs"}
+
+
 GO = """=== RUN   TestAdd
     math_test.go:9: got 3, want 4
 --- FAIL: TestAdd (0.00s)
