@@ -139,10 +139,9 @@ def _characters(old: str, new: str, path: str) -> Iterator[Concern]:
 
 
 def _evens_line_ends(old: str, new: str) -> bool:
-    """Return True if lines that end differently get one kind of end, and nothing else changes."""
+    """Return True if all lines get one kind of end, and nothing else changes."""
     plain = old.replace("\r\n", "\n")
-    is_mixed = old not in {plain, plain.replace("\n", "\r\n")}
-    return is_mixed and new in {plain, plain.replace("\n", "\r\n")}
+    return new in {plain, plain.replace("\n", "\r\n")}
 
 
 def _hidden(text: str) -> Counter[str]:

@@ -55,15 +55,17 @@ def test_assertions_that_go_are_refused() -> None:
     assert (concern.rule, concern.severity) == ("assertions", ConcernSeverity.REFUSE)
 
 
-def test_rewritten_line_endings_are_refused() -> None:
-    assert rules(OLD, OLD.replace("\n", "\r\n"))["line-endings"] is ConcernSeverity.REFUSE
-    assert rules(OLD.replace("\n", "\r\n"), OLD)["line-endings"] is ConcernSeverity.REFUSE
+def test_rewritten_line_endings_hide_no_other_edit() -> None:
+    edited = OLD.replace("+ 1", "- 1")
+    assert rules(OLD, edited.replace("\n", "\r\n"))["line-endings"] is ConcernSeverity.REFUSE
+    assert rules(OLD.replace("\n", "\r\n"), edited)["line-endings"] is ConcernSeverity.REFUSE
     assert rules(OLD, OLD + "x = '\\r'\n") == {}
 
 
-def test_lines_that_ended_differently_may_end_alike() -> None:
-    """A hook such as `mixed-line-ending` does nothing else."""
+def test_line_ends_alone_may_change_to_one_kind() -> None:
+    """`mixed-line-ending` and Prettier's `endOfLine` do nothing else."""
     windows = OLD.replace("\n", "\r\n")
+    assert rules(windows, OLD) == rules(OLD, windows) == {}
     mixed = windows.replace("\r\n", "\n", 1)
     assert rules(mixed, OLD) == rules(mixed, windows) == {}
     assert "line-endings" in rules(mixed, OLD.replace("+ 1", "- 1"))
