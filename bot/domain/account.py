@@ -96,8 +96,9 @@ class ModelLimits(Frozen):
     timeout_s: float = Field(default=300.0, gt=0.0, le=3_600.0)
     """Timeout for one answer over HTTP, including retries, in seconds."""
     idle_s: float = Field(default=120.0, gt=0.0, le=3_600.0)
-    """Timeout for the next bytes of an answer that a server streams, in seconds; then the question
-    is asked again. A model may send nothing while it reads the prompt or reasons."""
+    """Timeout for the next bytes of a streamed answer that has begun, in seconds. The question is
+    not asked again then, because both could be billed. `timeout_s` alone limits the time before
+    the first part of an answer, in which a model reads the prompt and reasons."""
     cli_timeout_s: float = Field(default=600.0, gt=0.0, le=7_200.0)
     """Timeout for one answer of a command-line agent, in seconds."""
     plain_http: bool = False

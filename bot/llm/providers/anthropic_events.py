@@ -34,6 +34,7 @@ class MessageEvents(Assembler):
             self._blocks[event["index"]] = dict(event["content_block"])
             self._pieces[event["index"]] = []
         elif kind == "content_block_delta":
+            self.has_begun = True
             delta = event["delta"]
             # Other deltas are thoughts, their signatures and citations.
             name = {"text_delta": "text", "input_json_delta": "partial_json"}.get(delta["type"])

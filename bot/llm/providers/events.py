@@ -56,6 +56,9 @@ class Assembler(ABC):
     Events come from a server: any error of reading invalid ones may be raised.
     """
 
+    has_begun = False
+    """True once a part of the answer has come: servers announce it before they read and reason."""
+
     @abstractmethod
     def add(self, data: str) -> bool:
         """Add the data of an event; return True if no further event is needed."""

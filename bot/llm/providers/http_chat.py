@@ -62,9 +62,10 @@ class RetryLimits:
     """Limits on retries within the deadline."""
 
     idle_s: float = 120.0
-    """Time without a byte of the answer after which an attempt ends, in seconds.
+    """Time without a byte in the middle of a streamed answer after which the question ends.
 
-    It does not apply to servers that refuse to stream: they send nothing before the end."""
+    In seconds. It does not apply before the first part of an answer: a server may send nothing
+    while it reads the prompt and reasons, or before the end if it does not stream."""
     attempts: int = 4
     first_pause_s: float = 0.5
     longest_pause_s: float = 8.0
@@ -198,11 +199,10 @@ class HttpChat(ABC):
             await asyncio.sleep(pause)
 
     async def _within(self, body: bytes, left: float, deadline_s: float) -> HttpReply:
-        """Send one request, limited by the deadline and, in a stream, by the time without bytes."""
+        """Send one request, limited by the deadline, and by silence in the middle of a stream."""
         clock = asyncio.get_running_loop()
-        end = clock.time() + left
-        idle_s = self._patience.idle_s if self._streams else left
-        limit = asyncio.timeout_at(min(end, clock.time() + idle_s))
+        end, idle_s = clock.time() + left, self._patience.idle_s
+        limit = asyncio.timeout_at(end)
 
         def heard() -> None:
             limit.reschedule(min(end, clock.time() + idle_s))
@@ -216,9 +216,11 @@ class HttpChat(ABC):
                     f"no answer within {deadline_s:g} s", trouble=ModelTrouble.DEADLINE
                 ) from None
             raise RequestFailed(
-                f"nothing received for {idle_s:g} s",
-                "raise models.idle_s if the server reads or reasons for longer",
+                f"nothing received for {idle_s:g} s in the middle of an answer",
+                "raise models.idle_s if the server pauses for longer",
                 trouble=ModelTrouble.TIMEOUT,
+                # Every request may be billed, also without its answer.
+                final=True,
             ) from None
 
     async def _send(self, body: bytes, heard: Heard) -> HttpReply:

@@ -24,10 +24,12 @@ class ChatChunks(Assembler):
         self._usage: Any = None
         self._model: Any = None
         self._error: Any = None
+        self._is_done = False
 
     @override
     def add(self, data: str) -> bool:
         if data == _DONE:
+            self._is_done = True
             return True
         chunk = json.loads(data)
         if chunk.get("error"):
@@ -46,7 +48,8 @@ class ChatChunks(Assembler):
     def build(self) -> Any:
         if self._error is not None:
             return self._error
-        if not self._reasons:
+        # Some servers end an answer without a reason, as some do in the plain form.
+        if not self._reasons and not (self._is_done and self.has_begun):
             return None
         is_text = all(isinstance(part, str) for part in self._parts)
         message = {
@@ -67,6 +70,9 @@ class ChatChunks(Assembler):
         if choice.get("finish_reason"):
             self._reasons = {"finish_reason": choice["finish_reason"]}
         delta = choice.get("delta") or {}
+        # A first chunk has the role only. Thoughts come under names of their own.
+        is_part = any(value for name, value in delta.items() if name != "role")
+        self.has_begun = self.has_begun or is_part
         content = delta.get("content")
         self._parts += [content] if isinstance(content, str) else content or ()
         self._refusal.append(delta.get("refusal") or "")

@@ -38,6 +38,7 @@ class ResponseEvents(Assembler):
                 self._answer["output"] = self._items
         elif kind == "response.output_item.done":
             self._items.append(event["item"])
+        self.has_begun = self.has_begun or str(kind).endswith(".delta")
         return self._answer is not None
 
     @override

@@ -22,7 +22,7 @@ class ChatOptions:
     attempts: int = 4
     """Maximum number of attempts of a question over HTTP."""
     idle_s: float = 120.0
-    """Time without a byte of a streamed answer after which an attempt ends, in seconds."""
+    """Time without a byte in the middle of a streamed answer after which it ends, in seconds."""
     agent_s: float = 600.0
     """Timeout of a command-line agent, in seconds."""
     allow_plain_http: bool = False

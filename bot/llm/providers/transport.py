@@ -70,7 +70,7 @@ class Transport:
             body: The request.
             assembler: Assembles the events of a stream to its plain form; None keeps a stream as it
                 is.
-            on_bytes: Called whenever bytes of the reply arrive.
+            on_bytes: Called whenever bytes of a stream arrive after its first part of the answer.
 
         Raises:
             RequestFailed: There was no reply.
@@ -98,7 +98,6 @@ class Transport:
                     extensions={"trace": watch},
                 ) as response,
             ):
-                on_bytes()
                 return await _receive(response, assembler, on_bytes)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             # No cause: it refers to the request, which contains the key.
@@ -134,9 +133,10 @@ async def _receive(
     headers = {name.lower(): value for name, value in response.headers.items()}
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if assembler is not None and status == httpx.codes.OK and kind == EVENT_STREAM:
-        async with aclosing(_unpacked(response, MOST_STREAMED_BYTES, on_bytes)) as chunks:
-            return HttpReply(status, headers, await _assembled(chunks, assembler), streamed=True)
-    async with aclosing(_unpacked(response, MOST_BYTES, on_bytes)) as chunks:
+        async with aclosing(_unpacked(response, MOST_STREAMED_BYTES)) as chunks:
+            content = await _assembled(chunks, assembler, on_bytes)
+            return HttpReply(status, headers, content, streamed=True)
+    async with aclosing(_unpacked(response, MOST_BYTES)) as chunks:
         content = b"".join([chunk async for chunk in chunks])
     is_stream = status == httpx.codes.OK and content.startswith(EVENT_BEGINNINGS)
     if assembler is not None and is_stream:
@@ -149,7 +149,11 @@ async def _one(chunk: bytes) -> AsyncIterator[bytes]:
     yield chunk
 
 
-async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> bytes:
+async def _assembled(
+    chunks: AsyncIterator[bytes],
+    assembler: Assembler,
+    on_bytes: Callable[[], None] = _do_nothing,
+) -> bytes:
     """Return the plain form of a stream; one that ends before the answer's end is an error."""
     events = EventReader()
     try:
@@ -157,6 +161,8 @@ async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> byte
             # A server may keep the connection open after the end of its answer.
             if any(map(assembler.add, events.feed(chunk))):
                 break
+            if assembler.has_begun:
+                on_bytes()
         answer = assembler.build()
         content = json.dumps(answer).encode()
     except INVALID:
@@ -170,9 +176,7 @@ async def _assembled(chunks: AsyncIterator[bytes], assembler: Assembler) -> byte
     return content
 
 
-async def _unpacked(
-    response: httpx.Response, most: int, on_bytes: Callable[[], None]
-) -> AsyncGenerator[bytes, None]:
+async def _unpacked(response: httpx.Response, most: int) -> AsyncGenerator[bytes, None]:
     """Unpack the body in chunks; httpx would unpack a whole zip bomb before counting it."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in PACKED | PLAIN:
@@ -185,7 +189,6 @@ async def _unpacked(
     packed = unpacked = 0
     try:
         async for chunk in response.aiter_raw():
-            on_bytes()
             packed += len(chunk)
             # The second argument bounds the output of each step.
             part = unpacker.decompress(chunk, most + 1 - unpacked) if unpacker else chunk

@@ -95,22 +95,54 @@ async def test_a_model_may_take_longer_than_the_limit_of_silence(kind: type[Http
     assert len(server.asked) == 1
 
 
+def paused(pause_s: float, *, before: bytes) -> Script:
+    """An answer that stops once, before the first event with a word."""
+
+    def answer(asked: Asked) -> Reply:
+        whole = says("Hello. " * 50)(asked)
+        start = whole.body[: whole.body.index(before)].rfind(b"\n\n") + 2
+        # The server pauses at each `\n\n`: here only at one.
+        head, tail = (
+            part.replace(b"\n\n", b"\r\n\r\n")
+            for part in (whole.body[: start - 2], whole.body[start:])
+        )
+        return Reply(body=head + b"\n\n" + tail, headers=whole.headers, pause_s=pause_s)
+
+    return answer
+
+
 @KINDS
-async def test_a_silent_stream_is_asked_again_and_never_gives_half_an_answer(
+@pytest.mark.parametrize("after_s", [0.0, 1.5])
+async def test_silence_before_an_answer_is_limited_by_the_deadline_alone(
+    kind: type[HttpChat], after_s: float
+) -> None:
+    """Some servers say nothing while they read and reason; some announce the answer first."""
+    patience = RetryLimits(idle_s=0.5, attempts=4, first_pause_s=0.0)
+    late = says("Hello. " * 50, after_s=after_s) if after_s else paused(1.5, before=b"Hel")
+    async with serving(late) as server:
+        answer = await chat_with(server, kind, patience).complete(PROMPT, deadline_s=60)
+        assert (answer.text, answer.attempts) == ("Hello. " * 50, 1)
+        with pytest.raises(ModelError, match="no answer within 1 s") as raised:
+            await chat_with(server, kind, patience).complete(PROMPT, deadline_s=1.0)
+    assert (raised.value.trouble, raised.value.attempts) == (ModelTrouble.DEADLINE, 1)
+    assert len(server.asked) == 2
+
+
+@KINDS
+async def test_silence_in_an_answer_ends_the_question_and_is_billed_once(
     kind: type[HttpChat],
 ) -> None:
-    patience = RetryLimits(idle_s=1.0, attempts=2, first_pause_s=0.0)
-    async with serving(says("Hello.", stall=400), says("Hello again.")) as server:
-        answer = await chat_with(server, kind, patience).complete(PROMPT, deadline_s=60)
-        assert (answer.text, answer.attempts) == ("Hello again.", 2)
-        server.script = [says("Hello.", stall=400)]
-        with pytest.raises(ModelError, match="nothing received for 1 s") as raised:
+    def falls_silent(asked: Asked) -> Reply:
+        whole = says("Hello. " * 50)(asked)
+        return Reply(body=whole.body, headers=whole.headers, stall=len(whole.body) // 2)
+
+    patience = RetryLimits(idle_s=1.0, attempts=4, first_pause_s=0.0)
+    async with serving(falls_silent) as server:
+        with pytest.raises(ModelError, match="nothing received for 1 s in the middle") as raised:
             await chat_with(server, kind, patience).complete(PROMPT, deadline_s=60)
-        assert raised.value.trouble is ModelTrouble.TIMEOUT
-        assert "models.idle_s" in raised.value.advice
-        with pytest.raises(ModelError, match="no answer within") as raised:
-            await chat_with(server, kind).complete(PROMPT, deadline_s=1.0)
-        assert raised.value.trouble is ModelTrouble.DEADLINE
+    assert (raised.value.trouble, raised.value.attempts) == (ModelTrouble.TIMEOUT, 1)
+    assert "models.idle_s" in raised.value.advice
+    assert len(server.asked) == 1
 
 
 @KINDS
@@ -215,6 +247,16 @@ async def test_chunks_come_in_several_forms(
     assert answer.usage == Usage(input_tokens=7, output_tokens=3)
 
 
+async def test_an_answer_may_end_without_a_reason_as_in_the_plain_form() -> None:
+    spent = {"prompt_tokens": 7, "completion_tokens": 3}
+    told = (chunk({"content": "a"}), {"choices": [], "usage": spent}, "[DONE]")
+    whole = {"choices": [{"message": {"content": "a"}}], "usage": spent}
+    answers = [await read(OpenAIChat, one) for one in (events(*told), replies(whole))]
+    assert [(one.text, one.finish, one.usage) for one in answers] == [
+        ("a", Finish.OTHER, Usage(input_tokens=7, output_tokens=3))
+    ] * 2
+
+
 @pytest.mark.parametrize("indexes", [(0, 1), (0, 0), (None, None)])
 async def test_calls_are_told_apart_by_index_or_id(indexes: tuple[int | None, ...]) -> None:
     told = []
@@ -289,8 +331,8 @@ async def test_items_that_came_before_the_last_event_are_taken_if_it_has_none() 
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
 BROKEN: dict[str, tuple[Any, Script, ModelTrouble]] = {
     "no end": (OpenAIChat, events(chunk({"content": "half"})), ModelTrouble.TRANSPORT),
-    "done without a reason": (
-        OpenAIChat, events(chunk({"content": "half"}), "[DONE]"), ModelTrouble.TRANSPORT
+    "done without an answer": (
+        OpenAIChat, events(chunk({"role": "assistant", "content": ""}), "[DONE]"), ModelTrouble.TRANSPORT
     ),
     "an event cut off": (
         OpenAIChat, events(chunk({"content": "half"}), ENDS, end=""), ModelTrouble.TRANSPORT
