@@ -3,6 +3,7 @@
 Files are read there, checked here, and written whole.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from sandbox.types import CommandResult, FileChange, FileContext, FileEdit
 
 MAX_CONTEXT_LINE = 2000
 MAX_AROUND = 200
+_LINE_END = re.compile(r"\r\n?|\n")
+"""Tools count no other line ends, such as form feeds."""
 _EXECUTABLE = (
     'for path do if [ -f "$path" ] && [ ! -L "$path" ] && [ -x "$path" ]; then echo "$path"; fi; '
     "done"
@@ -87,7 +90,9 @@ async def read_file_context(
 
 def focus(text: str, path: str, line: int, *, around: int = 6) -> FileContext:
     """Return the lines around one line of a text."""
-    lines = [each[:MAX_CONTEXT_LINE] for each in text.splitlines()]
+    lines = [each[:MAX_CONTEXT_LINE] for each in _LINE_END.split(text)]
+    if not lines[-1]:
+        lines.pop()
     if not 1 <= line <= len(lines):
         return FileContext(success=False, file=path, focus_line=line, total_lines=len(lines))
     around = max(0, min(around, MAX_AROUND))

@@ -95,6 +95,13 @@ def restore_name(new: str, old: str) -> str:
     return _JSON_NAME.sub(lambda _: name[0], new, count=1) if name else new
 
 
+def restore_line_ends(new: str, old: str) -> str:
+    """Return a lock file with the line ends of the old one; pnpm writes its own."""
+    if "\r\n" not in old or "\n" in old.replace("\r\n", ""):
+        return new
+    return new.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
 def foreign_sources(text: str, public: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sources of packages in a lock file that are not a public registry.
 
@@ -138,6 +145,7 @@ def _old_npm_entries(table: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_entries(text: str, manager: Manager) -> Iterator[tuple[str, str]]:
+    text = text.replace("\r\n", "\n")
     if manager == "pnpm":
         # Behind it, the packages follow once more, with their dependencies.
         text = text.partition("\npackages:")[2]

@@ -11,7 +11,12 @@ from sandbox.backends.base import Backend
 from sandbox.errors import ChangeRejected, SetupFailed
 from sandbox.setup.node.install import npm_options
 from sandbox.setup.node.layout import LOCK_FILES, NODE_FILES
-from sandbox.setup.node.lock_file import foreign_sources, restore_addresses, restore_name
+from sandbox.setup.node.lock_file import (
+    foreign_sources,
+    restore_addresses,
+    restore_line_ends,
+    restore_name,
+)
 from sandbox.setup.node.managers import LOCK_ONLY, lock_command, manager_kind, redirect_yarn
 from sandbox.setup.node.npm import Npm
 from sandbox.setup.node.runtime import manager_path, runtime_npm
@@ -82,7 +87,7 @@ async def write_lock(
     done = await manager.write(address)
     await shell.check(done, f"write {path} with `{lock_words(node)}`")
     written = await _take(shell, node, path) or old
-    text = restore_addresses(written, old, public[0])
+    text = restore_line_ends(restore_addresses(written, old, public[0]), old)
     if "name" not in json.loads(own.get(normpath(f"{folder}/package.json"), "{}")):
         text = restore_name(text, old)
     if text == old:

@@ -16,6 +16,12 @@ def test_the_focus_line_is_marked_and_numbered() -> None:
     assert context.total_lines == 4
 
 
+def test_lines_end_where_tools_count_them() -> None:
+    context = focus("a\x0c\r\nb\u2028\rc", "m.py", 3)
+    assert (context.focus_content, context.total_lines) == ("c", 3)
+    assert focus("", "m.py", 1).total_lines == 0
+
+
 def test_a_line_that_is_not_there_is_no_success() -> None:
     for line in (0, -3, 9):
         assert not focus("a\n", "m.py", line).success

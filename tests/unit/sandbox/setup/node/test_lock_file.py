@@ -10,6 +10,7 @@ from sandbox.setup.node.lock_file import (
     foreign_sources,
     read_packages,
     restore_addresses,
+    restore_line_ends,
     restore_name,
 )
 
@@ -116,6 +117,14 @@ def test_packages_are_read_with_their_versions(
 ) -> None:
     found = read_packages(text, manager)
     assert {name: " ".join(sorted(versions)) for name, versions in found.items()} == expected
+    assert read_packages(text.replace("\n", "\r\n"), manager) == found
+
+
+def test_a_written_lock_file_keeps_the_line_ends_of_the_old_one() -> None:
+    assert restore_line_ends("a\nb\n", "x\r\ny\r\n") == "a\r\nb\r\n"
+    assert restore_line_ends("a\r\nb\n", "x\r\n") == "a\r\nb\r\n"
+    for old in ("{}", "x\n", "x\r\ny\n"):
+        assert restore_line_ends("a\nb\n", old) == "a\nb\n"
 
 
 def test_what_differs_is_said_with_versions() -> None:

@@ -98,6 +98,12 @@ async def test_a_package_without_a_name_keeps_the_old_one_of_its_lock_file() -> 
     assert json.loads(written.content)["name"] == "web"
 
 
+async def test_a_lock_file_keeps_its_line_ends() -> None:
+    world = World(an_edit(), node=NodePart(folders=("web",)))
+    written = await world.write(old=OLD.replace("\n", "\r\n"))
+    assert written.content == NEW.replace("\n", "\r\n")
+
+
 @pytest.mark.parametrize(
     ("edits", "failing", "words"),
     [
