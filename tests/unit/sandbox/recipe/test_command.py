@@ -55,6 +55,8 @@ PLAIN = {
     "pytest -q": "python -m pytest -q",
     "uv run pytest -k 'a b'": "python -m pytest -k 'a b'",
     "coverage run -m pytest -x": "python -m pytest -x",
+    "pytest   -k 'a  b'   -x": "python -m pytest -k 'a  b' -x",
+    "A='x y' B=\"c d\" C= uv run pytest": "python -m pytest",
     "pytest | tee log": "pytest | tee log",
     "ruff check": "ruff check",
 }

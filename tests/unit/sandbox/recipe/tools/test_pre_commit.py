@@ -121,6 +121,13 @@ def test_a_hook_checks_what_its_configuration_chooses(hook: str, top: str, comma
             "hook_files --types=markdown -- mdformat --check",
         ),
         ("entry: eslint, language: node, files: js$", "hook_files '--files=js$' -- eslint"),
+        ("entry: scripts/c.sh --all, language: script", "hook_files -- scripts/c.sh --all"),
+        ("entry: c.sh, language: script, files: md$", "hook_files '--files=md$' -- ./c.sh"),
+        ("entry: c.py a, language: unsupported_script, pass_filenames: false", "./c.py a"),
+        (
+            "entry: \"pytest\\n  -k 'a  or  b'\", language: system, pass_filenames: false",
+            "pytest -k 'a  or  b'",
+        ),
     ],
 )
 def test_a_hook_of_the_repository_does_the_same(hook: str, command: str) -> None:
