@@ -127,15 +127,16 @@ def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt
     """Plan a given command: it runs unchanged, unless a tool's configuration defines it."""
     read = rebuild_command(command, context)
     wanted = rebuilt.wanted.plus(read.wanted)
+    install = rebuilt.node_install.plus(read.node_install)
     if (is_wrapper(command) or is_node_script(command)) and read.command:
         environment = {**rebuilt.environment, **read.environment}
-        install = rebuilt.node_install.plus(read.node_install)
         read = read.with_(wanted=wanted, environment=environment, node_install=install)
         return start_at_top(read)
     obstacles = read.obstacles if not is_pytest(command) else ()
     return rebuilt.with_(
         wanted=wanted,
         node_folders=merge_folders(rebuilt.node_folders, read.node_folders),
+        node_install=install,
         node_optional=read.node_folders is None,
         command=command,
         kind=classify_command(command),

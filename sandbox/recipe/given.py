@@ -35,7 +35,8 @@ def check_given(recipe: Recipe) -> Recipe:
     for folder in (recipe.working_directory, *folders):
         if folder.startswith("/") or "\0" in folder or normpath(folder).split("/")[0] == "..":
             raise SetupFailed("A folder of the recipe is outside the checkout.", _ADVICE)
-    tools, added = (node.tools, node.added) if node else ((), ())
+    tools = node.tools if node else ()
+    added = [one.package for one in node.added] if node else []
     if not all(map(TOOL_PACKAGE.fullmatch, tools)) or not all(map(ADDED_PACKAGE.fullmatch, added)):
         raise SetupFailed("A package of the recipe is not a name with a version.", _ADVICE)
     go = recipe.go

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.recipe.requirements import Requirements
-from sandbox.types import Frozen
+from sandbox.types import AddedPackage, Frozen
 
 Shell = Literal["bash", "sh", "python", "pwsh", "cmd", "other"]
 
@@ -93,8 +93,8 @@ class NodeInstall(Frozen):
     force: bool = False
     loose: bool = False
     """The lock file may be older than the dependencies."""
-    added: tuple[str, ...] = ()
-    """Packages of the registry that the job adds afterwards, each with its range."""
+    added: tuple[AddedPackage, ...] = ()
+    """Packages of the registry that the job adds afterwards."""
 
     def plus(self, other: "NodeInstall") -> "NodeInstall":
         """Combine two installations; what one of them allows is allowed."""

@@ -113,7 +113,7 @@ def plan_node(
         frozen=not install.loose,
         legacy_peers=install.legacy_peers or "legacy-peer-deps=true" in read_npmrc(files, first),
         force=install.force,
-        added=install.added if len(alike) == 1 else (),
+        added=tuple(one for one in install.added if one.folder in alike),
     )
 
 

@@ -18,6 +18,7 @@ from sandbox.types.frozen import Frozen
 from sandbox.types.locks import LOCK_RUNNER, REFUSED_LOCK, LockRepair
 from sandbox.types.log import LogReading, LogSignal
 from sandbox.types.recipe import (
+    AddedPackage,
     DebianPackage,
     Egress,
     Fidelity,
@@ -72,6 +73,7 @@ __all__ = [
     "RUNNER_TRAITS",
     "USUAL",
     "WAY_OUT",
+    "AddedPackage",
     "ArchiveSource",
     "CalledWorkflow",
     "ChangeAction",

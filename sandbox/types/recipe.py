@@ -56,6 +56,14 @@ class PythonPart(Frozen):
     """Names of requirements that could not be installed and were left out."""
 
 
+class AddedPackage(Frozen):
+    """A package that a job adds to the locked ones of a folder."""
+
+    package: str
+    """With its range: `react@18`, `eslint@10.x`."""
+    folder: str = "."
+
+
 class NodePart(Frozen):
     """The Node.js of a recipe, and the folders whose locked packages to install."""
 
@@ -77,8 +85,8 @@ class NodePart(Frozen):
     """Install in spite of conflicts (`--force` of npm), as the job does."""
     tools: tuple[str, ...] = ()
     """Packages that the job installs apart from the project, such as `prettier@3.8.1`."""
-    added: tuple[str, ...] = ()
-    """Packages that the job adds to those of the lock file: `react@18`, `eslint@10.x`."""
+    added: tuple[AddedPackage, ...] = ()
+    """Packages that the job adds to those of the lock files."""
     optional: bool = False
     """Only earlier steps of the job need it: without it, the failing command still runs."""
 

@@ -14,6 +14,7 @@ from sandbox.recipe.tools.node_calls import FREEZING
 from sandbox.recipe.tools.node_scripts import scripts_of
 from sandbox.recipe.tools.node_workspaces import list_packages
 from sandbox.setup.node.layout import ADDED_PACKAGE
+from sandbox.types import AddedPackage
 
 _LIFECYCLE = ("postinstall", "prepare")
 _LOOSE = ("--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force")
@@ -63,7 +64,8 @@ def read_added(
     if not packages or not all(map(ADDED_PACKAGE.fullmatch, packages)):
         return None
     asked = read_install(call, words[:1], options, context)
-    return asked.with_(loose=False, added=tuple(packages))
+    added = [AddedPackage(package=one, folder=call.folder) for one in packages]
+    return asked.with_(loose=False, added=tuple(added))
 
 
 def _freezes(call: Call, words: Sequence[str], options: Options, context: ToolContext) -> bool:

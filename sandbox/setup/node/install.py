@@ -149,9 +149,7 @@ class NodeToolchain:
                     refused=install_words(recipe.node),
                 )
             await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
-            if recipe.node.added:
-                added = await self._add(shell, recipe.node, folder, registry)
-                await shell.check(added, f"add {' '.join(recipe.node.added)}")
+            await self._add(shell, recipe.node, folder, registry)
         scripted = tuple(name for name, _, _ in await self._scan(shell))
         # Its code runs in `build`, as that of install scripts does.
         patchers = [f"{tree}/{folder}/{_PATCHER}" for folder in _patched(recipe.node, files)]
@@ -203,15 +201,21 @@ class NodeToolchain:
         done = await npm.run(*words, *node.tools)
         await shell.check(done, f"install {' '.join(node.tools)}")
 
-    async def _add(self, shell: Shell, node: NodePart, folder: str, registry: str) -> CommandResult:
-        """Add the job's own packages to the installed ones, without their scripts."""
+    async def _add(self, shell: Shell, node: NodePart, folder: str, registry: str) -> None:
+        """Add the job's own packages to those of one folder, without their scripts."""
+        packages = [one.package for one in node.added if one.folder == folder]
+        if not packages:
+            return
         npm, cwd = runtime_npm(shell, self._registry), f"{shell.folder}/{_TREE}/{folder}"
         if node.manager == "npm":
-            words = ("install", "--no-save", *npm_options(node), *node.added)
-            return await npm.run(*words, *(() if node.locked else ("--no-package-lock",)), cwd=cwd)
-        command = add_command(node, f"{shell.folder}/node/cache", registry)
-        program = (manager_path(shell, node), *command.arguments)
-        return await npm.run_other(program, cwd=cwd, env=command.environment)
+            words = ("install", "--no-save", *npm_options(node), *packages)
+            words += () if node.locked else ("--no-package-lock",)
+            done = await npm.run(*words, cwd=cwd)
+        else:
+            command = add_command(node, packages, f"{shell.folder}/node/cache", registry)
+            program = (manager_path(shell, node), *command.arguments)
+            done = await npm.run_other(program, cwd=cwd, env=command.environment)
+        await shell.check(done, f"add {' '.join(packages)}")
 
     async def _substitute(
         self,

@@ -1,7 +1,7 @@
 """Run pnpm, yarn and bun: what each is called in the registry, and how it installs a lock file."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sandbox.setup.shell import Shell
@@ -84,18 +84,21 @@ def install_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     return InstallCommand(arguments, environment)
 
 
-def add_command(node: NodePart, home: str, registry: str) -> InstallCommand:
+def add_command(
+    node: NodePart, packages: Sequence[str], home: str, registry: str
+) -> InstallCommand:
     """Return how pnpm, the classic yarn or bun adds packages to the installed ones.
 
     Args:
-        node: The recipe's part, with these packages.
+        node: The recipe's part.
+        packages: The packages, each with its range.
         home: A folder for caches, removed afterwards.
         registry: The registry's address.
     """
     found = install_command(node.with_(frozen=False), home, registry)
     options = tuple(word for word in found.arguments[1:] if word != "--no-frozen-lockfile")
     top = () if node.manager == "bun" else ("--ignore-workspace-root-check",)
-    return InstallCommand(("add", *options, *top, *node.added), found.environment)
+    return InstallCommand(("add", *options, *top, *packages), found.environment)
 
 
 def lock_command(node: NodePart, home: str, registry: str) -> InstallCommand:

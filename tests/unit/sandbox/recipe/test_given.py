@@ -5,7 +5,7 @@ import pytest
 from sandbox.errors import SetupFailed
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.given import check_given
-from sandbox.types import JobHints, NodePart, PythonPart, Recipe
+from sandbox.types import AddedPackage, JobHints, NodePart, PythonPart, Recipe
 from tests.builders import a_recipe
 
 
@@ -28,9 +28,9 @@ from tests.builders import a_recipe
         {"parts": (NodePart(tools=("prettier", "--registry=https://evil.example")),)},
         {"parts": (NodePart(tools=("git+https://evil.example/x.git",)),)},
         {"parts": (NodePart(tools=("owner/repository",)),)},
-        {"parts": (NodePart(added=("--ignore-scripts=false",)),)},
-        {"parts": (NodePart(added=("--no-ignore-scripts",)),)},
-        {"parts": (NodePart(added=("git+https://evil.example/x.git",)),)},
+        {"parts": (NodePart(added=(AddedPackage(package="--ignore-scripts=false"),)),)},
+        {"parts": (NodePart(added=(AddedPackage(package="--no-ignore-scripts"),)),)},
+        {"parts": (NodePart(added=(AddedPackage(package="git+https://evil.example/x.git"),)),)},
         {"parts": (NodePart(folders=("/etc",)),)},
         {"command": "true\0"},
         {"setup": ("true\0",)},

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.node_packages import node_files
-from sandbox.types import JobHints, NodePart, Recipe
+from sandbox.types import AddedPackage, JobHints, NodePart, Recipe
 
 PACKAGE = {
     "name": "web",
@@ -191,9 +191,18 @@ def test_an_old_bun_is_replaced_by_one_that_the_proxy_lets_through(
 def test_packages_that_a_job_adds_are_planned(command: str, added: tuple[str, ...] | None) -> None:
     recipe = plan(project(), f"{command} && npm test")
     assert recipe.node is not None
-    assert recipe.node.added == (added or ())
+    assert tuple(one.package for one in recipe.node.added) == (added or ())
     (entry,) = (entry for entry in recipe.fidelity if entry.step.startswith("npm i"))
     assert entry.treatment == ("dropped" if added is None else "replaced")
+
+
+def test_packages_are_added_in_the_folder_that_names_them() -> None:
+    contents = {f"{folder}/{name}": text for folder in "abc" for name, text in project().items()}
+    script = "(cd a && npm ci)\n(cd b && npm ci && npm i --no-save react@18)\ncd c && npm test"
+    recipe = plan(contents, script)
+    assert recipe.node is not None
+    assert set(recipe.node.folders) == {"a", "b", "c"}
+    assert recipe.node.added == (AddedPackage(package="react@18", folder="b"),)
 
 
 @pytest.mark.parametrize(
@@ -206,4 +215,4 @@ def test_the_newer_yarn_adds_nothing_because_it_might_run_code(
     contents = {"package.json": b'{"scripts": {"test": "vitest run"}}', "yarn.lock": lock}
     recipe = plan(contents, "yarn add webpack@5 -D && yarn test")
     assert recipe.node is not None
-    assert recipe.node.added == added
+    assert tuple(one.package for one in recipe.node.added) == added

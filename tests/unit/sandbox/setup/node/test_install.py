@@ -10,12 +10,13 @@ from sandbox.setup.node.programs import SCAN
 from sandbox.setup.node.runtime import choose_npm, find_nearest, package_name
 from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
-from sandbox.types import CommandResult, NodePart, PythonPart, Recipe, TrustTier
+from sandbox.types import AddedPackage, CommandResult, NodePart, PythonPart, Recipe, TrustTier
 from tests.fakes.scripted_backend import ScriptedBackend
 
 MINE = EnvironmentOrigin(repository_id="1", tier=TrustTier.BRANCH)
 OTHER = EnvironmentOrigin(repository_id="2", tier=TrustTier.FORK)
 NODE = NodePart(version="22", folders=("web",))
+REACT = AddedPackage(package="react@18")
 RECIPE = Recipe(command="npm test", parts=(PythonPart(requirements=("pytest",)), NODE))
 FILES = {"node/web/package.json": "{}", "node/web/package-lock.json": '{"packages": {}}'}
 SCANNED = """["@b/c@2.0.0", ["install"], "/opt/env/node/tree/web/node_modules/@b/c"]
@@ -259,7 +260,7 @@ async def test_everything_of_the_part_is_in_the_key() -> None:
         NODE.with_(legacy_peers=True),
         NODE.with_(frozen=False),
         NODE.with_(force=True),
-        NODE.with_(added=("react@18",)),
+        NODE.with_(added=(REACT,)),
     )
     keys = {(await world.ensure(RECIPE.with_part(part))).key for part in parts}
     keys.add((await world.ensure(RECIPE.with_(parts=RECIPE.parts[:1]))).key)
@@ -364,7 +365,7 @@ async def test_packages_that_the_job_adds_come_after_the_locked_ones(
     manager: Manager, expected: str
 ) -> None:
     world = World()
-    node = NodePart(version="22", manager=manager, folders=(".",), added=("react@18",))
+    node = NodePart(version="22", manager=manager, folders=(".",), added=(REACT,))
     await world.ensure(RECIPE.with_part(node), files={"node/package.json": "{}"})
     lines = [" ".join(command) for command in world.backend.setups[-1].commands]
     (added,) = (number for number, line in enumerate(lines) if line.endswith("react@18"))
@@ -372,3 +373,15 @@ async def test_packages_that_the_job_adds_come_after_the_locked_ones(
     assert manager == "npm" or "--ignore-scripts" in lines[added]
     locked = " ci" if manager == "npm" else " install --frozen-lockfile"
     assert any(locked in line for line in lines[:added])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("folder", "installed"), [("a", 1), ("b", 2)])
+async def test_packages_are_added_in_one_folder(folder: str, installed: int) -> None:
+    world = World()
+    node = NodePart(version="22", folders=("a", "b"), added=(REACT.with_(folder=folder),))
+    await world.ensure(RECIPE.with_part(node), files={"node/a/package.json": "{}"})
+    lines = [" ".join(command) for command in world.backend.setups[-1].commands]
+    (added,) = (number for number, line in enumerate(lines) if line.endswith("react@18"))
+    assert sum("npm-cli.js ci" in line for line in lines[:added]) == installed
+    assert sum("npm-cli.js ci" in line for line in lines) == 2
