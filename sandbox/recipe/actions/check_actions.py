@@ -14,6 +14,8 @@ _MARKDOWNLINT = {
 }  # fmt: skip
 """Releases of markdownlint-cli2-action, with the markdownlint-cli2 of their `package.json`."""
 _VERSION = re.compile(r"v?(\d[\w.-]{0,40})")
+_FILTER_MODES = frozenset({"added", "diff_context", "file"})
+"""Lines of a pull request whose findings reviewdog counts; its actions take the first one."""
 _SEVERITIES = frozenset({"error", "warning", "info", "style"})
 
 
@@ -76,6 +78,22 @@ def check_script(name: str, inputs: Mapping[str, str], ref: str) -> str:
     """
     action = _CHECKS.get(name)
     return action(ActionUse(inputs, ref)) if action is not None else ""
+
+
+def filter_note(name: str, inputs: Mapping[str, str]) -> str:
+    """Return how CI filters the findings of an action of reviewdog; empty if all of them count.
+
+    The lines that a pull request adds are unknown while a recipe is planned.
+
+    Args:
+        name: `owner/repository/path` in lower case, without its version.
+        inputs: Its `with`.
+    """
+    mode = inputs.get("filter_mode", "").strip()
+    if not name.startswith("reviewdog/") or mode == "nofilter":
+        return ""
+    mode = mode if mode in _FILTER_MODES else "added"
+    return f"all findings count here, in CI perhaps only those of `filter_mode: {mode}`; "
 
 
 def _line(*words: str | Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sandbox.recipe.actions.check_actions import check_script
+from sandbox.recipe.actions.check_actions import check_script, filter_note
 
 Inputs = Mapping[str, str]
 
@@ -159,9 +159,8 @@ def find_effect(name: str, inputs: Inputs, ref: str = "") -> Effect | None:
     """
     tool = _TOOLS.get(name)
     if script := tool(inputs) if tool is not None else check_script(name, inputs, ref):
-        return Effect(
-            "replaced", f"the command it wraps: `{script.strip().splitlines()[-1]}`", script=script
-        )
+        wrapped = f"the command it wraps: `{script.strip().splitlines()[-1]}`"
+        return Effect("replaced", f"{filter_note(name, inputs)}{wrapped}", script=script)
     if name.startswith(_CACHES):
         return Effect("dropped", NOTHING_KEPT)
     if name.startswith(_REPORTERS):

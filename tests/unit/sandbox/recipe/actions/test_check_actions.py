@@ -146,6 +146,25 @@ def test_a_program_of_the_image_alone_is_named_until_the_sandbox_is_known(
     assert recipe.obstacles == (f"`{command}` needs {command.split(maxsplit=1)[0]}",)
 
 
+@pytest.mark.parametrize(
+    ("uses", "inputs", "mode"),
+    [
+        ("reviewdog/action-flake8@v3", {}, "added"),
+        ("reviewdog/action-eslint@v1", {"filter_mode": "file"}, "file"),
+        ("reviewdog/action-black@v3", {"filter_mode": "${{ env.X }}"}, "added"),
+        ("reviewdog/action-flake8@v3", {"filter_mode": "nofilter"}, None),
+        ("ludeeus/action-shellcheck@2", {}, None),
+    ],
+)
+def test_the_log_says_that_ci_may_count_fewer_findings(
+    uses: str, inputs: dict[str, str], mode: str | None
+) -> None:
+    reasons = [entry.reason for entry in plan(uses, inputs).fidelity]
+    (reason,) = (one for one in reasons if "the command it wraps" in one)
+    assert ("perhaps only" in reason) is (mode is not None)
+    assert mode is None or f"`filter_mode: {mode}`" in reason
+
+
 def test_inputs_are_data_for_the_shell() -> None:
     recipe = plan("hadolint/hadolint-action@v3", {"dockerfile": "a; touch x"})
     assert recipe.command == "hadolint 'a; touch x'"
