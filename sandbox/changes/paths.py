@@ -23,8 +23,8 @@ _GIT_NAMES = frozenset(
 # 8.3 short names of `.git` on Windows.
 _GIT_SHORT = re.compile(r"^(?:git|gi[0-9a-f]{4})~\d+$")
 _MARKUP = frozenset('<>"|?*`;\\:')
-"""Separators of Windows, and characters that quoting cannot make plain everywhere: a code span of
-Markdown, a redirection or an end of a command in a shell line of somebody else."""
+"""Separators and wildcards of Windows, and what would end a code span, a tag or a command in texts
+and scripts that quote paths badly."""
 _EXPANDED = re.compile(r"\$[({]|%[0-9A-Fa-f]{2}")
 """A command or variable of a shell or workflow, and a character encoded as in a URL.
 
