@@ -155,7 +155,7 @@ PRE_COMMIT = Matcher(
     patterns=(
         re.compile(
             r"^(?:Fixing(?: strings in)?|Fixed|Rewriting|reformatted) "
-            r"(?P<file>[\w./@+-]{1,400}\.\w{1,12})$"
+            r"(?P<file>[\w./@+$-]{1,400}\.\w{1,12})$"
         ),
     ),
     rule="fixed",

@@ -378,10 +378,18 @@ def test_a_lint_in_json_has_the_name_of_the_text() -> None:
 
 
 def test_what_hooks_rewrite_is_named() -> None:
-    text = "trim trailing whitespace....Failed\n- hook id: trailing-whitespace\n- exit code: 1\n\nFixing pkg/a.py\n"
+    text = "trim trailing whitespace....Failed\n- hook id: trailing-whitespace\n- exit code: 1\n\nFixing pkg/$a.py\n"
     assert [result.name for result in as_results(read_findings(EVERY, text), PLACE)] == [
-        "pkg/a.py:fixed"
+        "pkg/$a.py:fixed"
     ]
+
+
+@pytest.mark.parametrize("place", ["(3,5): error", ":3:5 - error"])
+@pytest.mark.parametrize("file", ["app/(shop)/[id]/page.tsx", "(a)/b.ts", "routes/$id.tsx"])
+def test_files_of_a_route_are_named_in_whole(file: str, place: str) -> None:
+    text = f"{file}{place} TS2304: Cannot find name 'f'.\n"
+    (result,) = as_results(read_findings(EVERY, text), PLACE)
+    assert (result.file, result.line, result.error) == (file, 3, "TS2304")
 
 
 def test_notes_belong_to_what_they_explain() -> None:
