@@ -32,6 +32,7 @@ FILES = {
         "from shop.invoice import total\nfrom shop.rates import rate\n\n\n"
         "def test_rate():\n    assert rate('book') == 0.25\n\n\n"
         "def test_total():\n    assert total(100, 'other') == 150\n\n\n"
+        "def test_book():\n    assert total(100, 'book') == 125\n\n\n"
         "def test_nothing():\n    assert total(0, 'book') == 0\n"
     ),
 }
