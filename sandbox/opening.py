@@ -288,11 +288,7 @@ async def _open_recipe(
 
     async def ensure() -> Environment:
         return await parts.snapshotter.ensure(
-            recipe,
-            imported.origin,
-            files=files,
-            checkout=source,
-            packages=debian_packages(recipe),
+            recipe, imported.origin, files=files, checkout=source, packages=debian_packages(recipe)
         )
 
     environment, surroundings = await ensure(), checkout.surroundings
