@@ -104,14 +104,20 @@ def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> R
         # Of two copies that must fail, one has a negated assertion.
         kinds += [(False, (index % 2 == 0) is negates_first) for index in range(number)]
         random.shuffle(kinds)
-        first = body.index(function) + 1
+        made = []
         for offset, (passes, negates) in enumerate(kinds):
             name = f"{function.name}_{random.choice(WORDS)}_{random.randrange(100, 1000)}{offset}"
-            copied = _copy(function, name, random, passes=passes, negates=negates)
-            if copied is None:
-                break
-            body.insert(first + offset, copied)
-            added.append(Copy(original=qualname, name=(*qualname[:-1], name), passes=passes))
+            made.append(_copy(function, name, random, passes=passes, negates=negates))
+        copies = [one for one in made if one is not None]
+        # Copies that must pass prove nothing without those that must fail.
+        if len(copies) < len(made):
+            continue
+        first = body.index(function) + 1
+        body[first:first] = copies
+        added += [
+            Copy(original=qualname, name=(*qualname[:-1], copied.name), passes=passes)
+            for copied, (passes, _) in zip(copies, kinds, strict=True)
+        ]
     return _rewritten(tree, added)
 
 
