@@ -45,6 +45,8 @@ development sets and rounded. The fit saw every search twice: as it was, and wit
 removed, because in a whole repository the right fix is often missing. `narrow`, `unguarded`,
 `branches` and `examples_unmet` are weak: they decide between equals. `undoes` and `accepted` are
 set by hand: the sets have no red diff and no earlier missions.
+`alive`, `unrun` and `run_once` weigh for written
+changes only: no search was fitted with them.
 """
 
 WRITTEN_WEIGHTS: Mapping[str, float] = {

@@ -273,11 +273,8 @@ def _isort(inputs: Inputs) -> str:
 def _flake8(inputs: Inputs) -> str:
     # The action takes `none` for no value.
     given = {name: text for name, text in inputs.items() if text not in {"", "none"}}
-    options = [
-        f"--{name}={shlex.quote(given[name])}"
-        for name in ("ignore", "exclude", "max-line-length")
-        if name in given
-    ]
+    names = ("ignore", "exclude", "max-line-length")
+    options = _options(given, {name: f"--{name}=" for name in names})
     plugins = shlex.join(given.get("plugins", "").split())
     start = f"pip install {plugins}\n" if plugins else ""
     start += _install_pinned("flake8", {"version": given.get("flake8-version", "")})
@@ -293,15 +290,11 @@ def _pre_commit(inputs: Inputs) -> str:
 
 
 def _pyright(inputs: Inputs) -> str:
-    options = [
-        f"{option} {shlex.quote(inputs[name])}"
-        for name, option in (
-            ("project", "--project"),
-            ("python-version", "--pythonversion"),
-            ("level", "--level"),
-        )
-        if inputs.get(name)
-    ]
+    options = _options(inputs, {
+        "project": "--project ",
+        "python-version": "--pythonversion ",
+        "level": "--level ",
+    })  # fmt: skip
     options += ["--warnings"] if inputs.get("warnings", "").lower() == "true" else []
     return " ".join(
         [f"{_install_pinned('pyright', inputs)}pyright", *options, inputs.get("extra-args", "")]
@@ -309,22 +302,30 @@ def _pyright(inputs: Inputs) -> str:
 
 
 def _codespell(inputs: Inputs) -> str:
-    options = [
-        f"{option}={shlex.quote(inputs[name])}"
-        for name, option in (
-            ("skip", "--skip"),
-            ("ignore_words_list", "--ignore-words-list"),
-            ("uri_ignore_words_list", "--uri-ignore-words-list"),
-            ("ignore_words_file", "--ignore-words"),
-            ("exclude_file", "--exclude-file"),
-            ("builtin", "--builtin"),
-        )
-        if inputs.get(name)
-    ]
+    options = _options(inputs, {
+        "skip": "--skip=",
+        "ignore_words_list": "--ignore-words-list=",
+        "uri_ignore_words_list": "--uri-ignore-words-list=",
+        "ignore_words_file": "--ignore-words=",
+        "exclude_file": "--exclude-file=",
+        "builtin": "--builtin=",
+    })  # fmt: skip
     # The action takes any text for true.
     options += ["--check-filenames"] if inputs.get("check_filenames") else []
     options += ["--check-hidden"] if inputs.get("check_hidden") else []
     return " ".join(("codespell", *options, inputs.get("path", ".")))
+
+
+def _options(inputs: Inputs, names: Mapping[str, str]) -> list[str]:
+    """Return the given inputs as options.
+
+    Args:
+        inputs: The `with` of the action.
+        names: The option of each input, with what stands before the value.
+    """
+    return [
+        f"{option}{shlex.quote(inputs[name])}" for name, option in names.items() if inputs.get(name)
+    ]
 
 
 def _retry(inputs: Inputs) -> str:
