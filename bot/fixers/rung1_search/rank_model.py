@@ -44,9 +44,8 @@ The signs are explained in docs/reference/repair.md. The values were set by hand
 development sets and rounded. The fit saw every search twice: as it was, and with the right fix
 removed, because in a whole repository the right fix is often missing. `narrow`, `unguarded`,
 `branches` and `examples_unmet` are weak: they decide between equals. `undoes` and `accepted` are
-set by hand: the sets have no red diff and no earlier missions.
-`alive`, `unrun` and `run_once` weigh for written
-changes only: no search was fitted with them.
+set by hand: the sets have no red diff and no earlier missions. `alive`, `unrun` and `run_once`
+weigh for written changes only: no search was fitted with them.
 """
 
 WRITTEN_WEIGHTS: Mapping[str, float] = {
