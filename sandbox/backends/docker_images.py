@@ -208,7 +208,7 @@ class Images:
         if self.find(reference) is None:
             with only_one(self._cache, "image"):
                 if self.find(reference) is None:
-                    self._build_from_registry(reference, spec, tag)
+                    self._build_toolchain(reference, spec, tag)
         return reference
 
     def _build_from_packages(self, tag: str, spec: SandboxSpec) -> None:
@@ -218,7 +218,7 @@ class Images:
                 src=archive, repository=TOOLCHAIN, tag=tag, changes=changes
             )
 
-    def _build_from_registry(self, reference: str, spec: SandboxSpec, tag: str) -> None:
+    def _build_toolchain(self, reference: str, spec: SandboxSpec, tag: str) -> None:
         """Build from the Dockerfile on a registry's image, or from packages if none is reachable.
 
         Raises:
