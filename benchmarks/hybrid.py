@@ -1,11 +1,14 @@
-"""How many bugs in two places a half from a model and the search mend together, that neither mends alone.
+"""How many right answers of a scripted model are offered, and how many halves the search completes.
 
     python -m benchmarks.hybrid [--only NAME ...] [--limit SECONDS] [--jobs N]
 
-A scripted oracle stands in for the model: asked for a fix it always answers with one half of it, as edit blocks, for
-every bug of `benchmarks.sets.hybrid`. The ladder is climbed three times, as in a mission: rung 1 alone; rung 2 without
-the search; then rung 2 as it is, which hands its failing change to the search, above what rung 1 came close to. A fix
-is right when hidden tests pass with it. One line of JSON.
+A scripted oracle stands in for the model: it always gives the same answer, as edit blocks. Every bug of
+`benchmarks.sets.hybrid` is tried in three ways. A fix is right if hidden tests pass with it. One line of JSON.
+
+- half: both places are broken, and the answer repairs one. Rung 1 is climbed alone, then rung 2 without the search,
+  then rung 2 as in a mission, which hands its failing change to the search.
+- whole: both places are broken, and the answer repairs both. The whole ladder is climbed.
+- feature: only the place is broken that is more than an edit, and the answer writes it. The whole ladder is climbed.
 """
 
 import argparse
@@ -21,7 +24,7 @@ from typing import Any
 from typing_extensions import override
 
 from benchmarks.measure import as_users_have_it, report, summary
-from benchmarks.sets.hybrid import HYBRID, Halved
+from benchmarks.sets.hybrid import HYBRID, Halved, without
 from bot.clock import SystemClock
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import FailureKind
@@ -49,6 +52,8 @@ JUDGED = 5
 """How many of the fixes that are shown are judged: one right one, and the bug counts as mended."""
 BLOCK = "{}\n```python\n<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n```\n"
 MODEL_S = 60.0
+WAYS = ("whole", "feature")
+"""Missions in which the answer is right."""
 ANSWERS = ModelLimits(samples=1, rounds=1, edit_format="search_replace")
 """The oracle never says anything else."""
 
@@ -71,10 +76,12 @@ def oracle(bug: Halved, half: str | None = None) -> ScriptedMind:
 
 
 @asynccontextmanager
-async def planted(sandboxes: Sandboxes, bug: Halved) -> AsyncIterator[SandboxWorkspace]:
-    """A workspace with the broken program and the tests that everybody sees."""
+async def planted(
+    sandboxes: Sandboxes, bug: Halved, broken: Mapping[str, str] | None = None
+) -> AsyncIterator[SandboxWorkspace]:
+    """A workspace with a broken program, in both places or as given, and the tests that everybody sees."""
     with tempfile.TemporaryDirectory() as folder:
-        for path, text in {**bug.broken, SHOWN: bug.shown}.items():
+        for path, text in {**(broken or bug.broken), SHOWN: bug.shown}.items():
             (Path(folder) / path).write_text(text)
         checkout = Checkout(source=FolderSource(path=folder), hints=JobHints(command=COMMAND))
         async with sandboxes.open_workspace(checkout) as workspace:
@@ -86,12 +93,12 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
     lessons = MemoryLessons()
     async with planted(sandboxes, bug) as workspace:
         failure = await failure_of(workspace, bug.name)
-        search = await climbed(failure, SearchFixer(lessons), limit_s)
+        search = await climbed(failure, [SearchFixer(lessons)], limit_s)
         rung = ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS)
-        half = await climbed(failure, rung, limit_s, below=search)
+        half = await climbed(failure, [rung], limit_s, below=search)
         begun = time.monotonic()
         rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
-        together = await climbed(failure, rung, limit_s, below=search)
+        together = await climbed(failure, [rung], limit_s, below=search)
         seconds = time.monotonic() - begun
         verdicts = [await right_ones(workspace, bug, found) for found in (search, half, together)]
     return {
@@ -100,11 +107,60 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
         "half_alone": any(verdicts[1]),
         "together_first": verdicts[2][:1] == [True],
         "together_shown": any(verdicts[2]),
-        "confident": bool(together.candidates) and together.candidates[0].confident,
+        **_first_of("half", together),
         "shows": [len(found.candidates) for found in (search, half, together)],
         "near": len(search.near),
         "seconds": round(seconds, 2),
         "notes": [note for found in (search, half, together) for note in found.notes],
+    }
+
+
+async def measure_right(
+    sandboxes: Sandboxes, bug: Halved, limit_s: float, *, way: str
+) -> dict[str, Any]:
+    """One bug with an answer that is right, climbed from the first rung on.
+
+    Args:
+        sandboxes: Where.
+        bug: The bug.
+        limit_s: Of the search.
+        way: `whole` if both places are broken, `feature` if only what is more than an edit.
+    """
+    lessons = MemoryLessons()
+    broken = bug.broken if way == "whole" else without(dict(bug.right), bug.written)
+    mind = ScriptedMind({"fix": "\n".join(_blocks(broken, bug.right))})
+    async with planted(sandboxes, bug, broken) as workspace:
+        failure = await failure_of(workspace, bug.name)
+        model = ModelFixer(mind, SearchTrials(lessons), ANSWERS)
+        found = await climbed(failure, [SearchFixer(lessons), model], limit_s)
+        verdicts = await right_ones(workspace, bug, found)
+    return {
+        f"{way}_asked": bool(mind.questions),
+        f"{way}_right": verdicts[:1] == [True],
+        **_first_of(way, found),
+    }
+
+
+def _blocks(broken: Mapping[str, str], right: Mapping[str, str]) -> list[str]:
+    """The answer that replaces each broken file."""
+    return [
+        BLOCK.format(path, broken[path], text)
+        for path, text in right.items()
+        if broken[path] != text
+    ]
+
+
+def _first_of(way: str, found: FixAttempt) -> dict[str, Any]:
+    """What is said of the first fix."""
+    if not found.candidates:
+        return {f"{way}_offered": False}
+    first = found.candidates[0]
+    return {
+        f"{way}_offered": first.confident,
+        f"{way}_rung": int(first.rung),
+        f"{way}_score": round(first.score, 3),
+        f"{way}_behaviours": first.behaviours,
+        f"{way}_doubts": first.warnings,
     }
 
 
@@ -128,15 +184,15 @@ async def failure_of(workspace: Workspace, name: str) -> Failure:
 
 
 async def climbed(
-    failure: Failure, rung: Fixer, limit_s: float, below: FixAttempt | None = None
+    failure: Failure, rungs: Sequence[Fixer], limit_s: float, below: FixAttempt | None = None
 ) -> FixAttempt:
-    """One rung of the ladder, climbed; what a climb below it came close to is known."""
+    """Rungs of the ladder, climbed; what a climb below them came close to is known."""
     budget = FixBudget(
         time_limit_s=limit_s, model_time_limit_s=max(MODEL_S, 2 * limit_s), money_usd=1.0
     )
     context = failure.context.with_(near_misses=below.near if below else ())
     diagnosis = with_suspects(failure.diagnosis, below.suspects if below else ())
-    return await climb(context, diagnosis, failure.workspace, [rung], budget, SystemClock())
+    return await climb(context, diagnosis, failure.workspace, rungs, budget, SystemClock())
 
 
 async def right_ones(workspace: Workspace, bug: Halved, found: FixAttempt) -> list[bool]:
@@ -165,9 +221,23 @@ def summarised(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             row["together_first"] and not row["search_alone"] and not row["half_alone"]
             for row in rows
         ),
-        "confident": sum(row["confident"] for row in rows),
+        "confident": sum(row["half_offered"] for row in rows),
+        **_rates(rows, "whole"),
+        **_rates(rows, "feature"),
         "not_together": [row["bug"] for row in rows if not row["together_first"]],
         "together_s": summary([row["seconds"] for row in rows]),
+    }
+
+
+def _rates(rows: Sequence[Mapping[str, Any]], way: str) -> dict[str, Any]:
+    """Of missions with a right answer: how many asked for it, were right first, and offered that."""
+    tried = [row for row in rows if f"{way}_right" in row]
+    right = [row for row in tried if row[f"{way}_right"]]
+    return {
+        f"{way}_asked": sum(row[f"{way}_asked"] for row in tried),
+        f"{way}_first": len(right),
+        f"{way}_offered": sum(row[f"{way}_offered"] for row in right),
+        f"{way}_not_offered": [row["bug"] for row in right if not row[f"{way}_offered"]],
     }
 
 
@@ -180,6 +250,8 @@ async def run_set(
     async def one(bug: Halved) -> dict[str, Any]:
         async with limit:
             row = await measure(sandboxes, bug, limit_s)
+            for way in WAYS:
+                row |= await measure_right(sandboxes, bug, limit_s, way=way)
         print(row, file=sys.stderr, flush=True)
         return row
 

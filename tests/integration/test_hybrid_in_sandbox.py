@@ -74,7 +74,7 @@ async def test_a_sure_completed_change_is_offered_and_one_that_fits_the_tests_on
             failure = await failure_of(workspace, DURATION.name)
             trials = SearchTrials(MemoryLessons(), ranking_s=RANKING_S)
             fixer = ModelFixer(oracle(DURATION, half), trials, ANSWERS)
-            found = await climbed(failure, fixer, SEARCH_S)
+            found = await climbed(failure, [fixer], SEARCH_S)
             right, *_ = await right_ones(workspace, DURATION, found)
     finally:
         await sandboxes.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, List, Sequence, Set, Type
+from typing import Iterator, List, Sequence, Set, Tuple, Type
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.source.scope import SeenLiterals
@@ -44,11 +44,12 @@ def doubts_between(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[s
         ("empties a body", _empty_bodies),
         ("swallows exceptions", _swallowing),
         ("catches an exception that was raised", _silent_handlers),
-        ("returns early without a result", _trivial_exits),
         ("tests for an attribute", _attribute_tests),
         ("makes code unreachable", _unreachable),
     )
     doubts = [doubt for doubt, count in grown if count(new) > count(old)]
+    if _trivial_exits(new, _added_loops(old, new)) > _trivial_exits(old):
+        doubts.append("returns early without a result")
     if _count(new, ast.Raise) < _count(old, ast.Raise):
         doubts.append("removes a raise")
     if _count(new, ast.Assert) < _count(old, ast.Assert):
@@ -212,15 +213,41 @@ def _silent_handlers(tree: ast.AST) -> int:
     )
 
 
-def _trivial_exits(tree: ast.AST) -> int:
-    """Count conditions whose only statement skips the rest or returns a trivial value."""
-    bodies = [
-        node.body for node in ast.walk(tree) if isinstance(node, ast.If) and len(node.body) == 1
+def _trivial_exits(tree: ast.AST, added_loops: Sequence[ast.AST] = ()) -> int:
+    """Count conditions whose only statement skips the rest or returns a trivial value.
+
+    A loop that the patch adds may end itself: no code that was there before is skipped.
+    """
+    own = {id(node) for loop in added_loops for node in ast.walk(loop) if _is_bare_exit(node)}
+    exits = [
+        node.body[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and len(node.body) == 1 and id(node.body[0]) not in own
     ]
-    return sum(
-        isinstance(body[0], (ast.Continue, ast.Break)) or _returns_nothing(body[0])
-        for body in bodies
-    )
+    return sum(_is_bare_exit(node) or _returns_nothing(node) for node in exits)
+
+
+def _is_bare_exit(node: ast.AST) -> bool:
+    has_no_value = isinstance(node, ast.Return) and node.value is None
+    return has_no_value or isinstance(node, (ast.Continue, ast.Break))
+
+
+def _added_loops(old: ast.AST, new: ast.AST) -> Sequence[ast.AST]:
+    """Return the loops of the new tree that the old one lacks; none if it has as many."""
+    before, after = _loops(old), _loops(new)
+    known = {head for head, _ in before}
+    return [loop for head, loop in after if head not in known] if len(after) > len(before) else ()
+
+
+def _loops(tree: ast.AST) -> List[Tuple[str, ast.AST]]:
+    """Return all loops with their heads."""
+    found: List[Tuple[str, ast.AST]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While):
+            found.append((ast.dump(node.test), node))
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            found.append((ast.dump(node.target) + ast.dump(node.iter), node))
+    return found
 
 
 def _returns_nothing(statement: ast.stmt) -> bool:

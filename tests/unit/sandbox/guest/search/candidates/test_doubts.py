@@ -61,6 +61,11 @@ def find_doubts(old: str, new: str, literals: SeenLiterals = NO_LITERALS) -> lis
         ),
         ("    return total", "    if not low:\n        return\n    return total", "returns early"),
         (
+            "    return total",
+            "    for item in items:\n        if not item:\n            return None\n    return total",
+            "returns early",
+        ),
+        (
             "sum(items)",
             "sum(items) if hasattr(items, 'sum') else 0",
             "tests for an attribute",
@@ -83,6 +88,10 @@ def test_patches_that_only_hide_the_failure_are_doubted(old: str, new: str, doub
         ("    return total + low", "    if low:\n        return low\n    return total + low"),
         ("except TypeError", "except (TypeError, ValueError)"),
         ("sum(items)", "getattr(items, 'total')"),
+        (
+            "    return total",
+            "    while True:\n        if total > low:\n            break\n        total += 1\n    return total",
+        ),
         ("    return total", "    if low is None:\n        raise TypeError(low)\n    return total"),
         (
             "    return total",
