@@ -29,6 +29,7 @@ from bot.clock import SystemClock
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext
+from bot.domain.model import Question
 from bot.domain.patch import FixAttempt, FixBudget
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
@@ -51,6 +52,15 @@ COMMAND = "python -m pytest -q"
 JUDGED = 5
 """How many of the fixes that are shown are judged: one right one, and the bug counts as mended."""
 BLOCK = "{}\n```python\n<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n```\n"
+REQUEST = """```yaml
+type: propose_fix
+version: 1
+payload:
+  title: this file is needed
+  context:
+    files: [{}]
+```
+"""
 MODEL_S = 60.0
 WAYS = ("whole", "feature")
 """Missions in which the answer is right."""
@@ -128,7 +138,7 @@ async def measure_right(
     """
     lessons = MemoryLessons()
     broken = bug.broken if way == "whole" else without(dict(bug.right), bug.written)
-    mind = ScriptedMind({"fix": "\n".join(_blocks(broken, bug.right))})
+    mind = ScriptedMind({"fix": lambda question: _answer(question, broken, bug.right)})
     async with planted(sandboxes, bug, broken) as workspace:
         failure = await failure_of(workspace, bug.name)
         model = ModelFixer(mind, SearchTrials(lessons), ANSWERS)
@@ -137,17 +147,19 @@ async def measure_right(
     return {
         f"{way}_asked": bool(mind.questions),
         f"{way}_right": verdicts[:1] == [True],
+        f"{way}_notes": found.notes,
         **_first_of(way, found),
     }
 
 
-def _blocks(broken: Mapping[str, str], right: Mapping[str, str]) -> list[str]:
-    """The answer that replaces each broken file."""
-    return [
-        BLOCK.format(path, broken[path], text)
-        for path, text in right.items()
-        if broken[path] != text
-    ]
+def _answer(question: Question, broken: Mapping[str, str], right: Mapping[str, str]) -> str:
+    """The answer that replaces each broken file; a request, while the prompt lacks one of them."""
+    changed = [path for path, text in right.items() if broken[path] != text]
+    seen = repr([gap for gap in question.gaps.values() if not isinstance(gap, str)])
+    lacking = [path for path in changed if f"'{path}'" not in seen]
+    if lacking:
+        return REQUEST.format(", ".join(lacking))
+    return "\n".join(BLOCK.format(path, broken[path], right[path]) for path in changed)
 
 
 def _first_of(way: str, found: FixAttempt) -> dict[str, Any]:

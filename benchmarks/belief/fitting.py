@@ -18,7 +18,7 @@ from bot.fixers.rung1_search.rank_model import (
 
 STEPS = 300
 RATE, MOMENTUM = 0.4, 0.8
-PULL, SEARCH_PULL = 0.003, 0.03
+PULL, SEARCH_PULL = 0.0003, 0.03
 """How hard the weights that the ranking has pull back. Those of the search were fitted on more
 searches than there are here."""
 FREE = frozenset(
