@@ -13,6 +13,7 @@ from sandbox.diffs import Original
 from sandbox.errors import SandboxError
 from sandbox.folder import count_files, read_folder
 from sandbox.importer import ImportedRepository, Revision, changes_of_folder, check_revision
+from sandbox.setup.node.layout import LOCK_FILES
 from sandbox.setup.shell import pack
 from sandbox.spec import SYSTEM_PATH, RunLimits, SandboxSpec
 from sandbox.types import SourceDiff, beside
@@ -64,7 +65,15 @@ _WHEN = 946_684_800
 represent.
 """
 _RELEVANT_BYTES = 1 << 20
+_LOCK_BYTES = 8 << 20
+"""Maximum size of a lock file of Node.js packages, which has 2 MiB in many a workspace."""
+_LOCKS = frozenset(name for names in LOCK_FILES.values() for name in names)
 _SMALL_BYTES = 64 << 20
+
+
+def _most_bytes(name: str) -> int:
+    """Return the maximum size of a file that describes the tests."""
+    return _LOCK_BYTES if name.rpartition("/")[2] in _LOCKS else _RELEVANT_BYTES
 
 
 class CheckoutSource(Protocol):
@@ -165,7 +174,7 @@ class CommitSource:
         oids = {
             name: files[name].oid
             for name in names
-            if name in files and files[name].size <= _RELEVANT_BYTES
+            if name in files and files[name].size <= _most_bytes(name)
         }
         blobs = await asyncio.to_thread(self._repository.read, oids.values())
         return {name: blobs[oid] for name, oid in oids.items()}
@@ -255,7 +264,7 @@ class FolderContents:
         return {
             name: file.content
             for name, file in found.items()
-            if len(file.content) <= _RELEVANT_BYTES
+            if len(file.content) <= _most_bytes(name)
         }
 
     async def originals(self, names: Iterable[str]) -> dict[str, Original]:

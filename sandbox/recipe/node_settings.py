@@ -38,7 +38,7 @@ _SCRIPT = re.compile(
 _WORKFLOWS = ".github/workflows/"
 _CHOOSES = re.compile(
     rb"^pnpmfileChecksum:|minimum-?release-?age|min-release-age|npmMinimalAgeGate|trust-?policy"
-    rb"|^\s*before\s*=|resolutionMode",
+    rb"|^[ \t]*before\s*=|resolutionMode",
     re.IGNORECASE | re.MULTILINE,
 )
 """Hooks, and settings that refuse or prefer versions, as those of the last days."""

@@ -52,6 +52,15 @@ async def test_regular_files_come_in_and_caches_environments_and_secrets_do_not(
 
 
 @pytest.mark.anyio
+async def test_a_long_lock_file_of_a_workspace_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, "web/pnpm-lock.yaml", "web/package.json")
+    for name in ("pnpm-lock.yaml", "package.json"):
+        (tmp_path / "web" / name).write_text("x" * (2 << 20))
+    source = await take_folder(str(tmp_path), SandboxSpec())
+    assert set(await source.read(source.names())) == {"web/pnpm-lock.yaml"}
+
+
+@pytest.mark.anyio
 async def test_links_and_special_files_stay_outside(tmp_path: Path) -> None:
     fill(tmp_path, "project/m.py", "outside/secret")
     (tmp_path / "project/link.py").symlink_to("/etc/passwd")

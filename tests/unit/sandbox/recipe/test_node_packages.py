@@ -6,6 +6,7 @@ import pytest
 
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.node_packages import node_files
+from sandbox.recipe.node_settings import unused_choice
 from sandbox.types import AddedPackage, JobHints, NodePart, Recipe
 
 PACKAGE = {
@@ -216,3 +217,8 @@ def test_the_newer_yarn_adds_nothing_because_it_might_run_code(
     recipe = plan(contents, "yarn add webpack@5 -D && yarn test")
     assert recipe.node is not None
     assert tuple(one.package for one in recipe.node.added) == added
+
+
+def test_a_lock_file_of_empty_lines_is_searched_in_linear_time() -> None:
+    contents = {"package.json": b"{}", "pnpm-lock.yaml": b"\n" * 500_000}
+    assert unused_choice(contents.keys(), contents, ".") is None
