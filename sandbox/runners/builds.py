@@ -13,7 +13,7 @@ _PREPARES = r"(?:dev[:_-])?prepare|prepack|stub|typegen|gen"
 _SCRIPT = re.compile(rf"(?:{_NAME}|{_PREPARES})(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
 _SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
 _STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
-_COMPILERS = frozenset({"tsc", "vue-tsc"})
+_COMPILERS = frozenset({"tsc", "tsgo", "vue-tsc"})
 _BUILDERS = frozenset(
     {"tsup", "tsdown", "rollup", "rolldown", "webpack", "esbuild", "babel", "swc", "unbuild"}
     | {"obuild", "microbundle", "pkgroll", "bunchee", "tsc-alias", "ngc", "svelte-package"}

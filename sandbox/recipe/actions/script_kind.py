@@ -10,7 +10,9 @@ RANKED = (StepKind.TEST, StepKind.LINT, StepKind.FORMAT, StepKind.TYPES)
 
 _PREPARES = re.compile(
     r"(?:set\s+[-+]\w+|echo\b|#|:|[{}()]|true$|cd\s|export\s|mkdir\b|curl\b|wget\b|brew\b|choco\b"
-    r"|(?:sudo\s+)?(?:apt|apt-get|npm|conda|mamba)\s"
+    r"|(?:sudo\s+)?(?:apt|apt-get|conda|mamba)\s|yarn$"
+    r"|(?:sudo\s+)?(?:npm|pnpm|yarn|bun)\s+(?:install|i|ci|clean-install|add|global|up(?:date|grade)?"
+    r"|uninstall|remove|rebuild|link|config|cache|audit|version|pack|-[gv]|--version)\b"
     r"|(?:(?:python3?\s+-m|uv|sudo|pipx|poetry run)\s+)?pip3?\s+install\b|pipx\s+install\b"
     r"|uv\s+(?:sync|venv|tool\s+install)\b"
     r"|(?:poetry|pdm|pipenv|hatch\s+env)\s+(?:install|sync|lock|add|config|create)\b"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sandbox.recipe.command import NODE_CHECKS
+from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import Options
 from sandbox.setup.node.layout import TOOL_PACKAGE

@@ -5,9 +5,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.recipe.command import MONOREPO_TOOLS, NODE_CHECKS, classify_command, split_command
+from sandbox.recipe.command import MONOREPO_TOOLS, classify_command, split_command
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
+from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.shell.walk import Call

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sandbox.recipe.command import NODE_CHECKS
 from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.relevant import relevant_files
 from sandbox.types import JobHints, Recipe
 
