@@ -30,6 +30,14 @@ class FidelityLog:
         """Return all entries so far."""
         return tuple(self._entries)
 
+    def forget(self, kept: int) -> None:
+        """Remove all entries but the first ones: another reading counts.
+
+        Args:
+            kept: The number of entries that stay.
+        """
+        del self._entries[kept:]
+
     def _add(
         self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str
     ) -> None:

@@ -10,20 +10,38 @@ _NAME = r"(?:pre)?(?:build|compile|bundle|generate|codegen|transpile)"
 _ELSEWHERE = r"docs?|docu\w*|site|website|storybook|docker|image|release|ios|android|electron|e2e"
 # What frameworks write before anything else can be loaded.
 _PREPARES = r"(?:dev[:_-])?prepare|prepack|stub|typegen|gen"
-_SCRIPT = re.compile(rf"(?:{_NAME}|{_PREPARES})(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?")
+_CHECKING = r"test\w*|lint|check|format|dev|start|watch|bench\w*|perf|examples?|preview|deploy"
+_SCRIPT = re.compile(
+    rf"(?:{_NAME}|{_PREPARES})(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?"
+    rf"|(?!(?:{_ELSEWHERE}|{_CHECKING})\b)\w[\w-]{{0,40}}:{_NAME}"
+)
 _SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
 _STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
 _COMPILERS = frozenset({"tsc", "tsgo", "vue-tsc"})
 _BUILDERS = frozenset(
     {"tsup", "tsdown", "rollup", "rolldown", "webpack", "esbuild", "babel", "swc", "unbuild"}
     | {"obuild", "microbundle", "pkgroll", "bunchee", "tsc-alias", "ngc", "svelte-package"}
-    | {"graphql-codegen", "copyfiles", "cpx", "cpx2", "cpy", "ncp", "shx", "rimraf", "del-cli"}
+    | {
+        "tshy",
+        "zshy",
+        "ng-packagr",
+        "graphql-codegen",
+        "copyfiles",
+        "cpx",
+        "cpx2",
+        "cpy",
+        "ncp",
+        "shx",
+        "rimraf",
+        "del-cli",
+    }
 )
 _COPIES = frozenset({"cp", "mv", "mkdir"})
 _BUILDING = {
     **dict.fromkeys(("vite", "ncc", "parcel", "vue-cli-service", "gulp", "grunt"), ("build",)),
     **dict.fromkeys(("nuxt", "nuxi", "nuxt-module-build"), ("build", "prepare")),
     **dict.fromkeys(("next", "react-router"), ("build", "typegen")),
+    **dict.fromkeys(("preconstruct", "rslib", "rsbuild", "rspack", "father", "bob"), ("build",)),
     "astro": ("build", "sync"),
     "prisma": ("generate",),
     "svelte-kit": ("sync",),

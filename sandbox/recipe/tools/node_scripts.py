@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
-from sandbox.recipe.job import ToolReading
-from sandbox.recipe.preparing import BUILDS
+from sandbox.recipe.job import ToolCommand, ToolReading
+from sandbox.recipe.preparing import BUILDS, is_file_work, prepares
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.runners.builds import is_build_script
@@ -35,7 +35,8 @@ def read_script(
         context: The files of the checkout.
 
     Returns:
-        None if there is no such script, or no command in it is known to check anything.
+        None if there is no such script, or it is better run unchanged: no command in it is known to
+        check anything, or none is what its name says (`test`) and some are unknown.
     """
     scripts = scripts_of(context.files, call.folder)
     # A build makes files, even if a part of it is known to check something.
@@ -47,11 +48,24 @@ def read_script(
     lines = [line for line in lines if line.strip()]
     reading = context.scripts(lines, call.folder, call.environment)
     kinds = {classify_command(command.command) for command in reading.commands}
-    if kinds <= {StepKind.OTHER} and not reading.obstacles:
+    wanted = classify_command(f"npm run {name}")
+    is_unknown = kinds <= {StepKind.OTHER} or (
+        wanted is not StepKind.OTHER
+        and wanted not in kinds
+        and any(_may_check(command, context) for command in reading.commands)
+    )
+    if is_unknown and not reading.obstacles:
+        context.log.forget(noted)
         return None
     if len(context.log.entries()) == noted:
         context.log.replaced(call.line(), f"its script is run: {text}")
     return reading
+
+
+def _may_check(command: ToolCommand, context: ToolContext) -> bool:
+    """Return True if a command of a script may be a check that is not known as one."""
+    is_known = classify_command(command.command) is not StepKind.OTHER
+    return not (is_known or is_file_work(command) or prepares(command, context.files))
 
 
 def matching_scripts(files: CheckoutFiles, folder: str, patterns: Iterable[str]) -> list[str]:

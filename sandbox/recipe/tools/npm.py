@@ -34,6 +34,14 @@ from sandbox.recipe.tools.node_installs import (
     read_lifecycle,
     read_setting,
 )
+from sandbox.recipe.tools.node_programs import (
+    BROWSERS,
+    missing_parts,
+    names_source,
+    parallel_lines,
+    start_by_npx,
+    starts_no_program,
+)
 from sandbox.recipe.tools.node_scripts import (
     matching_scripts,
     named_by_pattern,
@@ -50,13 +58,11 @@ from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_MANAGERS
 
 _CHECKS = dict.fromkeys(row.split()[0] for row in NODE_CHECKS)
 PROGRAMS = (
-    "npx", "pnpx", "bunx", "node", "corepack", "deno", "playwright", "cypress", "karma", "tsx",
+    "npx", "pnpx", "bunx", "node", "corepack", "tsx", *BROWSERS,
     "ts-node", "cross-env", "cross-env-shell", "npm-run-all", "npm-run-all2", "run-s", "run-p",
     "concurrently", "publint", "attw", "wireit", "patch-package", "husky",
     *_CHECKS, *NODE_MANAGERS, *MONOREPO_TOOLS, *BUILD_PROGRAMS,
 )  # fmt: skip
-_BROWSERS = frozenset({"deno", "playwright", "cypress", "karma"})
-"""Programs whose runtime or browsers no set-up here installs."""
 _NOTHING = frozenset(
     {
         "config", "cache", "audit", "version", "pack", "publish", "ls", "list",
@@ -79,7 +85,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         # The set-up installs the manager itself.
         is_start = call.words[1:] and call.from_(1).program in NODE_MANAGERS
         return read(call.from_(1), context) if is_start else ToolReading()
-    if call.program in _BROWSERS:
+    if call.program in BROWSERS:
         line = f"`{call.line()[:100]}`"
         context.log.dropped(call.line(), f"no set-up here installs what {call.program} needs")
         return plain_command(call).with_(
@@ -199,6 +205,8 @@ class _Reader:
             return self._run_program([*map(shlex.quote, words[1:]), *arguments], places)
         if not words:
             return ToolReading()
+        if names_source(words[0], self.call, self.context.files):
+            return plain_command(self.call)
         name = SCRIPT_NAMES.get(words[0], words[0])
         reading = ToolReading()
         for place in places:
@@ -211,7 +219,8 @@ class _Reader:
         call = self.call.with_(folder=folder)
         if (found := read_script(call, name, arguments, self.context)) is not None:
             return found
-        is_program = name not in scripts_of(self.context.files, folder)
+        scripts = scripts_of(self.context.files, folder)
+        is_program = name not in scripts
         if is_program and self.call.program != "npm":
             return self._run_program([shlex.quote(name), *arguments], [folder])
         # Every Node.js has npm, and other managers run scripts in the same way.
@@ -221,14 +230,16 @@ class _Reader:
             line = list(self.call.shown)
         text = " ".join(line)
         words = tuple(split_command(text))
-        return _kept(call.with_(words=words, shown=tuple(line), text=text), self.context)
+        found = _kept(call.with_(words=words, shown=tuple(line), text=text), self.context)
+        return found.with_(obstacles=missing_parts(text, scripts.get(name, "")))
 
     def _run_program(self, program: list[str], places: list[str]) -> ToolReading:
         """Read a program of a package, called in some folders."""
         reading = ToolReading()
         for place in places if program else ():
             line = " ".join(program)
-            reading = reading.plus(self.context.script(line, place, self.call.environment))
+            found = self.context.script(line, place, self.call.environment)
+            reading = reading.plus(start_by_npx(found, line))
         return reading
 
 
@@ -248,7 +259,8 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         lines = [f"npm run {shlex.quote(name)}" for name in names]
         return context.scripts(lines, folder, call.environment)
     if call.program == "concurrently":
-        return context.scripts(words, folder, call.environment)
+        lines = parallel_lines(call, context.files, folder)
+        return context.scripts(lines, folder, call.environment)
     if call.program in MONOREPO_TOOLS:
         return _read_monorepo(call, folder, context)
     options = {word.partition("=")[0] for word in call.words[1:]}
@@ -278,6 +290,9 @@ def _read_covered(call: Call, context: ToolContext) -> ToolReading:
     rest = read_options(call.words[1:], NODE_COVERAGE_VALUED, stop=True).rest
     if not rest:
         return _kept(call, context)
+    if starts_no_program(rest):
+        context.log.dropped(call.line(), "coverage is not measured")
+        return ToolReading()
     context.log.replaced(call.line(), "coverage is not measured")
     return _read_rest(call, rest, context)
 
@@ -323,7 +338,7 @@ def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading
 
 def _kept(call: Call, context: ToolContext) -> ToolReading:
     """Return the call itself, started so that a package's program is found by its name."""
-    if call.program not in {"npm", "npx", "node"}:
+    if call.program not in {"npm", "npx", "node"} and not call.words[0].startswith((".", "/")):
         program = "npx" if call.program in {"bunx", "pnpx"} else f"npx {call.shown[0]}"
         rest = call.shown[1:]
         shown = (*program.split(" "), *rest)

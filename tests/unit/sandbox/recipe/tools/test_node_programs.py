@@ -1,0 +1,80 @@
+"""Scripts that run unchanged, and how programs of packages are started."""
+
+import pytest
+
+from sandbox.runners.builds import is_build_script
+from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
+
+
+@pytest.mark.parametrize(
+    ("scripts", "expected"),
+    [
+        ({"test": "tsc && my-runner"}, "npm test"),
+        ({"pretest": "tsc -p .", "test": "my-runner"}, "npm test"),
+        ({"test": "npm run unit && npm run x", "unit": "my-runner", "x": "eslint ."}, "npm test"),
+        ({"test": "my-tool && npm run unit", "unit": "mocha"}, "npx mocha"),
+        ({"test": "tsc && eslint ."}, "npx tsc && npx eslint ."),
+        ({"test": "rm -rf dist && tsc"}, "npx tsc"),
+        ({"test": "c8 mocha && c8 report --reporter=lcov"}, "npx mocha"),
+        ({"test": "nyc --silent mocha && nyc check-coverage --lines 90"}, "npx mocha"),
+        ({"test": "concurrently -n a,b 'npm:t-*' \"eslint .\"", "t-a": "mocha a", "t-b": "jest"},
+         "npx mocha a && npx jest && npx eslint ."),
+        ({"test": "concurrently --names a pnpm:unit", "unit": "vitest run"}, "npx vitest run"),
+    ],
+)  # fmt: skip
+def test_a_script_without_the_check_of_its_name_runs_unchanged(
+    scripts: dict[str, str], expected: str
+) -> None:
+    recipe = plan_job(["npm ci", "npm test"], own=scripts)
+    prepared = " && ".join((*recipe.prepare, recipe.command))
+    assert (prepared, recipe.obstacles) == (expected, ())
+
+
+def test_a_script_that_runs_unchanged_leaves_no_entry_of_its_parts() -> None:
+    recipe = plan_job(["npm test"], test="npm run lint && my-runner", lint="eslint .")
+    assert recipe.command == "npm test"
+    assert [entry.step for entry in recipe.fidelity] == ["npm test"]
+
+
+@pytest.mark.parametrize(
+    ("script", "missing"),
+    [
+        ("node bin/fix.js cross-env A=1 karma start", "karma"),
+        ("start-server-and-test dev http://localhost:3000 'cypress run'", "cypress"),
+        ("vscode-test", "vscode-test"),
+        ("c8 report --check-coverage", "coverage"),
+        ("nyc --cwd . report", "coverage"),
+        ("node karma.js", ""),
+    ],
+)
+def test_what_an_unknown_script_lacks_is_named(script: str, missing: str) -> None:
+    obstacles = plan_job(["npm ci", "npm run e2e"], e2e=script).obstacles
+    assert bool(obstacles) == bool(missing)
+    assert all(missing in one for one in obstacles)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("bun pkg-tool publish --compact", "npx pkg-tool publish --compact"),
+        ("pnpm exec my-check .", "npx my-check ."),
+        ("yarn exec bash ./x", "bash ./x"),
+        ("bun scripts/check.ts --all", "bun scripts/check.ts --all"),
+        ("bun run scripts/check.ts", "bun run scripts/check.ts"),
+        ("./node_modules/.bin/eslint .", "./node_modules/.bin/eslint ."),
+    ],
+)
+def test_programs_are_found_where_they_are(step: str, expected: str) -> None:
+    more = {"bun.lock": "", "scripts/check.ts": ""}
+    assert plan_job(["bun i", step], more=more).command == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("protos:generate", True), ("wasm:build", True), ("build:lib", True), ("css:compile", True),
+        ("docs:build", False), ("test:build", False), ("tests:compile", False), ("lint:x", False),
+    ],
+)  # fmt: skip
+def test_scripts_that_build_are_known_by_either_end(*, name: str, expected: bool) -> None:
+    assert is_build_script(name) is expected
