@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.recipe.requirements import Requirements
+from sandbox.setup.node.layout import Manager
 from sandbox.types import AddedPackage, Frozen
 
 Shell = Literal["bash", "sh", "python", "pwsh", "cmd", "other"]
@@ -95,6 +96,10 @@ class NodeInstall(Frozen):
     """The lock file may be older than the dependencies."""
     added: tuple[AddedPackage, ...] = ()
     """Packages of the registry that the job adds afterwards."""
+    manager: Manager | None = None
+    """The package manager that installs; None without an installation."""
+    unlocked: bool = False
+    """The lock file is ignored, as `npm install --no-package-lock` does."""
 
     def plus(self, other: "NodeInstall") -> "NodeInstall":
         """Combine two installations; what one of them allows is allowed."""
@@ -103,6 +108,8 @@ class NodeInstall(Frozen):
             force=self.force or other.force,
             loose=self.loose or other.loose,
             added=tuple(dict.fromkeys(self.added + other.added)),
+            manager=self.manager or other.manager,
+            unlocked=self.unlocked or other.unlocked,
         )
 
 

@@ -34,6 +34,14 @@ def lock_of(files: CheckoutFiles, folder: str) -> tuple[Manager, str] | None:
     return next((one for one in found if pinned and one[0] == pinned[0]), next(iter(found), None))
 
 
+def named_manager(files: CheckoutFiles, folder: str) -> Manager | None:
+    """Return the manager that a project or the top of the checkout names; None without a name."""
+    for place in dict.fromkeys((folder, ".")):
+        if (pinned := _pinned(files, place)) is not None:
+            return pinned[0]
+    return None
+
+
 def manager_version(files: CheckoutFiles, folder: str, manager: Manager) -> str | None:
     """Return the version of a project's manager: exact if it names one, else by its lock file."""
     for place in dict.fromkeys((folder, ".")):
@@ -75,10 +83,11 @@ def _yarn_version(files: CheckoutFiles, folder: str, head: str) -> str:
     return _CLASSIC
 
 
-def _pinned(files: CheckoutFiles, folder: str) -> tuple[str, str] | None:
+def _pinned(files: CheckoutFiles, folder: str) -> tuple[Manager, str] | None:
     """Return the manager and version of `packageManager`."""
     package = files.json(beside(folder, "package.json"))
     tools: Mapping[str, object] = mapping(mapping(package.get("devEngines")).get("packageManager"))
     named = package.get("packageManager") or f"{tools.get('name')}@{tools.get('version')}"
     found = _PINNED.fullmatch(named) if isinstance(named, str) else None
-    return (found[1], found[2]) if found else None
+    manager = next((one for one in LOCK_FILES if found and found[1] == one), None)
+    return (manager, found[2]) if found and manager else None

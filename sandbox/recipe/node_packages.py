@@ -7,11 +7,16 @@ from collections.abc import Collection, Mapping
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping
 from sandbox.recipe.job import NodeInstall
-from sandbox.recipe.node_managers import lock_of, manager_version, usable_version
+from sandbox.recipe.node_managers import (
+    lock_of,
+    manager_version,
+    named_manager,
+    usable_version,
+)
 from sandbox.recipe.node_settings import PNPM_SETTINGS, PNPM_WORKSPACE, read_npmrc, settings_files
 from sandbox.recipe.node_versions import node_of_project
 from sandbox.recipe.preparing import line_needs_node
-from sandbox.setup.node.layout import NODE_FILES, Manager
+from sandbox.setup.node.layout import LOCK_FILES, NODE_FILES, Manager
 from sandbox.types import Fidelity, NodePart, Recipe
 
 _KEPT = (
@@ -45,6 +50,7 @@ _PNPMFILE = re.compile(r"^pnpmfileChecksum:.*\n", re.MULTILINE)
 _MOST_PACKAGES = 200
 INSTALLED = "the locked packages are installed by the set-up"
 """Reason in the fidelity log for an installation by a package manager."""
+UNREAD = "the lock file is too large to be read: the versions of today are installed"
 UNLOCKED = "no lock file names the versions: those of today are installed"
 _BY_LOCK = NodeInstall()
 _MISSING = "Node.js packages are missing"
@@ -65,8 +71,7 @@ def node_folder(files: CheckoutFiles, folder: str) -> tuple[str, ...] | None:
     while True:
         if lock_of(files, place) is not None:
             return (place,)
-        package = files.json(beside(place, "package.json"))
-        if any(mapping(package.get(field)) for field in _NEEDED):
+        if needs_packages(files, place):
             needing = place
         if place == ".":
             break
@@ -74,6 +79,13 @@ def node_folder(files: CheckoutFiles, folder: str) -> tuple[str, ...] | None:
     if needing:
         return (needing,)
     return () if files.is_file(beside(folder, "package.json")) else None
+
+
+def needs_packages(files: CheckoutFiles, folder: str) -> bool:
+    """Return True if a folder has a lock file, or a `package.json` with dependencies."""
+    package = files.json(beside(folder, "package.json"))
+    is_needing = any(mapping(package.get(field)) for field in _NEEDED)
+    return is_needing or lock_of(files, folder) is not None
 
 
 def plan_node(
@@ -90,10 +102,12 @@ def plan_node(
         version: The job's Node.js; None takes the project's.
         install: The options of the job's installation.
     """
+    # Folders with a lock file come first, and the first one chooses the manager.
+    folders = tuple(sorted(folders, key=lambda folder: lock_of(files, folder) is None))
     first = next(iter(folders), ".")
-    lock = lock_of(files, first)
-    manager: Manager = lock[0] if lock is not None else "npm"
-    alike = tuple(folder for folder in folders if _manager(files, folder) == manager)
+    usual = install.manager or named_manager(files, first) or "npm"
+    manager = _manager(files, first, usual)
+    alike = tuple(folder for folder in folders if _manager(files, folder, usual) == manager)
     for folder in folders:
         if folder not in alike:
             files.log.dropped(f"the packages of {folder}", f"only {manager} installs in this job")
@@ -102,24 +116,34 @@ def plan_node(
     if usable != asked:
         reason = f"{usable} is installed: older ones cannot use the set-up's proxy"
         files.log.replaced(f"{manager} {asked}", reason)
-    if folders and lock is None:
-        files.log.replaced("install the packages", UNLOCKED)
+    locks = [lock_of(files, folder) for folder in alike]
+    is_locked = any(locks) and not install.unlocked
+    for folder, lock in zip(alike, locks, strict=True):
+        if lock is None or install.unlocked:
+            where = "" if folder == "." else f" of {folder}"
+            reason = UNREAD if _has_unread_lock(files, folder, manager) else UNLOCKED
+            files.log.replaced(f"install the packages{where}", reason)
     return NodePart(
         version=version or node_of_project(files, first),
         manager=manager,
         manager_version=usable,
         folders=alike,
-        locked=lock is not None,
-        frozen=not install.loose,
+        locked=is_locked or not alike,
+        frozen=not install.loose and (manager == "npm" or is_locked),
         legacy_peers=install.legacy_peers or "legacy-peer-deps=true" in read_npmrc(files, first),
         force=install.force,
         added=tuple(one for one in install.added if one.folder in alike),
     )
 
 
-def _manager(files: CheckoutFiles, folder: str) -> Manager:
+def _manager(files: CheckoutFiles, folder: str, usual: Manager) -> Manager:
     found = lock_of(files, folder)
-    return found[0] if found is not None else "npm"
+    return found[0] if found is not None else usual
+
+
+def _has_unread_lock(files: CheckoutFiles, folder: str, manager: Manager) -> bool:
+    paths = [beside(folder, name) for name in LOCK_FILES[manager]]
+    return any(path in files.names and path not in files.contents for path in paths)
 
 
 def node_files(
@@ -155,7 +179,8 @@ def node_files(
         if (lock := lock_of(files, folder)) is not None:
             text = contents[lock[1]].decode("utf-8", "replace")
             found[f"{NODE_FILES}{lock[1]}"] = _PNPMFILE.sub("", text)
-            found |= settings_files(files, folder, lock[0])
+        if node is not None:
+            found |= settings_files(files, folder, _manager(files, folder, node.manager))
     return found
 
 

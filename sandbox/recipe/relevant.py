@@ -22,7 +22,7 @@ _RELEVANT = re.compile(
     r"|(?:[^/]+/){0,3}action\.ya?ml"
     r"|\.pre-commit-config\.ya?ml"
     r"|(?:\.yarn/|[^/]+/)?patches/(?:@[^/]+/)?[^/]+\.(?:patch|diff)"
-    rf"|(?:[^/]+/){{0,3}}(?:{_TOP})"
+    rf"|(?:[^/]+/){{0,3}}(?:{_TOP})|(?:[^/]+/){{4,6}}package\.json"
     r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
     r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
     r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools"
@@ -34,13 +34,22 @@ _RELEVANT = re.compile(
 FOREIGN = re.compile(r"(?:.*/)?(?:node_modules|site-packages|\.venv|venv|vendor)/")
 """Folders with code of others."""
 _MOST_RELEVANT = 200
+_DEEP = 3
 _LAST = ("__init__.py", "tsconfig.json", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 
 
 def relevant_files(names: Collection[str]) -> list[str]:
     """Return the files of a checkout that describe its tests, and tests; only these are read."""
     found = [name for name in names if _RELEVANT.fullmatch(name) and not FOREIGN.match(name)]
-    # Modules are only read for their version.
-    ranked = sorted(found, key=lambda name: (name.endswith(_LAST), name.count("/"), name))
+    ranked = sorted(found, key=_rank)
     tests = read_for_needs([name for name in names if not FOREIGN.match(name)])
     return sorted({*ranked[:_MOST_RELEVANT], *tests})
+
+
+def _rank(name: str) -> tuple[bool, int, str]:
+    """Return the place of a file in the order of reading: deep ones and modules come last.
+
+    Modules are only read for their version.
+    """
+    depth = name.count("/")
+    return name.endswith(_LAST) or depth > _DEEP, depth, name

@@ -4,21 +4,23 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sandbox.recipe.command import split_command
+from sandbox.recipe.files import beside
 from sandbox.recipe.job import NodeInstall, ToolReading
-from sandbox.recipe.node_managers import manager_version
-from sandbox.recipe.node_packages import node_folder
+from sandbox.recipe.node_managers import lock_of, manager_version
+from sandbox.recipe.node_packages import needs_packages, node_folder
 from sandbox.recipe.preparing import TOLERATED, prepares
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import Options, ToolContext
 from sandbox.recipe.tools.node_calls import FREEZING
 from sandbox.recipe.tools.node_scripts import scripts_of
-from sandbox.recipe.tools.node_workspaces import list_packages
-from sandbox.setup.node.layout import ADDED_PACKAGE
+from sandbox.recipe.tools.node_workspaces import list_packages, workspace_top
+from sandbox.setup.node.layout import ADDED_PACKAGE, LOCK_FILES, Manager
 from sandbox.types import AddedPackage
 
 _LIFECYCLE = ("postinstall", "prepare")
 _LOOSE = ("--no-frozen-lockfile", "--fix-lockfile", "--no-immutable", "--force")
 _LOOSE_VALUES = frozenset({("--frozen-lockfile", "false"), ("--immutable", "false")})
+_UNLOCKING = frozenset({("--no-package-lock", ""), ("--package-lock", "false")})
 _ADDS = frozenset({"install", "i", "add"})
 _PEERS = re.compile(r"legacy-peer-deps(?:=true)?")
 
@@ -40,7 +42,29 @@ def read_install(
         legacy_peers=_is_set("--legacy-peer-deps", options, variables),
         force=is_npm and (_is_set("--force", options, variables) or options.has("-f")),
         loose=not _freezes(call, words, options, context),
+        manager=manager_of(call.program),
+        unlocked=is_npm and not _UNLOCKING.isdisjoint(options.given),
     )
+
+
+def install_folders(call: Call, context: ToolContext) -> tuple[str, ...] | None:
+    """Return the folder whose packages a call installs, as `node_folder` does.
+
+    It is the nearest one with a `package.json`, or the top of the workspace that it belongs to.
+    """
+    files, place = context.files, call.folder
+    while place != "." and not files.is_file(beside(place, "package.json")):
+        place = place.rpartition("/")[0] or "."
+    top = workspace_top(files, place)
+    is_member = top != place and (call.program == "pnpm" or place in list_packages(files, top))
+    if is_member and lock_of(files, place) is None:
+        return node_folder(files, top)
+    return (place,) if needs_packages(files, place) else node_folder(files, place)
+
+
+def manager_of(program: str) -> Manager | None:
+    """Return the package manager that a program is; None for another one."""
+    return next((one for one in LOCK_FILES if program.removesuffix("pkg") == one), None)
 
 
 def read_added(
@@ -58,7 +82,7 @@ def read_added(
     """
     named = [*words[1:], *(word for rest in options.rest for word in split_command(rest))]
     packages = [word for word in named if not word.startswith("-")]
-    is_here = node_folder(context.files, call.folder) == (call.folder,)
+    is_here = install_folders(call, context) == (call.folder,)
     if words[0] not in _ADDS or not is_here or _is_berry(call, context):
         return None
     if not packages or not all(map(ADDED_PACKAGE.fullmatch, packages)):

@@ -29,6 +29,7 @@ from sandbox.recipe.tools.node_calls import (
     split_call,
 )
 from sandbox.recipe.tools.node_installs import (
+    install_folders,
     read_added,
     read_install,
     read_lifecycle,
@@ -110,6 +111,8 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         return plain_command(call).with_(obstacles=(NODE.obstacle(call.line()),))
     if call.program in NODE_MANAGERS:
         found = _Reader(call, options, folder, context).read()
+        if found.node_install.manager is not None:
+            folders = install_folders(call.with_(folder=folder), context)
     else:
         found = _read_program(call, folder, context)
     return found.with_(node_folders=folders)

@@ -18,6 +18,7 @@ from sandbox.setup.node.managers import (
     add_command,
     install_command,
     manager_kind,
+    part_of_folder,
     redirect_yarn,
 )
 from sandbox.setup.node.npm import Npm
@@ -135,9 +136,10 @@ class NodeToolchain:
         npm = runtime_npm(shell, self._registry)
         registry = await npm.open_registry(self._backend)
         for folder in recipe.node.folders:
-            done = await self._try(shell, recipe.node, folder, registry, own=own)
+            node = part_of_folder(recipe.node, folder, own)
+            done = await self._try(shell, node, folder, registry, own=own)
             where = "" if folder == "." else f" of {folder}"
-            what = f"install the Node.js packages{where} with `{install_words(recipe.node)}`"
+            what = f"install the Node.js packages{where} with `{install_words(node)}`"
             is_outside = any(map(_OUTSIDE.search, own.values()))
             if _DRIFT.search(done.stdout + done.stderr) and not done.ok:
                 failure = shell.failure(done, f"could not {what}")
@@ -146,10 +148,10 @@ class NodeToolchain:
                     failure.advice,
                     log=failure.log,
                     folder=folder,
-                    refused=install_words(recipe.node),
+                    refused=install_words(node),
                 )
             await shell.check(done, f"{what}{_ONLY_REGISTRY if is_outside else ''}")
-            await self._add(shell, recipe.node, folder, registry)
+            await self._add(shell, node, folder, registry)
         scripted = tuple(name for name, _, _ in await self._scan(shell))
         # Its code runs in `build`, as that of install scripts does.
         patchers = [f"{tree}/{folder}/{_PATCHER}" for folder in _patched(recipe.node, files)]

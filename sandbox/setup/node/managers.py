@@ -1,9 +1,11 @@
 """Run pnpm, yarn and bun: what each is called in the registry, and how it installs a lock file."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from posixpath import normpath
 from typing import NamedTuple
 
+from sandbox.setup.node.layout import LOCK_FILES
 from sandbox.setup.shell import Shell
 from sandbox.types import NodePart
 
@@ -117,6 +119,23 @@ def lock_command(node: NodePart, home: str, registry: str) -> InstallCommand:
     # Yarn would keep its state beside the lock file.
     state = {"YARN_INSTALL_STATE_PATH": f"{home}/install-state.gz"}
     return InstallCommand((*found.arguments, *only), {**found.environment, **state})
+
+
+def part_of_folder(node: NodePart, folder: str, files: Collection[str]) -> NodePart:
+    """Return the part for one of its folders, which may lack a lock file that another one has.
+
+    Args:
+        node: The recipe's part.
+        folder: The folder whose packages are installed.
+        files: The paths of what the manager sees.
+    """
+    names = LOCK_FILES[node.manager]
+    locked = [
+        one for one in node.folders if any(normpath(f"{one}/{name}") in files for name in names)
+    ]
+    if folder in locked or not locked:
+        return node
+    return node.with_(locked=False, frozen=node.frozen and node.manager == "npm")
 
 
 async def redirect_yarn(shell: Shell, folder: str, registry: str) -> None:

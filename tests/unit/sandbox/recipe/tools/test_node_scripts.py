@@ -152,6 +152,7 @@ def plan_job(
     env: dict[str, str] | None = None,
     more: dict[str, str] | None = None,
     own: dict[str, str] | None = None,
+    unread: tuple[str, ...] = (),
     **scripts: str,
 ) -> Recipe:
     package = json.dumps({"name": "top", "scripts": scripts | (own or {})})
@@ -161,7 +162,8 @@ def plan_job(
     files |= {"package-lock.json": "{}"} if more is None else more
     contents = {name: text.encode() for name, text in files.items()}
     hints = JobHints(job_name="check", step_name=f"Run {steps[-1]}")
-    return plan_recipe(hints, contents.keys(), contents)
+    read = {name: content for name, content in contents.items() if name not in unread}
+    return plan_recipe(hints, contents.keys(), read)
 
 
 @pytest.mark.parametrize(

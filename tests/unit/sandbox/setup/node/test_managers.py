@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.setup.node.layout import Manager
-from sandbox.setup.node.managers import find_program, install_command
+from sandbox.setup.node.managers import find_program, install_command, part_of_folder
 from sandbox.types import NodePart
 
 REGISTRY = "https://registry.example/"
@@ -53,3 +53,20 @@ def test_a_lock_file_may_be_older_than_the_dependencies(manager: Manager, versio
 
 def test_npm_needs_no_other_program() -> None:
     assert find_program(NodePart()).package == ""
+
+
+@pytest.mark.parametrize(
+    ("manager", "files", "locked", "frozen"),
+    [
+        ("npm", ["package-lock.json", "docs/package.json"], False, True),
+        ("pnpm", ["pnpm-lock.yaml"], False, False),
+        ("npm", ["package-lock.json", "docs/package-lock.json"], True, True),
+        ("npm", ["docs/package.json"], True, True),
+    ],
+)
+def test_a_folder_without_a_lock_file_beside_one_with_it_is_installed_without(
+    *, manager: Manager, files: list[str], locked: bool, frozen: bool
+) -> None:
+    node = NodePart(manager=manager, folders=(".", "docs"))
+    assert part_of_folder(node, ".", files) == node
+    assert part_of_folder(node, "docs", files) == node.with_(locked=locked, frozen=frozen)
