@@ -141,6 +141,15 @@ def sequence(value: object) -> list[Any]:
     return value[:_MOST_ITEMS] if isinstance(value, list) else []
 
 
+def steps_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a job or an action in order; those of a `parallel` group one by one."""
+    found: list[dict[str, Any]] = []
+    for step in map(mapping, sequence(table.get("steps"))):
+        group = sequence(step.get("parallel"))
+        found += map(mapping, group) if group else [step]
+    return found[:_MOST_ITEMS]
+
+
 def text(value: object) -> str:
     """Convert a scalar as in a shell; empty for lists and mappings."""
     if isinstance(value, bool):

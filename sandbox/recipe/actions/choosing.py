@@ -7,7 +7,7 @@ from sandbox.recipe.actions.candidates import JobCandidate
 from sandbox.recipe.actions.matrix import Cell, agrees, cell_words
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.values import Unknown, Value
-from sandbox.recipe.document import mapping, sequence, text
+from sandbox.recipe.document import steps_of, text
 from sandbox.recipe.python_versions import USUAL, read_version
 from sandbox.types import JobHints, StepKind
 
@@ -252,8 +252,7 @@ def _has_step(wanted: str | None, candidate: JobCandidate) -> bool:
     if wanted is None:
         return True
     plain = wanted.removeprefix("Run ").strip()
-    for step in sequence(candidate.job.get("steps")):
-        table = mapping(step)
+    for table in steps_of(candidate.job):
         first = text(table.get("run")).strip().split("\n")[0]
         if plain in {text(table.get("name")), first, text(table.get("uses"))} or wanted == text(
             table.get("name")
@@ -264,8 +263,8 @@ def _has_step(wanted: str | None, candidate: JobCandidate) -> bool:
 
 def _kind_rank(candidate: JobCandidate) -> int:
     kinds = [
-        kind_of_script(text(mapping(step).get("run")), text(mapping(step).get("name")))
-        for step in sequence(candidate.job.get("steps"))
+        kind_of_script(text(step.get("run")), text(step.get("name")))
+        for step in steps_of(candidate.job)
     ]
     return min(
         (RANKED.index(kind) for kind in kinds if kind is not StepKind.OTHER), default=len(RANKED)

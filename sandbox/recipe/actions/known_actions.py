@@ -336,6 +336,13 @@ def _install(inputs: Inputs) -> str:
     return f"pip install -r {shlex.quote(inputs.get('path', 'requirements.txt'))}"
 
 
+WRAPPED_INPUTS = {
+    **dict.fromkeys(
+        ("nick-fields/retry", "nick-invision/retry", "wandalen/wretry.action"), "command"
+    ),
+    **dict.fromkeys(("gabrielbb/xvfb-action", "coactions/setup-xvfb"), "run"),
+}
+"""Inputs with the script of an action that only wraps one."""
 _TOOLS: dict[str, Callable[[Inputs], str]] = {
     "psf/black": _black,
     "rickstaa/action-black": lambda inputs: f"black {inputs.get('black_args', '--check .')}",

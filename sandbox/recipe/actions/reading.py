@@ -12,7 +12,7 @@ from sandbox.recipe.actions.steps import OuterStep, StepReader
 from sandbox.recipe.actions.templates import evaluate_condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import parse_image_python
 from sandbox.recipe.actions.values import is_true
-from sandbox.recipe.document import Documents, mapping, sequence, text
+from sandbox.recipe.document import Documents, mapping, sequence, steps_of, text
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import Job, ListedJob, ResolvedStep
 from sandbox.recipe.python_versions import read_version
@@ -88,9 +88,7 @@ def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
             workflow=candidate.path,
             job_id=candidate.job_id,
             name=candidate.display,
-            steps=tuple(
-                name for name in map(_step_name, sequence(candidate.job.get("steps"))) if name
-            ),
+            steps=tuple(name for name in map(_step_name, steps_of(candidate.job)) if name),
         )
         for candidate in candidates(Documents(contents), FidelityLog(), None, {})
         if not candidate.called
@@ -126,19 +124,25 @@ def _read(
         obstacles.append(last.obstacle)
     kind = _kind(steps[-1]) if steps else StepKind.OTHER
     services = _services(candidate)
+    elsewhere = _place_of_another(reader.others, steps)
+    others = {path: name for path, name in reader.others.items() if path == elsewhere}
     if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
         obstacles += [
             f"needs the artifact {name} of another job"
             for name in _mentioned_artifacts(reader.artifacts, steps)
         ]
-        obstacles += [
-            f"needs the repository {repository}, which is not fetched: it would lie in {path}"
-            for path, repository in reader.others.items()
-            if _mentioned_artifacts([path], steps)
-        ]
+        others |= {
+            path: name
+            for path, name in reader.others.items()
+            if path != "." and _mentioned_artifacts([path], steps)
+        }
     else:
         obstacles = [text_ for text_ in obstacles if "no service is started" not in text_]
+    obstacles += [
+        f"needs the repository {name}, which is not fetched: it would lie in {path}"
+        for path, name in others.items()
+    ]
     if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
         obstacles.append(
             f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the "
@@ -152,7 +156,7 @@ def _read(
 
 def _nothing_to_run(candidate: JobCandidate) -> str:
     """Return why a job without a script cannot be rebuilt: the actions that do everything."""
-    used = [text(mapping(step).get("uses")) for step in sequence(candidate.job.get("steps"))]
+    used = [text(step.get("uses")) for step in steps_of(candidate.job)]
     left = [name[:100] for name in used if name and not name.startswith(("actions/", "./"))][:5]
     why = f": what {', '.join(left)} does cannot be run here" if left else ""
     return f"the job has no step that tests or checks anything{why}"
@@ -177,6 +181,13 @@ def _mentioned_artifacts(artifacts: Sequence[str], steps: Sequence[ResolvedStep]
         if anything or re.search(rf"(?<![\w-]){name}(?![\w-])", rest):
             found.append(artifact)
     return found
+
+
+def _place_of_another(others: Mapping[str, str], steps: Sequence[ResolvedStep]) -> str | None:
+    """Return the place of another repository in which the failed step works; None elsewhere."""
+    folder = steps[-1].working_directory if steps else "."
+    inside = (path for path in others if f"{folder}/".startswith(f"{path}/") or path == ".")
+    return next(inside, None)
 
 
 def _find_failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:

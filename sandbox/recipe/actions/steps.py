@@ -16,6 +16,7 @@ from sandbox.recipe.actions.templates import evaluate_condition, resolve, resolv
 from sandbox.recipe.actions.uses import (
     Use,
     find_artifact,
+    names_repository,
     read_python,
     read_setup_go,
     read_setup_node,
@@ -24,7 +25,7 @@ from sandbox.recipe.actions.uses import (
 )
 from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, combine_unknown, is_true
 from sandbox.recipe.actions.variables import Variables
-from sandbox.recipe.document import Documents, mapping, sequence, text
+from sandbox.recipe.document import Documents, mapping, steps_of, text
 from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import ResolvedStep
@@ -69,6 +70,8 @@ class StepReader:
         self._variables = Variables()
         self._checked_out_at = "."
         self._count = 0
+        steps = steps_of(candidate.job)
+        self._cancelled = {text(step["cancel"]) for step in steps if "cancel" in step}
         self.python: str | None = None
         self.node: str | None = None
         self.go: str | None = None
@@ -82,7 +85,7 @@ class StepReader:
         """Return the job's steps in order, up to a limit."""
         candidate = self._candidate
         document, job = candidate.document, candidate.job
-        context: dict[str, Value] = {**candidate.context, "steps": unknown_steps(job.get("steps"))}
+        context: dict[str, Value] = {**candidate.context, "steps": unknown_steps(steps_of(job))}
         image = mapping(job.get("container"))
         # From the outermost to the innermost: later values replace earlier ones.
         for level in (document.get("env"), job.get("env"), image.get("env")):
@@ -92,7 +95,7 @@ class StepReader:
             shell=_default("shell", job, document),
             folder=_default("working-directory", job, document),
         )
-        return [self._outer(mapping(step), level) for step in sequence(job.get("steps"))[:limit]]
+        return [self._outer(step, level) for step in steps_of(job)[:limit]]
 
     def _outer(self, step: Mapping[str, Any], level: _Level) -> OuterStep:
         name, written = self._name(step, level)
@@ -135,6 +138,10 @@ class StepReader:
                 f"its condition needs {', '.join(missing)}, which only GitHub knows; it is "
                 f"assumed to hold",
             )
+        if step.get("background") is True and text(step.get("id")) in self._cancelled:
+            self._log.dropped(name, "it runs in the background until it is cancelled")
+            self.obstacles.append(f"needs the step `{name}` beside it, no service is started")
+            return []
         common = ResolvedStep(
             name=name,
             runs=runs,
@@ -219,6 +226,7 @@ class StepReader:
     ) -> list[ResolvedStep]:
         inputs: dict[str, str] = {}
         missing: dict[str, str] = {}
+        partly: dict[str, str] = {}
         given: dict[str, Value] = {}
         for name, value in mapping(step.get("with")).items():
             given[name] = resolve_value(value, context)
@@ -226,8 +234,9 @@ class StepReader:
             if unknown is None:
                 inputs[name] = found
             else:
-                missing[name] = ", ".join(unknown.names)
-        use = Use(uses=text(step.get("uses")).strip(), inputs=inputs, missing=missing)
+                missing[name], partly[name] = ", ".join(unknown.names), found
+        uses = text(step.get("uses")).strip()
+        use = Use(uses=uses, inputs=inputs, missing=missing, partly=partly)
         common = common.model_copy(update={"uses": use.uses, "inputs": inputs})
         if use.uses.startswith(("./", ".github/")):
             return self._local(use, given, level, common)
@@ -246,23 +255,23 @@ class StepReader:
         self.python = read_python(use, self._contents) or self.python
         self.node = read_setup_node(use, self._contents) or self.node
         self.go = read_setup_go(use, self._contents) or self.go
-        if (
-            use.name == "actions/checkout"
-            and not use.inputs.get("repository")
-            and use.inputs.get("path")
-        ):
-            self._checked_out_at = normpath(use.inputs["path"])
-        if (
-            use.name == "actions/checkout"
-            and use.inputs.get("repository")
-            and use.inputs.get("path")
-        ):
-            self.others[normpath(use.inputs["path"])] = use.inputs["repository"]
+        if use.name == "actions/checkout":
+            self._check_out(use)
         if effect.obstacle:
             self.obstacles.append(effect.obstacle)
         if (artifact := find_artifact(use)) is not None:
             self.artifacts.append(artifact)
-        return [common.model_copy(update={"script": effect.script, "shell": "bash"})]
+        unknown = use.unknown_script
+        made = {"script": effect.script, "shell": "bash", "unknown": unknown}
+        return [common.model_copy(update=made)]
+
+    def _check_out(self, use: Use) -> None:
+        """Note where a step checks out the repository, or another one."""
+        path, repository = normpath(use.inputs.get("path") or "."), use.inputs.get("repository")
+        if repository and not names_repository(self._contents, repository):
+            self.others[path] = repository
+        elif path != "." and not use.missing.get("repository"):
+            self._checked_out_at = path
 
     def _local(
         self, use: Use, given: Mapping[str, Value], level: _Level, common: ResolvedStep
@@ -292,18 +301,14 @@ class StepReader:
             {**level.context, "env": self._variables.context()}, inputs, folder or "."
         )
         inner = _Level(
-            context={**context, "steps": unknown_steps(runs.get("steps"))}, depth=level.depth + 1
+            context={**context, "steps": unknown_steps(steps_of(runs))}, depth=level.depth + 1
         )
         before = self._variables
         self._variables = Variables(
             known={**before.known, **common.environment},
             unknown={**before.unknown, **common.unknown_environment},
         )
-        found = [
-            made
-            for item in sequence(runs.get("steps"))
-            for made in self._step(mapping(item), inner)
-        ]
+        found = [made for item in steps_of(runs) for made in self._step(item, inner)]
         # variables of the calling step's own `env` end with it, exported ones stay
         kept = {
             name: value

@@ -6,7 +6,12 @@ from posixpath import dirname
 
 from pydantic import Field
 
-from sandbox.recipe.actions.known_actions import NOTHING_KEPT, Effect, find_effect
+from sandbox.recipe.actions.known_actions import (
+    NOTHING_KEPT,
+    WRAPPED_INPUTS,
+    Effect,
+    find_effect,
+)
 from sandbox.recipe.actions.values import Unknown, Value
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles
@@ -20,6 +25,7 @@ from sandbox.recipe.python_versions import (
 )
 from sandbox.types import Frozen
 
+_LONGEST_LINE = 1000
 _CHECKOUT = "actions/checkout"
 _NODE = "actions/setup-node"
 _GO = "actions/setup-go"
@@ -40,6 +46,14 @@ class Use(Frozen):
     inputs: dict[str, str] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
     """Inputs that only GitHub knows, with the names they need."""
+    partly: dict[str, str] = Field(default_factory=dict)
+    """The known text of these inputs."""
+
+    @property
+    def unknown_script(self) -> tuple[str, ...]:
+        """Return the names that the wrapped command needs and only GitHub knows."""
+        names = self.missing.get(WRAPPED_INPUTS.get(self.name, ""), "")
+        return tuple(names.split(", ")) if names else ()
 
     @property
     def name(self) -> str:
@@ -60,7 +74,7 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
         contents: The repository's files.
     """
     if use.name == _CHECKOUT:
-        return _checkout(use)
+        return _checkout(use, contents)
     if use.name.startswith("actions/setup-python"):
         return _python(use, contents)
     if use.name == _NODE:
@@ -76,7 +90,9 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
     name = use.name
     if name.startswith("docker://"):
         name = name.rpartition(":")[0] if name.count(":") > 1 else name
-    effect = find_effect(name, use.inputs, use.ref)
+    wrapped = WRAPPED_INPUTS.get(name, "")
+    known = {wrapped: use.partly[wrapped]} if wrapped in use.partly else {}
+    effect = find_effect(name, {**use.inputs, **known}, use.ref)
     if effect is None and name.startswith("docker://"):
         return Effect("dropped", "no container is started inside the sandbox")
     if effect is None:
@@ -136,6 +152,17 @@ def resolve_outputs(use: Use, contents: Mapping[str, bytes]) -> Value:
     return {**ended, "outputs": Unknown((f"the outputs of {use.uses}",))}
 
 
+def names_repository(contents: Mapping[str, bytes], repository: str) -> bool:
+    """Return True if the checkout's `package.json` or `pyproject.toml` names it as its own."""
+    own = re.compile(rf"(?<![\w.-]){re.escape(repository)}(?![\w-])", re.IGNORECASE)
+    lines = [
+        line
+        for path in ("package.json", "pyproject.toml")
+        for line in contents.get(path, b"").decode("utf-8", "replace").splitlines()
+    ]
+    return any(own.search(line[:_LONGEST_LINE]) for line in lines)
+
+
 def find_artifact(use: Use) -> str | None:
     """Return the artifact that a step downloads: its path, else its name."""
     if not use.name.startswith("actions/download-artifact"):
@@ -147,8 +174,8 @@ def _version_file(use: Use) -> str:
     return use.inputs.get("python-version-file", "").removeprefix("./") or ".python-version"
 
 
-def _checkout(use: Use) -> Effect:
-    if use.inputs.get("repository"):
+def _checkout(use: Use, contents: Mapping[str, bytes]) -> Effect:
+    if use.inputs.get("repository") and not names_repository(contents, use.inputs["repository"]):
         return Effect("dropped", f"another repository ({use.inputs['repository']}) is not fetched")
     notes = []
     if use.inputs.get("submodules", "").lower() in {"true", "recursive"}:

@@ -31,6 +31,7 @@ from sandbox.recipe.tools.base import Reader, ToolContext, checked_command, plai
 from sandbox.recipe.tools.python import read_python
 from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
 from sandbox.types import StepKind
+from sandbox.types.launchers import NODE_MANAGERS
 
 _READERS: dict[str, Reader] = {
     "pip": pip.read,
@@ -102,6 +103,7 @@ _CONTAINERS = frozenset(
         "service",
     }
 )
+_SERVERS = NODE_MANAGERS | {"node", "npx", "bunx", "pnpx", "tsx", "ts-node"}
 _CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
 _CONDA_USUAL = frozenset({"pip", "python", "setuptools", "wheel", "conda", "mamba"})
 _OTHER_TOOLCHAINS = {
@@ -185,7 +187,7 @@ def read_call(call: Call, context: ToolContext) -> ToolReading:
         return ToolReading()
     if call.background:
         context.log.dropped(call.line(), "it runs in the background")
-        return ToolReading()
+        return ToolReading(obstacles=_server_obstacle(call))
     if (script := shell_script(call)) is not None:
         return context.script(script, call.folder, call.environment)
     if (file := script_file(call, context)) is not None:
@@ -199,6 +201,13 @@ def read_call(call: Call, context: ToolContext) -> ToolReading:
     if reader is not None and (reading := reader(call, context)) is not None:
         return reading
     return _plain(call, context)
+
+
+def _server_obstacle(call: Call) -> tuple[str, ...]:
+    """Return the obstacle of a server that a job starts with Node.js for its tests."""
+    if call.program not in _SERVERS:
+        return ()
+    return (f"`{call.line()[:100]} &` runs in the background, and nothing is started there",)
 
 
 def _in_our_environment(call: Call, context: ToolContext) -> Call:
