@@ -7,7 +7,9 @@ const channel = require('./channel.cjs')
 const TEXT = 8000
 const FRAMES = 40
 const ESCAPES = /\u001b\[[0-9;]*m/g
-const AT = /^\s*at (?:async )?(?:(.*?) \()?(?:file:\/\/)?(\/[^\s()]+?):(\d+):(\d+)\)?$/
+// Paths may have spaces and parentheses: `/work/repo/src/(app)/my page/x.js`.
+const AT = /^\s*at (?:async )?(?:(.*?) \()?(file:\/\/)?(\/[^<>]+?):(\d+):(\d+)\)?$/
+const LONGEST_FRAME = 1000
 const NAMED = /^(?:Uncaught )?([A-Za-z_$][\w$.]*)(?: \[[\w.]+\])?: /
 // Their tests run in processes of their own, with control tests in each file.
 const PER_FILE = new Set(['jest', 'vitest'])
@@ -19,15 +21,24 @@ function plain (value, most) {
   return text.slice(0, most).replace(ESCAPES, '')
 }
 
+/** Return a path in an address of a file without its percent signs. */
+function decode (text) {
+  try {
+    return decodeURIComponent(text)
+  } catch (failure) {
+    return text
+  }
+}
+
 /** Return the frames inside the checkout, outermost first: file, line, function. */
 function frames (stack, root) {
   const found = []
   for (const line of stack.split('\n').slice(0, 200)) {
-    const match = AT.exec(line)
+    const match = line.length > LONGEST_FRAME ? null : AT.exec(line)
     if (match === null || found.length >= FRAMES) continue
-    const file = path.relative(root, match[2])
+    const file = path.relative(root, match[2] ? decode(match[3]) : match[3])
     if (file.startsWith('..') || file.split(path.sep).includes('node_modules')) continue
-    found.unshift([file, Number(match[3]), match[1] || ''])
+    found.unshift([file, Number(match[4]), match[1] || ''])
   }
   return found
 }

@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from sandbox.types import CHANGED, USUAL, TestResult, TestStatus
 
@@ -43,7 +44,9 @@ class CheckoutPaths(NamedTuple):
 
     def relative(self, path: str) -> str:
         """Return a path relative to the checkout; outside paths stay unchanged."""
-        path = path.strip().removeprefix("file://")
+        path = path.strip()
+        if path.startswith("file://"):
+            path = unquote(path.removeprefix("file://"))
         if "\\" in path and "/" not in path:
             path = path.replace("\\", "/")
         if self.root and path.startswith(f"{self.root}/"):

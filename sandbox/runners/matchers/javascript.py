@@ -4,8 +4,7 @@ import re
 
 from sandbox.runners.matchers.engine import Matcher
 
-_ANY_PATH = r"(?P<file>(?:[A-Za-z]:)?[^\s:(][^:(\n]{0,400})"
-_TSC_PATH = r"(?P<file>(?:[A-Za-z]:)?[^\s:][^:\n]{0,400}?)"
+_ANY_PATH = r"(?P<file>(?:[A-Za-z]:)?[^\s:][^:\n]{0,400}?)"
 """Also with the parentheses of a route group of Next.js: what follows it is unmistakable."""
 
 TSC = Matcher(
@@ -13,7 +12,7 @@ TSC = Matcher(
     source="printed by tsc 5; the shape of VS Code's $tsc",
     patterns=(
         re.compile(
-            rf"^{_TSC_PATH}\((?P<line>\d{{1,7}}),(?P<column>\d{{1,7}})\): (?P<severity>error"
+            rf"^{_ANY_PATH}\((?P<line>\d{{1,7}}),(?P<column>\d{{1,7}})\): (?P<severity>error"
             rf"|warning|info) "
             r"(?P<rule>TS\d{1,6}): (?P<message>.{1,1000})$"
         ),
@@ -24,7 +23,7 @@ TSC_PRETTY = Matcher(
     source="printed by tsc 5 --pretty",
     patterns=(
         re.compile(
-            rf"^{_TSC_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - (?P<severity>error"
+            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - (?P<severity>error"
             rf"|warning|message) "
             r"(?P<rule>TS\d{1,6}): (?P<message>.{1,1000})$"
         ),

@@ -5,21 +5,18 @@ from collections.abc import Iterator, Sequence
 
 from sandbox.runners.findings import CheckoutPaths
 from sandbox.runners.printed.blocks import MESSAGE_CHARACTERS, blocks, is_inside, join_bounded
+from sandbox.runners.printed.node_frames import read_frame
 from sandbox.types import TestResult, TestStatus
 
 _SEPARATOR = " \u203a "
 """Between suite and test, as Jest prints it."""
-_FRAME = re.compile(
-    r"^ {1,60}(?:at )?(?:\S.{0,200} )?\(?(?:file://)?([\w./@+$-]{1,300}\.[cm]?[jt]sx?):"
-    r"(\d{1,7}):\d{1,7}\)?(?: \{)?$"
-)
 _MOCHA_START = re.compile(r"^ {2}\d{1,6} failing$")
 _MOCHA_FAIL = re.compile(r"^ {2}\d{1,6}\) (\S.{0,500})$")
-_SPEC_FAIL = re.compile(r"^test at (\S{1,400}):(\d{1,7}):\d{1,7}$")
+_SPEC_FAIL = re.compile(r"^test at ([^\s:][^:\n]{0,400}):(\d{1,7}):\d{1,7}$")
 _SPEC_NAME = re.compile(r"^✖ (.{1,500}?)(?: \([\d.]{1,20}ms\))?$")
 _TAP_SUBTEST = re.compile(r"^( {0,80})# Subtest: (.{1,500})$")
 _TAP_RESULT = re.compile(r"^( {0,80})(not )?ok \d{1,7}(?: (?:- )?(.{1,500}?))?(?: # (.{0,200}))?$")
-_TAP_PLACE = re.compile(r"^ {1,80}location: '?(?:file://)?([^':\n]{1,400}):(\d{1,7}):\d{1,7}'?$")
+_TAP_PLACE = re.compile(r"^ {1,80}location: '?((?:file://)?[^':\n]{1,400}):(\d{1,7}):\d{1,7}'?$")
 _TAP_ERROR = re.compile(r"^ {1,80}error: (.{1,1000})$")
 _TAP_KEY = re.compile(r"^ {1,80}(?:---|\.\.\.|[\w-]{1,40}:.{0,1000})$")
 _TAP_LEAF = 4
@@ -113,12 +110,8 @@ def _failure(name: str, test: str, body: Sequence[str], checkout: CheckoutPaths)
     """Return a failure whose text names the error first, then its stack."""
     message = next((line.strip() for line in body if line.strip()), "")
     kind = re.match(r"([A-Z]\w{0,60}(?:Error|Exception))\b", message)
-    frames = (match for line in body if (match := _FRAME.match(line)))
-    places = (
-        (path, int(match.group(2)))
-        for match in frames
-        if is_inside(path := checkout.relative(match.group(1))) and "node_modules/" not in path
-    )
+    frames = (frame for line in body if (frame := read_frame(line, checkout)))
+    places = (one for one in frames if is_inside(one[0]) and "node_modules/" not in one[0])
     file, line = next(places, (None, None))
     return TestResult(
         name=name,

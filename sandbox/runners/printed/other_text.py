@@ -7,6 +7,7 @@ from typing import Any
 
 from sandbox.runners.findings import CheckoutPaths
 from sandbox.runners.printed.blocks import blocks, join_bounded
+from sandbox.runners.printed.node_frames import FILE, read_frame
 from sandbox.types import TestResult, TestStatus
 
 _GO_FAIL = re.compile(r"^ {0,40}--- FAIL: (\S{1,300}) \([\d.]{1,12}s\)$")
@@ -21,17 +22,13 @@ _CARGO_PANIC = re.compile(
     r"^thread '.{1,300}'(?: \(\d+\))? panicked at (?:'(.{0,1000})', )?(\S{1,300}):"
     r"(\d{1,7}):\d{1,7}:?$"
 )
+_JEST_PROJECT = r"(?:\|[^|\n]{1,60}\| |@\S{1,60} |[^\s/|@]{1,60} )?"
 _JEST_FILE = re.compile(
-    r"^ ?FAIL {1,3}(?:\S{1,60} )?([\w./@$-]{1,300}\.[cm]?[jt]sx?)(?: > "
-    r"(.{1,300}))?(?: \([\d.]+ m?s\))?$"
+    rf"^ ?FAIL {{1,3}}{_JEST_PROJECT}({FILE})(?: > (.{{1,300}}))?(?: \([\d.]+ m?s\))?$"
 )
 _JEST_TEST = re.compile(r"^ {2}● (?!Console)(.{1,300})$")
 _NESTED = re.compile(r" [\u203a>] ")
 _JEST_END = re.compile(r"^(?:PASS|FAIL|Tests:|Test Suites:|Summary of all failing) ?")
-_JEST_PLACE = re.compile(
-    r"^ {1,12}(?:at .{0,200}?\(?|\u276f (?:.{0,200} )?)([\w./@$-]{1,300}\.[cm]?[jt]sx?):"
-    r"(\d{1,7}):\d{1,7}\)?$"
-)
 _SUREFIRE = re.compile(
     r"^\[ERROR\] {1,6}([\w$.]{1,200})\.([\w$]{1,200}):(\d{1,7})(?:->\S{0,200})? ?(.{0,1000})$"
 )
@@ -130,14 +127,8 @@ def jest_failures(lines: Sequence[str], checkout: CheckoutPaths) -> Iterator[Tes
 
 
 def _jest(file: str, test: str, body: list[str], checkout: CheckoutPaths) -> TestResult:
-    place = next(
-        (
-            match
-            for line in body
-            if (match := _JEST_PLACE.match(line)) and "node_modules" not in line
-        ),
-        None,
-    )
+    frames = (read_frame(line, checkout) for line in body if "node_modules" not in line)
+    place = next((frame for frame in frames if frame is not None), None)
     message = next((line.strip() for line in body if line.strip()), "")
     return TestResult(
         # As in the records of our own reporters.
@@ -145,8 +136,8 @@ def _jest(file: str, test: str, body: list[str], checkout: CheckoutPaths) -> Tes
         status=TestStatus.FAIL,
         error_message=message[:1000] or None,
         traceback=join_bounded(body) or None,
-        file=checkout.relative(place.group(1)) if place else file,
-        line=int(place.group(2)) if place else None,
+        file=place[0] if place else file,
+        line=place[1] if place else None,
         test=_NESTED.split(test)[-1].strip(),
     )
 

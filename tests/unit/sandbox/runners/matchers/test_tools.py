@@ -303,7 +303,7 @@ def test_no_sample_is_left_out() -> None:
 @pytest.mark.parametrize("command", WRITTEN)
 def test_tools_that_are_not_here_are_read_by_their_known_shape(command: str) -> None:
     text, expected = WRITTEN[command]
-    matchers = matchers_for(command)
+    matchers = matchers_for(command) or ()
     assert matchers is not None
     for chosen in (matchers, EVERY):
         assert [result.name for result in as_results(read_findings(chosen, text), PLACE)] == [
@@ -390,6 +390,22 @@ def test_files_of_a_route_are_named_in_whole(file: str, place: str) -> None:
     text = f"{file}{place} TS2304: Cannot find name 'f'.\n"
     (result,) = as_results(read_findings(EVERY, text), PLACE)
     assert (result.file, result.line, result.error) == (file, 3, "TS2304")
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "name"),
+    [
+        ("eslint -f unix .", "{}:3:5: 'x' is not defined. [Error/no-undef]", "3:no-undef"),
+        ("eslint -f compact .", "{}: line 3, col 5, Error - No x. (no-undef)", "3:no-undef"),
+        ("svelte-check", "{}:3:5\nError: Type 'x' is wrong. (ts)", "3:ts"),
+        ("cspell .", "{}:3:5 - Unknown word (qwx)", "3:spelling"),
+    ],
+)
+def test_linters_name_files_of_routes(command: str, text: str, name: str) -> None:
+    path = "src/routes/(app)/[id]/my page.svelte"
+    matchers = matchers_for(command) or ()
+    (found,) = as_results(read_findings(matchers, text.format(path)), CheckoutPaths())
+    assert found.name == f"{path}:{name}"
 
 
 def test_notes_belong_to_what_they_explain() -> None:
