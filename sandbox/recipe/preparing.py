@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from sandbox.changes.syntax import is_python
 from sandbox.recipe.command import classify_command, split_command
-from sandbox.recipe.files import CheckoutFiles, beside, inside
+from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping
 from sandbox.recipe.job import ToolCommand
-from sandbox.runners.builds import is_node_build
+from sandbox.runners.builds import is_node_build, may_build
 from sandbox.types import Fidelity, Recipe, StepKind
 from sandbox.types.launchers import ASSIGNMENT
 
@@ -81,7 +81,19 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
         return False
     if is_node_build(command.command):
         return not _only_checks_types(words, command.working_directory, files)
+    if (script := _script_of(words, command.working_directory, files)) is not None:
+        return any(is_node_build(part) for part in script.split("&&"))
     return classify_command(command.command) is StepKind.OTHER and _makes_files(words, files)
+
+
+def _script_of(words: list[str], folder: str, files: CheckoutFiles) -> str | None:
+    """Return the text of a script that may build (`npm run prepublishOnly`); None for another."""
+    name = words[2] if words[:2] == ["npm", "run"] and words[2:] else ""
+    if not may_build(name) or classify_command(f"npm run {name}") is not StepKind.OTHER:
+        return None
+    scripts = mapping(files.json(beside(folder, "package.json")).get("scripts"))
+    found = scripts.get(name)
+    return found if isinstance(found, str) else None
 
 
 def _only_checks_types(words: list[str], folder: str, files: CheckoutFiles) -> bool:

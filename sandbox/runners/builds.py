@@ -15,6 +15,7 @@ _SCRIPT = re.compile(
     rf"(?:{_NAME}|{_PREPARES})(?:[:_-](?!(?:{_ELSEWHERE})\b).*)?"
     rf"|(?!(?:{_ELSEWHERE}|{_CHECKING})\b)\w[\w-]{{0,40}}:{_NAME}"
 )
+_OTHERWISE = re.compile(rf"(?:pre|post)?(?:{_ELSEWHERE}|{_CHECKING}|serve|version)\b")
 _SCRIPT_FILE = re.compile(rf"(?:[\w.-]+/)*(?:es)?{_NAME}[\w.-]*\.[cm]?[jt]s")
 _STARTERS = frozenset({"npx", "bunx", "pnpx", "cross-env", "cross-env-shell", "exec", "dlx"})
 _COMPILERS = frozenset({"tsc", "tsgo", "vue-tsc"})
@@ -60,6 +61,11 @@ def is_build_script(name: str) -> bool:
     return _SCRIPT.fullmatch(name) is not None
 
 
+def may_build(name: str) -> bool:
+    """Return True unless the name of a script says that it does something else than building."""
+    return bool(name) and _OTHERWISE.match(name) is None
+
+
 def is_node_build(command: str) -> bool:
     """Return True if a command builds files: `npx tsc -p .`, `npm run build:lib`, `rollup -c`."""
     words = split_words(command) or command.split()
@@ -70,7 +76,9 @@ def is_node_build(command: str) -> bool:
     program, rest = words[0].rpartition("/")[2], words[1:]
     plain = [word for word in rest if not word.startswith("-")]
     if program in NODE_MANAGERS:
-        names = plain[1:] if plain[:1] in (["run"], ["run-script"]) else []
+        is_run = plain[:1] in (["run"], ["run-script"])
+        # Other managers than npm start a script by its name alone.
+        names = plain[1:] if is_run else plain if program != "npm" else []
         return bool(names) and is_build_script(names[0])
     if program == "node":
         return bool(plain) and _SCRIPT_FILE.fullmatch(plain[0].removeprefix("./")) is not None

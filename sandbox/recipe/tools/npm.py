@@ -187,9 +187,10 @@ class _Reader:
             options.split(*_SELECTING),
             options.values("--exclude"),
         )
-        words = words[1:] if words[:1] and words[0] in RUN_WORDS else words
-        if words and words[0] not in EXEC_WORDS:
-            name = SCRIPT_NAMES.get(words[0], words[0])
+        is_run = not RUN_WORDS.isdisjoint(words[:1])
+        named = words[1:] if is_run else words
+        if named and (is_run or named[0] not in EXEC_WORDS):
+            name = SCRIPT_NAMES.get(named[0], named[0])
             having = [
                 place
                 for place in places
@@ -202,9 +203,10 @@ class _Reader:
 
     def _run(self, words: list[str], places: list[str]) -> ToolReading:
         """Read what runs in some folders: a script, or a program of a package."""
-        words = words[1:] if words[:1] and words[0] in RUN_WORDS else words
+        is_run = not RUN_WORDS.isdisjoint(words[:1])
+        words = words[1:] if is_run else words
         arguments = list(self.options.rest)
-        if words and words[0] in EXEC_WORDS:
+        if words and words[0] in EXEC_WORDS and not is_run:
             return self._run_program([*map(shlex.quote, words[1:]), *arguments], places)
         if not words:
             return ToolReading()

@@ -78,3 +78,22 @@ def test_programs_are_found_where_they_are(step: str, expected: str) -> None:
 )  # fmt: skip
 def test_scripts_that_build_are_known_by_either_end(*, name: str, expected: bool) -> None:
     assert is_build_script(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("scripts", "expected"),
+    [
+        ({"x": "node a.js && npm run build:types"}, ("npm run x",)),
+        ({"x": "pnpm generate:types"}, ("npm run x",)),
+        ({"x": "tsup --dts && node fix.js"}, ("npm run x",)),
+        ({"x": "node a.js"}, ()),
+        ({"x": "my-tool deploy"}, ()),
+    ],
+)
+def test_a_script_that_builds_in_one_part_builds(
+    scripts: dict[str, str], expected: tuple[str, ...]
+) -> None:
+    recipe = plan_job(["npm ci", "npm run x", "npm test"], test="mocha", own=scripts)
+    assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
+    named = {"release": next(iter(scripts.values())), "test": "mocha"}
+    assert plan_job(["npm run release", "npm test"], own=named).prepare == ()

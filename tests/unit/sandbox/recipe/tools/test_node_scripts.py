@@ -21,6 +21,7 @@ SCRIPTS = {
     "between": "eslint . && npm run build && mocha",
     "loop": "npm run loop",
     "odd": "my-own-runner",
+    "x": "eslint .",
     "covered": "c8 --reporter=text -x dist pnpm test:unit",
     "browser": "playwright test",
     "par": "concurrently 'npm:x' 'eslint .'",
@@ -63,6 +64,7 @@ def plan(command: str, files: dict[str, str] = FILES) -> Recipe:
         ("npm test -w packages/b", "cd packages/b && npx mocha"),
         ("pnpm --filter @x/a test", "cd packages/a && npx jest"),
         ("pnpm -r test", f"cd packages/a && {BOTH}"),
+        ("npm run x", "npx eslint ."),
         ("pnpm -w odd", "npm run odd"),
         ("pnpm -w test:types", "npx tsc --noEmit"),
         ("npm run test:types -w top", "npx tsc --noEmit"),
@@ -246,7 +248,8 @@ def test_only_builds_of_earlier_steps_may_fail() -> None:
     made = plan_job(
         ["npx next build", "cp a b", "npm run all && npm test"], all="tsup", test="jest"
     )
-    assert (made.prepare, made.may_fail) == (("npx next build", "cp a b"), ("npx next build",))
+    expected = ("npx next build", "cp a b", "npm run all")
+    assert (made.prepare, made.may_fail) == (expected, ("npx next build",))
     given = plan_job(["npm run lint"], lint="npm run build && eslint .", build="tsc")
     assert (given.prepare, given.may_fail) == (("npm run build",), ())
 
