@@ -303,12 +303,16 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
         named = [command for command in judged if not is_file_work(command)]
         first = commands.index(named[0]) if named else 0
         return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
-    last = max((n for n, command in enumerate(judged) if _is_node_test(command)), default=0)
-    # The step fails if its own build does, and its tests run what the build makes.
+    checks = [number for number, command in enumerate(judged) if command in known]
+    last_test = max((n for n, command in enumerate(judged) if _is_node_test(command)), default=0)
+    # The step fails if its own build does, and its tests run what the build makes. A build between
+    # two checks may need the first one, as that of declarations needs `tsc`.
     known = [
         command
         for number, command in enumerate(judged)
-        if command in known or (number < last and makes_files(command.command))
+        if command in known
+        or (number < last_test and makes_files(command.command))
+        or (checks[0] < number < checks[-1] and is_node_build(command.command))
     ]
     first = commands.index(known[0])
     # A build of Node.js between two checks prepares the second one.

@@ -169,8 +169,11 @@ def _checks_something(reading: ToolReading) -> bool:
 def _read_text(
     context: ToolContext, text: str, folder: str, environment: Mapping[str, str]
 ) -> ToolReading:
-    """Read a script of a tool's configuration; its environment applies to each of its commands."""
-    reading, _ = read_script(context, text, folder, environment)
+    """Read a script of a tool's configuration; its environment applies to each of its commands.
+
+    It sees the variables of the step, which the commands have anyway.
+    """
+    reading, _ = read_script(context, text, folder, {**context.variables, **environment})
     commands = tuple(
         command.with_(environment={**environment, **command.environment})
         if environment
@@ -204,8 +207,8 @@ def read_call(call: Call, context: ToolContext) -> ToolReading:
 
 
 def _server_obstacle(call: Call) -> tuple[str, ...]:
-    """Return the obstacle of a server that a job starts with Node.js for its tests."""
-    if call.program not in _SERVERS:
+    """Return the obstacle of a server that a job starts with Node.js, or in its folder."""
+    if call.program not in _SERVERS and not call.words[0].startswith("./"):
         return ()
     return (f"`{call.line()[:100]} &` runs in the background, and nothing is started there",)
 

@@ -222,10 +222,11 @@ def test_what_cannot_fail_the_step_is_no_check_of_it() -> None:
 def test_what_runs_in_the_background_is_neither_waited_for_nor_judged() -> None:
     built = rebuild(job("python app.py &\nsleep 1", "pytest"), context("app.py"))
     assert (built.prepare, built.command, built.obstacles) == ((), "python -m pytest", ())
-    built = rebuild(job("node server.js &\nsleep 1", "pytest"), context("server.js"))
-    assert built.obstacles == (
-        "`node server.js &` runs in the background, and nothing is started there",
-    )
+    for server in ("node server.js", "./server --port 1"):
+        built = rebuild(job(f"{server} &\nsleep 1", "pytest"), context("server.js"))
+        assert built.obstacles == (
+            f"`{server} &` runs in the background, and nothing is started there",
+        )
 
 
 def test_a_script_only_a_shell_can_follow_runs_as_it_is() -> None:

@@ -189,6 +189,25 @@ def test_a_build_of_the_failing_step_belongs_to_its_tests(script: str, expected:
     assert (recipe.command, recipe.prepare, recipe.kind) == (expected, (), "test")
 
 
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("tsc -p . && rollup -c && tsc -p dts", "npx tsc -p . && npx rollup -c && npx tsc -p dts"),
+        ("eslint . && tsup && prettier --check .",
+         "npx eslint . && npx tsup && npx prettier --check ."),
+    ],
+)  # fmt: skip
+def test_a_build_between_two_checks_stays_there(script: str, expected: str) -> None:
+    recipe = plan_job(["npm ci", "npm run check"], check=script)
+    assert (recipe.command, recipe.prepare) == (expected, ())
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("1", "npx mocha"), ("0", "npx vitest run")])
+def test_scripts_see_the_variables_of_the_step(mode: str, expected: str) -> None:
+    script = 'if test "$MODE" = "1"; then mocha; else vitest run; fi'
+    assert plan_job(["npm test"], env={"MODE": mode}, test=script).command == expected
+
+
 def test_a_pretest_script_builds() -> None:
     assert plan_job(["npm test"], pretest="rollup -c", test="mocha").command == (
         "npx rollup -c && npx mocha"
