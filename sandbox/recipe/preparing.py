@@ -57,6 +57,7 @@ BUILDS = frozenset({"build", "compile", "generate", "codegen", "build:all"})
 TOLERATED = " || true"
 """End of a preparing command that may fail."""
 _NO_EMIT = re.compile(r'"noEmit"\s*:\s*true')
+_REMOVING = re.compile(r"(?:npx )?(?:rimraf|del-cli|shx rm)\b")
 _MOST_SHOWN = 200
 _REPEATED_FILE_TOOLS = frozenset({"cp", "mv"})
 
@@ -82,7 +83,8 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
     if is_node_build(command.command):
         return not _only_checks_types(words, command.working_directory, files)
     if (script := _script_of(words, command.working_directory, files)) is not None:
-        return any(is_node_build(part) for part in script.split("&&"))
+        parts = [part.strip() for part in script.split("&&")]
+        return any(is_node_build(part) and not _REMOVING.match(part) for part in parts)
     return classify_command(command.command) is StepKind.OTHER and _makes_files(words, files)
 
 
@@ -133,6 +135,15 @@ def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
             "compileall",
         }
     return named.endswith(".py") and "manage.py" not in named
+
+
+def runs_own_script(command: ToolCommand, files: CheckoutFiles) -> bool:
+    """Return True if a command is `node FILE` with a file of the checkout."""
+    words = _program(command.command)
+    path = (
+        inside(command.working_directory, words[1]) if words[:1] == ["node"] and words[1:] else None
+    )
+    return path is not None and files.is_file(path)
 
 
 def line_needs_node(line: str) -> bool:

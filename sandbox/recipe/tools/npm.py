@@ -66,7 +66,7 @@ PROGRAMS = (
 )  # fmt: skip
 _NOTHING = frozenset(
     {
-        "config", "cache", "audit", "version", "pack", "publish", "ls", "list",
+        "config", "cache", "audit", "version", "publish", "ls", "list",
         "set", "why", "dedupe", "store", "setup", "fetch", "approve-builds", "fund", "outdated",
         "pkg", "view", "info", "whoami", "login",
     }
@@ -154,6 +154,8 @@ class _Reader:
             return found.plus(self._run(["test"], [self.folder])) if asks in TESTING else found
         if not asks:
             return ToolReading()
+        if asks == "pack" and asks not in scripts_of(files, self.folder):
+            return plain_command(self.call)
         if self.options.has(*_EVERY) or any(self.options.values(*_SELECTING)):
             return self._run_in_packages(words)
         return self._run(words, [self.folder])
@@ -326,6 +328,9 @@ def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading
         project, _, script = names[0].rpartition(":")
         names, chosen = [script], [*chosen, *([project] if project else names[1:2])]
     names += options.split("-t", "--target", "--targets")
+    if unknown := next((one for one in chosen if "$" in one), None):
+        needs = f"`{call.line()[:100]}` needs {unknown}, which is not known here"
+        return _kept(call, context).with_(obstacles=(needs,))
     places = select_packages(files, folder, chosen, options.split("--exclude", "--ignore"))
     everything = select_packages(files, folder, ())
     needed = {name: needed_scripts(files, folder, name) for name in names[:5]}

@@ -30,6 +30,8 @@ from sandbox.types import JobHints
         ("./run.sh", "Print information", "other"),
         ("./run.sh", "Check formatting", "format"),
         ("./run.sh", "unittest", "test"),
+        ("sed -i s/a/b/ tests/x.ts", "Patch for tests", "other"),
+        ("grep -r x tests", "Test for leftovers", "test"),
         ("npx tsc --version", "Run npx tsc --version", "other"),
         ("npx attw ./package.tgz --format table", "Are the types wrong", "other"),
         ("npx borp --coverage", None, "test"),

@@ -97,3 +97,55 @@ def test_a_script_that_builds_in_one_part_builds(
     assert (recipe.command, recipe.prepare) == ("npx mocha", expected)
     named = {"release": next(iter(scripts.values())), "test": "mocha"}
     assert plan_job(["npm run release", "npm test"], own=named).prepare == ()
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("mocha && node check.js --all", "npx mocha && node check.js --all"),
+        ("eslint . && node gen.mjs && mocha", "npx eslint . && node gen.mjs && npx mocha"),
+        ("node gen.mjs && mocha", "npx mocha"),
+        ("mocha && node missing.js", "npx mocha"),
+    ],
+)
+def test_a_script_of_the_repository_behind_a_check_counts(script: str, expected: str) -> None:
+    more = {"package-lock.json": "{}", "check.js": "", "gen.mjs": ""}
+    assert plan_job(["npm test"], more=more, test=script).command == expected
+
+
+def test_removing_files_is_no_build() -> None:
+    own = {"x": "rimraf dist", "y": "rimraf dist && tsup", "test": "mocha"}
+    recipe = plan_job(["npm run x", "npm run y", "npm test"], own=own)
+    assert recipe.prepare == ("npm run y",)
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [("npx attw a.tgz", ("npm run pack", "npm pack")), ("npx attw --pack .", ())],
+)
+def test_a_package_is_packed_for_a_step_that_takes_one(
+    check: str, expected: tuple[str, ...]
+) -> None:
+    steps = ["npm run pack", "npm pack", "npm pack --dry-run", check]
+    assert plan_job(steps, own={"pack": "cd dist && npm pack"}).prepare == expected
+
+
+def test_linters_of_a_package_get_the_packages_of_all_folders() -> None:
+    needs = '{"devDependencies": {"eslint": "*"}}'
+    more = {"package-lock.json": "{}", "web/package.json": needs, "web/package-lock.json": "{}"}
+    node = plan_job(["npm ci", "cd web && npm ci", "npx eslint ."], more=more).node
+    assert node is not None
+    assert node.folders == (".", "web")
+    assert plan_job(["npm ci", "flake8"], more=more).node is None
+
+
+def test_a_project_that_only_github_knows_is_named() -> None:
+    (obstacle,) = plan_job(["npm ci", 'npx nx test "$PACKAGE"']).obstacles
+    assert "PACKAGE" in obstacle
+
+
+def test_a_step_needs_what_it_fetches() -> None:
+    script = "git clone https://code.example/a/b\nrm b/x\ncat b/* > all"
+    (obstacle,) = plan_job([script]).obstacles
+    assert obstacle.startswith("the failed step needs what `git clone")
+    assert plan_job([f"{script}\nnpx mocha"]).obstacles == ()
