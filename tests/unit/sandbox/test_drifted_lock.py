@@ -259,7 +259,7 @@ async def test_no_package_of_a_workspace_is_dropped_because_it_is_not_read(
     if is_workspace:
         package = json.loads(PACKAGE) | {"workspaces": ["packages/**"]}
         (tmp_path / "project/package.json").write_text(json.dumps(package))
-    deep = tmp_path / "project/packages/a/b/c/d/package.json"
+    deep = tmp_path / "project/packages/a/b/c/d/e/f/package.json"
     deep.parent.mkdir(parents=True)
     deep.write_text("{}")
     async with project.sandboxes.open_workspace(project.checkout) as workspace:
