@@ -23,6 +23,7 @@ from sandbox.recipe.preparing import (
     TOLERATED,
     is_file_work,
     line_needs_node,
+    packs,
     prepares,
     runs_own_script,
 )
@@ -51,7 +52,6 @@ _DANGEROUS = frozenset(
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
-_PACKS = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: run| pm)? pack\b")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -188,19 +188,17 @@ def _combine(
     folder, shared = _common_settings(checks, step)
     # A linter that is no package of Node.js reads sources only, and should not wait for npm.
     without_node = kind in {StepKind.LINT, StepKind.FORMAT} and failing.node_folders is None
-    takes_archive = any(".tgz" in command.command for command in failing.commands)
     made = [
         command
         for command in before.commands
-        if prepares(command, context.files)
+        if _is_needed(command, failing, context)
         and not (without_node and line_needs_node(command.command))
-        and (takes_archive or not _PACKS.search(command.command))
     ]
     _note_earlier(before, made, context)
     for other in failing.commands:
-        if other not in checks and not (other in early and prepares(other, context.files)):
+        if other not in checks and not (other in early and _is_needed(other, failing, context)):
             context.log.dropped(other.command, "it is no check, and makes nothing that one needs")
-    early = [command for command in early if prepares(command, context.files)]
+    early = [command for command in early if _is_needed(command, failing, context)]
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[
         :_MOST_PREPARED
     ]
@@ -235,6 +233,12 @@ def _combine(
         node_tools=tools,
         node_optional=node_optional,
     )
+
+
+def _is_needed(command: ToolCommand, failing: ToolReading, context: ToolContext) -> bool:
+    """Return True if a command makes files, and an archive only for a step that takes one."""
+    takes_archive = any(".tgz" in one.command for one in failing.commands)
+    return prepares(command, context.files) and (takes_archive or not packs(command))
 
 
 def _note_earlier(before: ToolReading, made: Sequence[ToolCommand], context: ToolContext) -> None:

@@ -58,6 +58,7 @@ TOLERATED = " || true"
 """End of a preparing command that may fail."""
 _NO_EMIT = re.compile(r'"noEmit"\s*:\s*true')
 _REMOVING = re.compile(r"(?:npx )?(?:rimraf|del-cli|shx rm)\b")
+_PACKS = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: run| pm)? pack\b")
 _MOST_SHOWN = 200
 _REPEATED_FILE_TOOLS = frozenset({"cp", "mv"})
 
@@ -82,6 +83,8 @@ def prepares(command: ToolCommand, files: CheckoutFiles) -> bool:
         return False
     if is_node_build(command.command):
         return not _only_checks_types(words, command.working_directory, files)
+    if packs(command):
+        return "--dry-run" not in words
     if (script := _script_of(words, command.working_directory, files)) is not None:
         parts = [part.strip() for part in script.split("&&")]
         return any(is_node_build(part) and not _REMOVING.match(part) for part in parts)
@@ -135,6 +138,11 @@ def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
             "compileall",
         }
     return named.endswith(".py") and "manage.py" not in named
+
+
+def packs(command: ToolCommand) -> bool:
+    """Return True if a command writes the archive of a package."""
+    return _PACKS.search(command.command) is not None
 
 
 def runs_own_script(command: ToolCommand, files: CheckoutFiles) -> bool:

@@ -76,8 +76,6 @@ def is_node_build(command: str) -> bool:
     program, rest = words[0].rpartition("/")[2], words[1:]
     plain = [word for word in rest if not word.startswith("-")]
     if program in NODE_MANAGERS:
-        if plain[:1] == ["pack"]:
-            return "--dry-run" not in rest
         is_run = plain[:1] in (["run"], ["run-script"])
         # Other managers than npm start a script by its name alone.
         names = plain[1:] if is_run else plain if program != "npm" else []

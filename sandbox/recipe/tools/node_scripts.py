@@ -49,7 +49,7 @@ def read_script(
     reading = context.scripts(lines, call.folder, call.environment)
     kinds = {classify_command(command.command) for command in reading.commands}
     wanted = classify_command(f"npm run {name}")
-    is_unknown = kinds <= {StepKind.OTHER} or (
+    is_unknown = (kinds <= {StepKind.OTHER} and not _is_spread(call, reading, context)) or (
         wanted is not StepKind.OTHER
         and wanted not in kinds
         and any(_may_check(command, context) for command in reading.commands)
@@ -60,6 +60,13 @@ def read_script(
     if len(context.log.entries()) == noted:
         context.log.replaced(call.line(), f"its script is run: {text}")
     return reading
+
+
+def _is_spread(call: Call, reading: ToolReading, context: ToolContext) -> bool:
+    """Return True if a script only builds packages of a workspace, one by one."""
+    folders = {command.working_directory for command in reading.commands}
+    is_building = all(prepares(command, context.files) for command in reading.commands)
+    return bool(folders - {call.folder}) and is_building
 
 
 def _may_check(command: ToolCommand, context: ToolContext) -> bool:

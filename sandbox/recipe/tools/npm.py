@@ -154,7 +154,7 @@ class _Reader:
             return found.plus(self._run(["test"], [self.folder])) if asks in TESTING else found
         if not asks:
             return ToolReading()
-        if asks == "pack" and asks not in scripts_of(files, self.folder):
+        if asks == "pack":
             return plain_command(self.call)
         if self.options.has(*_EVERY) or any(self.options.values(*_SELECTING)):
             return self._run_in_packages(words)

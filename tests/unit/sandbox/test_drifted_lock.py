@@ -266,7 +266,7 @@ async def test_no_package_of_a_workspace_is_dropped_because_it_is_not_read(
         if is_workspace:
             with pytest.raises(LockDrift) as caught:
                 await workspace.facts()
-            assert "packages/a/b/c/d/package.json" in caught.value.advice
+            assert "packages/a/b/c/d/e/f/package.json" in caught.value.advice
         else:
             assert (await workspace.facts()).lock_repair is not None
     await project.sandboxes.close()

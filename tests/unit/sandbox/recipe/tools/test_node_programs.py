@@ -121,13 +121,26 @@ def test_removing_files_is_no_build() -> None:
 
 @pytest.mark.parametrize(
     ("check", "expected"),
-    [("npx attw a.tgz", ("npm run pack", "npm pack")), ("npx attw --pack .", ())],
+    [("npx attw a.tgz", ("cd dist && npm pack", "npm pack")), ("npx attw --pack .", ())],
 )
 def test_a_package_is_packed_for_a_step_that_takes_one(
     check: str, expected: tuple[str, ...]
 ) -> None:
     steps = ["npm run pack", "npm pack", "npm pack --dry-run", check]
     assert plan_job(steps, own={"pack": "cd dist && npm pack"}).prepare == expected
+
+
+def test_an_archive_is_no_part_of_tests() -> None:
+    recipe = plan_job(["npm test"], test="eslint . && npm pack && mocha")
+    assert (recipe.prepare, recipe.command) == ((), "npx eslint . && npx mocha")
+
+
+def test_a_build_of_a_workspace_runs_in_its_packages() -> None:
+    package = '{"name": "%s", "scripts": {"build:test": "tsup"}}'
+    more = {"yarn.lock": "", "a/package.json": package % "a", "b/package.json": package % "b"}
+    own = {"build:test": "lerna run build:test", "test": "mocha"}
+    recipe = plan_job(["yarn build:test", "yarn test"], more=more, own=own)
+    assert recipe.prepare == ("cd a && npm run build:test", "cd b && npm run build:test")
 
 
 def test_linters_of_a_package_get_the_packages_of_all_folders() -> None:
