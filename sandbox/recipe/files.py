@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any
 
+from sandbox.changes.ini import parse_ini
 from sandbox.recipe.document import read_document
 from sandbox.recipe.fidelity import FidelityLog
 
@@ -83,15 +84,8 @@ class CheckoutFiles:
     def ini(self, path: str) -> configparser.ConfigParser:
         """Parse a configuration file; empty if there is none."""
         if path not in self._parsers:
-            parser = configparser.ConfigParser(
-                interpolation=None, strict=False, allow_no_value=True
-            )
-            try:
-                parser.read_string(self.text(path).lstrip("\ufeff"))
-            except (
-                configparser.Error,
-                AttributeError,
-            ):  # configparser fails on a value after an option without one
+            parser = parse_ini(self.text(path))
+            if parser is None:
                 self.log.dropped(path, "it is not a valid configuration file")
                 parser = configparser.ConfigParser(interpolation=None)
             self._parsers[path] = parser

@@ -1,13 +1,13 @@
 """Read the declared distributions of a checkout from its files, without running code."""
 
 import ast
-import configparser
 import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sandbox.changes.ini import parse_ini
 from sandbox.changes.syntax import parse
 
 MAX_CHARACTERS = 400_000
@@ -51,7 +51,7 @@ def declared_in(path: str, text: str) -> dict[str, str]:
             return _locked_json(text)
         if name.endswith((".toml", ".lock")) or name == "Pipfile":
             return _toml(tomllib.loads(text))
-    except (ValueError, RecursionError, configparser.Error):
+    except (ValueError, RecursionError):
         return {}
     # Lines with `-` are pip options, such as `-r other.txt`.
     return _named(line for line in text.splitlines() if not line.lstrip().startswith(("-", "#")))
@@ -85,13 +85,15 @@ def _setup_calls(text: str) -> Iterator[str]:
 
 
 def _ini_lines(text: str) -> Iterator[str]:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read_string(text)
-    for section, option in (("options", "install_requires"), ("options", "tests_require")):
-        yield from parser.get(section, option, fallback="").splitlines()
+    parser = parse_ini(text)
+    if parser is None:
+        return
+    places = [("options", "install_requires"), ("options", "tests_require")]
     if parser.has_section("options.extras_require"):
-        for _, value in parser.items("options.extras_require"):
-            yield from value.splitlines()
+        names = parser.options("options.extras_require")
+        places += [("options.extras_require", name) for name in names]
+    for section, option in places:
+        yield from (parser.get(section, option, fallback=None) or "").splitlines()
 
 
 def _locked_json(text: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from sandbox.changes.ini import parse_ini
 from sandbox.recipe.files import CheckoutFiles, beside, mapping, section, words
 
 _ALIASES = {
@@ -136,10 +137,8 @@ def _toml(files: CheckoutFiles, path: str) -> Sections:
         table = section(table, "tool", "tox")
     legacy = table.get("legacy_tox_ini")
     if isinstance(legacy, str):
-        parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
-        try:
-            parser.read_string(legacy)
-        except (configparser.Error, AttributeError):  # as in `CheckoutFiles.ini`
+        parser = parse_ini(legacy)
+        if parser is None:
             files.log.dropped(path, "its legacy_tox_ini is not a valid configuration")
             return {}
         return _ini(parser, setup=False)

@@ -58,6 +58,7 @@ BOMBS = {
     "tox references": (
         {"tox.ini": "[tox]\nenvlist=a\n" + "".join(f"[s{n}]\nv = {{[s{n + 1}]v}}{{[s{n + 1}]v}}\n" for n in range(200))
          + "[testenv]\ncommands = {[s0]v}\n"}, "tox"),
+    "ini blanks": ({"tox.ini": "[tox]\na" + " " * 60_000 + "b\n"}, "tox"),
     "tox braces": ({"tox.ini": "[tox]\nenvlist=a\n[testenv]\ncommands = " + "{posargs:" * N + "\n"}, "tox"),
     "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
                       + "test:\n\techo $(A60) > f\n"}, "make"),

@@ -251,6 +251,7 @@ def test_only_files_that_declare_are_read() -> None:
         "a" * 500_000,
         "{",
         "= = =",
+        "[a]\nb" + " " * 50_000 + "c",
         "\ud800".encode("utf-8", "replace").decode(),
     ],
 )
