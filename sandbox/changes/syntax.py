@@ -1,6 +1,7 @@
 """Parse Python on the host without running it. Unsafe input counts as unparsable."""
 
 import ast
+import re
 import warnings
 
 from sandbox.guest.nesting import measure_nesting
@@ -8,6 +9,10 @@ from sandbox.languages import PYTHON
 
 MAX_PARSED_CHARACTERS = 400_000
 MAX_NESTING = 90
+_HUGE_NUMBER = re.compile(
+    r"0x[0-9a-f_]{3500}|0o[0-7_]{4700}|0b[01_]{14000}", re.IGNORECASE | re.ASCII
+)
+"""Numbers that Python reads but refuses to write: their text has more than 4,300 digits."""
 
 
 def is_python(path: str) -> bool:
@@ -29,7 +34,8 @@ def find_syntax_error(text: str) -> str | None:
 
 def _parse(text: str) -> ast.Module | str:
     # ast.parse can exhaust memory or the C stack on huge or deeply nested input.
-    if len(text) > MAX_PARSED_CHARACTERS or measure_nesting(text) > MAX_NESTING:
+    is_large = len(text) > MAX_PARSED_CHARACTERS or has_huge_number(text)
+    if is_large or measure_nesting(text) > MAX_NESTING:
         return "it is too large or nested too deeply"
     try:
         with warnings.catch_warnings():
@@ -39,6 +45,11 @@ def _parse(text: str) -> ast.Module | str:
         return f"line {error.lineno}: {error.msg}"
     except (ValueError, RecursionError, MemoryError):
         return "it cannot be read"
+
+
+def has_huge_number(text: str) -> bool:
+    """Return True if a text has a number that is too long to be written in decimal."""
+    return _HUGE_NUMBER.search(text) is not None
 
 
 def unparse(node: ast.AST) -> str:

@@ -11,6 +11,7 @@ from posixpath import normpath
 from typing import Any
 
 from sandbox.changes.ini import parse_ini
+from sandbox.changes.syntax import has_huge_number
 from sandbox.recipe.document import read_document
 from sandbox.recipe.fidelity import FidelityLog
 
@@ -20,6 +21,12 @@ _LONGEST_PATH = 400
 _MOST_PYTHON_BYTES = 256 * 1024
 _MOST_CHARACTERS = 100_000
 _MOST_VERSION_LINES = 20
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    if has_huge_number(text):
+        raise ValueError("TOML has 64 bits for a number")
+    return tomllib.loads(text)
 
 
 class CheckoutFiles:
@@ -50,7 +57,7 @@ class CheckoutFiles:
     def toml(self, path: str) -> dict[str, Any]:
         """Return a TOML file's table; empty if there is none."""
         if path not in self._tables:
-            self._tables[path] = self._read(path, tomllib.loads, "it is not valid TOML")
+            self._tables[path] = self._read(path, _parse_toml, "it is not valid TOML")
         return self._tables[path]
 
     def json(self, path: str) -> dict[str, Any]:
@@ -100,6 +107,9 @@ class CheckoutFiles:
     def _parse(self, path: str) -> ast.Module | None:
         raw = self.contents.get(path)
         if raw is None or len(raw) > _MOST_PYTHON_BYTES:
+            return None
+        if has_huge_number(raw.decode("utf-8", "replace")):
+            self.log.dropped(path, "it has a huge number")
             return None
         try:
             return ast.parse(raw)

@@ -83,3 +83,8 @@ def test_what_may_differ_is_kept_apart(one: str, other: str) -> None:
 @pytest.mark.parametrize("text", ["def f(:", "(" * 500, "\0"])
 def test_what_cannot_be_parsed_has_no_form(text: str) -> None:
     assert canonical_form(text) is None
+
+
+def test_a_number_that_python_does_not_write_has_no_form() -> None:
+    assert canonical_form("x = 0x" + "f" * 4000) is None
+    assert canonical_form("x = 0x" + "f" * 2048) is not None

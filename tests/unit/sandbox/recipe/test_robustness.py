@@ -59,6 +59,9 @@ BOMBS = {
         {"tox.ini": "[tox]\nenvlist=a\n" + "".join(f"[s{n}]\nv = {{[s{n + 1}]v}}{{[s{n + 1}]v}}\n" for n in range(200))
          + "[testenv]\ncommands = {[s0]v}\n"}, "tox"),
     "ini blanks": ({"tox.ini": "[tox]\na" + " " * 60_000 + "b\n"}, "tox"),
+    "toml numbers": ({"tox.toml": "a = 0x" + "f" * 4000, "hatch.toml": "[envs.default.env-vars]\na = 0x" + "f" * 4000, "pyproject.toml": "[project]\nname = 'm'\n"
+                      "[project.urls]\na = 0x" + "f" * 4000}, "tox; hatch run a; uv sync"),
+    "python numbers": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x[0x" + "f" * 4000 + "] = session.run('a', 0x" + "f" * 4000 + ")\n"}, "nox"),
     "tox braces": ({"tox.ini": "[tox]\nenvlist=a\n[testenv]\ncommands = " + "{posargs:" * N + "\n"}, "tox"),
     "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
                       + "test:\n\techo $(A60) > f\n"}, "make"),
