@@ -5,16 +5,17 @@ import configparser
 import json
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fnmatch import fnmatchcase
 from posixpath import normpath
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox.changes.ini import parse_ini
 from sandbox.changes.syntax import has_huge_number
 from sandbox.recipe.document import read_document
 from sandbox.recipe.fidelity import FidelityLog
 
+_Value = TypeVar("_Value")
 MOST_BYTES = 512 * 1024
 _LONGEST_PATTERN = 200
 _LONGEST_PATH = 400
@@ -48,6 +49,7 @@ class CheckoutFiles:
         self._parsers: dict[str, configparser.ConfigParser] = {}
         self._trees: dict[str, ast.Module | None] = {}
         self._folders: frozenset[str] | None = None
+        self._remembered: dict[tuple[str, ...], Any] = {}
 
     def text(self, path: str) -> str:
         """Return a file's text; empty if it is missing or too large."""
@@ -116,6 +118,13 @@ class CheckoutFiles:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             self.log.dropped(path, "it is not valid Python")
             return None
+
+    def remember(self, key: tuple[str, ...], make: Callable[[], _Value]) -> _Value:
+        """Return what `make` returned for a key, because many calls may name the same file."""
+        if key not in self._remembered:
+            self._remembered[key] = make()
+        found: _Value = self._remembered[key]
+        return found
 
     def is_file(self, path: str) -> bool:
         """Return True if the checkout has the file."""

@@ -11,19 +11,28 @@ from sandbox.recipe.shell.walk import Call
 
 _MOST_FILES = 300
 MOST_READINGS = 1500
+MOST_STEPS = 4_000_000
 DEEPEST = 8
 
 
 @dataclass
 class ReadingBudget:
-    """Limit of scripts and calls to read, which also ends circular calls."""
+    """Limits of a plan's work, which also end circular calls."""
 
     left: int = MOST_READINGS
+    """The scripts and calls that may still be read."""
+    steps: int = MOST_STEPS
+    """The characters of configuration that may still be read."""
 
     def take(self) -> bool:
         """Use one unit. Return True if the budget allows it."""
         self.left -= 1
         return self.left >= 0
+
+    def spend(self, steps: int) -> bool:
+        """Use some steps. Return True if the budget allows it."""
+        self.steps -= steps
+        return self.steps >= 0
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,8 @@ from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import pip
 from sandbox.recipe.tools.base import Options, ToolContext, read_options
 from sandbox.recipe.tools.projects import whole_project
-from sandbox.recipe.tools.tox_config import (
-    ToxConfig,
-    expand_names,
-    parse_python,
-    read_tox,
-    split_factors,
-)
+from sandbox.recipe.tools.tox_config import ToxConfig, read_tox
+from sandbox.recipe.tools.tox_names import expand_names, parse_python, split_factors
 
 _VALUED = frozenset(
     {
@@ -59,6 +54,7 @@ _LISTS = frozenset(
     {"list", "l", "config", "c", "quickstart", "q", "depends", "de", "schema", "man"}
 )
 _MOST_ENVS = 8
+_MOST_LABELS = 20
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
@@ -88,22 +84,24 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     for env in envs[:_MOST_ENVS]:
         one = _Environment(env, config, context, options.rest or options.positional)
         reading = reading.plus(one.read(call.environment))
+    if not context.budget.spend(0):
+        context.log.dropped(config.path, "its values refer to each other too often")
     return reading
 
 
 def _config(call: Call, options: Options, context: ToolContext) -> ToxConfig | None:
     named = next(iter(options.values("-c", "--conf", "--root")), None)
     if named is None:
-        return read_tox(context.files, call.folder) or (
-            read_tox(context.files, ".") if call.folder != "." else None
+        return read_tox(context.files, call.folder, context.budget) or (
+            read_tox(context.files, ".", context.budget) if call.folder != "." else None
         )
     path = inside(call.folder, named)
     if path is None:
         return None
     if path.endswith((".ini", ".cfg", ".toml")):
         folder, _, name = path.rpartition("/")
-        return read_tox(context.files, folder or ".", name)
-    return read_tox(context.files, path)
+        return read_tox(context.files, folder or ".", context.budget, name)
+    return read_tox(context.files, path, context.budget)
 
 
 def _choose_environments(
@@ -120,9 +118,11 @@ def _choose_environments(
     # `ALL` stands for the whole list, which the code below reads.
     if named and named != ["ALL"]:
         return named
-    listed = config.env_list()
+    listed = config.env_list
     if labels := options.split("-m"):
-        return [env for label in labels for env in _label(label, config)] or listed[:1]
+        return [env for label in labels[:_MOST_LABELS] for env in _label(label, config)] or listed[
+            :1
+        ]
     if factors := options.values("-f"):
         wanted = [set(re.split(r"[-, ]", _substitute_python(value, context))) for value in factors]
         return [env for env in listed if any(w <= split_factors(env) for w in wanted)]
@@ -172,7 +172,7 @@ def _label(label: str, config: ToxConfig) -> list[str]:
         for key, equals, names in [line.partition("=")]
         if equals and key.strip() == label
     ]
-    own = [env for env in config.env_list() if label in expand_names(config.text(env, "labels"))]
+    own = [env for env in config.env_list if label in expand_names(config.text(env, "labels"))]
     return [env for names in found for env in expand_names(names)] or own
 
 
@@ -185,7 +185,7 @@ def _choose_for_github(
         if table is None or context.python is None:
             continue
         for line in table.split("\n"):
-            found = re.fullmatch(r"\s*(?:pypy-?)?([\d.]+(?:-dev)?)\s*[:=]\s*(.+?)\s*", line)
+            found = re.fullmatch(r"(?:pypy-?)?([\d.]+(?:-dev)?)\s*[:=]\s*(\S.*)", line.strip())
             # A development version of a Python counts as that Python.
             if found is None or found[1].removesuffix("-dev") != context.python:
                 continue

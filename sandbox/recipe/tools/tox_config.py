@@ -3,12 +3,18 @@
 import configparser
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Mapping
 from typing import Any
 
 from sandbox.changes.ini import parse_ini
 from sandbox.recipe.files import CheckoutFiles, beside, mapping, section, words
+from sandbox.recipe.tools.base import ReadingBudget
+from sandbox.recipe.tools.tox_names import (
+    MOST_CHARACTERS,
+    choose_lines,
+    expand_names,
+    parse_python,
+)
 
 _ALIASES = {
     "envlist": "env_list",
@@ -20,11 +26,11 @@ _ALIASES = {
     "setupdir": "package_root",
     "install_commands": "install_command",
 }
-_MOST_NAMES = 600
-_MOST_CHARACTERS = 20_000
+_MOST_FILLED = 2000
+"""Characters of the longest `{...}` that is substituted."""
 _DEEPEST = 8
-_CONDITION = re.compile(r"([\w{}.,!+-]+):(?:\s+(.*)|$)", re.DOTALL)
-_PYTHON_FACTOR = re.compile(r"(?:py|python|cpython)?(3)\.?(\d{1,2})t?")
+_STEPS_OF_A_SECTION = 10
+_MARKS = re.compile(r"\\[{}:#]|\{")
 
 Sections = dict[str, dict[str, str]]
 
@@ -36,22 +42,22 @@ class ToxConfig:
         sections: `tox`, `testenv`, `testenv:NAME` and others, with current option names.
         folder: The folder of the file.
         path: The path of the file, for the log.
+        budget: Limits the work, because values may refer to each other many times.
     """
 
-    def __init__(self, sections: Sections, folder: str, path: str) -> None:
+    def __init__(self, sections: Sections, folder: str, path: str, budget: ReadingBudget) -> None:
         self.sections = sections
         self.folder = folder
         self.path = path
+        self.budget = budget
+        self.env_list = expand_names(sections.get("tox", {}).get("env_list", ""))
+        """The environments that tox runs by default."""
         self._named: dict[str, list[str]] = {}
         for name in list(sections)[:300]:
             kind, colon, pattern = name.partition(":")
-            if colon and kind == "testenv":
+            if colon and kind == "testenv" and budget.spend(len(pattern)):
                 for env in expand_names(pattern):
                     self._named.setdefault(env, []).append(name)
-
-    def env_list(self) -> list[str]:
-        """Return the environments that tox runs by default."""
-        return expand_names(self.sections.get("tox", {}).get("env_list", ""))
 
     def has_section(self, env: str) -> bool:
         """Return True if an environment has its own section."""
@@ -66,6 +72,8 @@ class ToxConfig:
                 continue
             seen.add(name)
             options = self.sections.get(name, {})
+            if not self.budget.spend(_STEPS_OF_A_SECTION + len(options.get("base", ""))):
+                return None
             if key in options:
                 return options[key]
             # The bases of a section take precedence over `testenv`.
@@ -83,9 +91,10 @@ class ToxConfig:
         raw = self.raw(env, key)
         if raw is None:
             return []
-        filled = _Filler(self, env, posargs, environment).fill(_by_factor(raw, env))
+        chosen = choose_lines(raw, env, self.budget)
+        filled = _Filler(self, env, posargs, environment).fill(chosen)
         # substituted text may contain conditions of its own
-        joined = re.sub(r"\\\n\s*", " ", _by_factor(filled, env))
+        joined = re.sub(r"\\\n\s*", " ", choose_lines(filled, env, self.budget))
         return [line.strip() for line in joined.split("\n") if line.strip()][:200]
 
     def text(self, env: str, key: str) -> str:
@@ -93,8 +102,17 @@ class ToxConfig:
         return next(iter(self.lines(env, key, (), {})), "")
 
 
-def read_tox(files: CheckoutFiles, folder: str, asked: str | None = None) -> ToxConfig | None:
+def read_tox(
+    files: CheckoutFiles, folder: str, budget: ReadingBudget, asked: str | None = None
+) -> ToxConfig | None:
     """Read the configuration in a folder; None if there is none."""
+    key = ("tox", folder, asked or "")
+    return files.remember(key, lambda: _read_tox(files, folder, budget, asked))
+
+
+def _read_tox(
+    files: CheckoutFiles, folder: str, budget: ReadingBudget, asked: str | None
+) -> ToxConfig | None:
     for name in (asked,) if asked else ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml"):
         path = beside(folder, name)
         sections = (
@@ -103,7 +121,7 @@ def read_tox(files: CheckoutFiles, folder: str, asked: str | None = None) -> Tox
             else _ini(files.ini(path), setup=path.endswith(".cfg"))
         )
         if sections:
-            return ToxConfig(sections, path.rpartition("/")[0] or ".", path)
+            return ToxConfig(sections, path.rpartition("/")[0] or ".", path, budget)
     return None
 
 
@@ -121,7 +139,7 @@ def _ini(parser: configparser.ConfigParser, *, setup: bool) -> Sections:
 
 
 def _strip_comments(value: str) -> str:
-    lines = value[:_MOST_CHARACTERS].split("\n")
+    lines = value[:MOST_CHARACTERS].split("\n")
     return "\n".join(
         re.sub(r"(?:^|\s)#(?!egg=).*", "", line) if "#" in line else line for line in lines
     )
@@ -175,7 +193,7 @@ def _plain(name: str, value: object) -> str:
             )
         return _convert_replacement(value)
     if not isinstance(value, list):
-        return str(value)[:_MOST_CHARACTERS]
+        return str(value)[:MOST_CHARACTERS]
     lines = []
     for item in value[:300]:
         if isinstance(item, list):
@@ -184,7 +202,7 @@ def _plain(name: str, value: object) -> str:
             lines.append(_convert_replacement(item))
         else:
             lines.append(str(item))
-    return "\n".join(lines)[:_MOST_CHARACTERS]
+    return "\n".join(lines)[:MOST_CHARACTERS]
 
 
 def _word(part: object) -> str:
@@ -211,91 +229,6 @@ def _convert_replacement(table: Mapping[str, Any]) -> str:
     return ""
 
 
-def expand_names(text: str) -> list[str]:
-    """Expand `py{38,39}-{a,b}, lint` to names."""
-    found: list[str] = []
-    for item in _split_outside_braces(text[:_MOST_CHARACTERS]):
-        for name in _expand_one(item):
-            if name and name not in found:
-                found.append(name)
-            if len(found) >= _MOST_NAMES:
-                return found
-    return found
-
-
-def _split_outside_braces(text: str) -> Iterator[str]:
-    depth, item = 0, ""
-    for character in text:
-        depth = max(depth + (character == "{") - (character == "}"), 0)
-        if character in ", \n\t" and not depth:
-            yield item
-            item = ""
-        elif not character.isspace():
-            item += character
-    yield item
-
-
-def _expand_one(item: str) -> Iterator[str]:
-    parts = re.split(r"(\{[^{}]*\})", item)[:25]
-    choices = [_choices(part) if part.startswith("{") else [part] for part in parts]
-    for count, combination in enumerate(product(*choices)):
-        if count >= _MOST_NAMES:
-            return
-        yield "".join(combination).strip("-")
-
-
-def _choices(part: str) -> list[str]:
-    """Expand `{38,39}`, and `{3-12}` of newer versions."""
-    inner = part.strip("{}")
-    found: list[str] = []
-    for choice in inner.split(",")[:50]:
-        span = re.fullmatch(r"(\d{1,3})-(\d{1,3})", choice)
-        found += (
-            [str(n) for n in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)]
-            if span
-            else [choice]
-        )
-    return found
-
-
-def split_factors(env: str) -> set[str]:
-    """Return the factors in an environment's name."""
-    return {env, *env.split("-")}
-
-
-def parse_python(env: str) -> str | None:
-    """Return the Python in an environment's name, as `3.11`."""
-    for factor in env.split("-"):
-        if (found := _PYTHON_FACTOR.fullmatch(factor)) is not None:
-            return f"{found[1]}.{found[2]}"
-    return None
-
-
-def _by_factor(raw: str, env: str) -> str:
-    """Return the lines of a value whose condition holds."""
-    known, kept = split_factors(env), []
-    for line in raw.split("\n"):
-        found = _CONDITION.match(line.strip())
-        if found is None or not re.search(r"[A-Za-z0-9]", found[1]):
-            kept.append(line)
-        elif _holds(found[1], known):
-            kept.append(found[2] or "")
-    return "\n".join(kept)
-
-
-def _holds(condition: str, known: set[str]) -> bool:
-    for alternative in expand_names(condition):
-        negated = [factor[1:] for factor in alternative.split("-") if factor.startswith("!")]
-        wanted = [
-            factor for factor in alternative.split("-") if factor and not factor.startswith("!")
-        ]
-        if all(factor in known for factor in wanted) and not any(
-            factor in known for factor in negated
-        ):
-            return True
-    return False
-
-
 class _Filler:
     """Substitutes `{...}`."""
 
@@ -308,17 +241,26 @@ class _Filler:
 
     def fill(self, text: str, depth: int = 0) -> str:
         """Substitute everything that is known."""
-        found, index = "", 0
-        while index < len(text) and len(found) < _MOST_CHARACTERS:
-            character = text[index]
-            if character == "\\" and text[index + 1 : index + 2] in {"{", "}", ":", "#"}:
-                found, index = found + text[index + 1], index + 2
-            elif character == "{" and (end := _closing(text, index)) is not None and self._left > 0:
+        if not self._config.budget.spend(len(text)):
+            return ""
+        ends = _closings(text)
+        found, length, index = [], 0, 0
+        for mark in _MARKS.finditer(text):
+            start = mark.start()
+            if start < index or length >= MOST_CHARACTERS:
+                continue
+            end = ends.get(start) if mark[0] == "{" and self._left > 0 else None
+            parts = [text[index:start]]
+            index = mark.end()
+            if end is not None:
                 self._left -= 1
-                found, index = found + self._value(text[index + 1 : end], depth), end + 1
+                parts.append(self._value(text[start + 1 : end], depth))
+                index = end + 1
             else:
-                found, index = found + character, index + 1
-        return found
+                parts.append(mark[0][-1])
+            found += parts
+            length += sum(map(len, parts))
+        return ("".join(found) + text[index:])[: 2 * MOST_CHARACTERS]
 
     def _value(self, inner: str, depth: int) -> str:
         if depth >= _DEEPEST:
@@ -336,7 +278,8 @@ class _Filler:
             value = self._config.sections.get(reference[1], {}).get(_key(reference[2]))
             if value is None and reference[1].startswith("testenv"):
                 value = self._config.raw(reference[1].partition(":")[2], _key(reference[2]))
-            return self.fill(_by_factor(value or "", self._env), depth + 1)
+            chosen = choose_lines(value or "", self._env, self._config.budget)
+            return self.fill(chosen, depth + 1)
         return self._builtin_value(inner, colon)
 
     def _builtin_value(self, inner: str, colon: str) -> str:
@@ -385,14 +328,15 @@ class _Filler:
         return self.fill(value, _DEEPEST - 1) if value is not None else f"{{{inner}}}"
 
 
-def _closing(text: str, start: int) -> int | None:
-    """Return the index of the matching closing brace."""
-    depth = 0
-    for index in range(start, min(len(text), start + 2000)):
-        if text[index] == "{":
-            depth += 1
-        elif text[index] == "}":
-            depth -= 1
-            if not depth:
-                return index
-    return None
+def _closings(text: str) -> dict[int, int]:
+    """Return the index of the matching closing brace for each opening one that is near to it."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for mark in re.finditer(r"[{}]", text):
+        if mark[0] == "{":
+            opened.append(mark.start())
+        elif opened:
+            start = opened.pop()
+            if mark.start() < start + _MOST_FILLED:
+                found[start] = mark.start()
+    return found

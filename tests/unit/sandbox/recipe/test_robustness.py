@@ -53,6 +53,7 @@ def test_a_plan_is_made_or_refused(contents: dict[str, str], command: str) -> No
 
 
 N = 3000
+TOX_KEYS = ("commands", "commands_pre", "deps", "set_env", "base_python", "change_dir", "extras", "package", "runner", "labels")
 BOMBS = {
     "tox factors": ({"tox.ini": "[tox]\nenvlist = " + "{a,b,c,d}-" * 40 + "x\n[testenv]\ncommands = pytest\n"}, "tox"),
     "tox references": (
@@ -63,6 +64,10 @@ BOMBS = {
                       "[project.urls]\na = 0x" + "f" * 4000}, "tox; hatch run a; uv sync"),
     "python numbers": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x[0x" + "f" * 4000 + "] = session.run('a', 0x" + "f" * 4000 + ")\n"}, "nox"),
     "tox braces": ({"tox.ini": "[tox]\nenvlist=a\n[testenv]\ncommands = " + "{posargs:" * N + "\n"}, "tox"),
+    "tox open braces": ({"tox.ini": "[tox]\nenvlist=a,b,c\n[testenv]\n" + "".join(f"{key} = " + "{" * 19_000 + "\n" for key in TOX_KEYS)}, "tox\n" * 10),
+    "tox conditions": ({"tox.ini": "[tox]\nenvlist=a,b,c\n[s]\nv =\n" + " {x,x,x,x,x}{x,x,x,x,x}{x,x,x,x,x}{x,x,x,x,x}: a\n" * 400
+                        + "[testenv]\n" + "".join(f"{key} = " + "{[s]v}" * 200 + "\n" for key in TOX_KEYS)}, "tox\n" * 10),
+    "tox pythons": ({"tox.toml": "[gh.python]\n'3.11' = ['a" + " " * 400_000 + "b']\n[env.a]\nb='c'\n"}, "tox"),
     "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
                       + "test:\n\techo $(A60) > f\n"}, "make"),
     "make targets": ({"Makefile": "".join(f"t{n}: t{n + 1} t{n + 2} t{n + 3}\n\tpytest\n" for n in range(N))}, "make t0"),
