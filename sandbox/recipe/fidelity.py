@@ -41,11 +41,14 @@ class FidelityLog:
     def _add(
         self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str
     ) -> None:
+        if len(self._entries) >= _MOST_ENTRIES:
+            return
         entry = Fidelity(step=_one_line(step), treatment=treatment, reason=_one_line(reason))
-        if len(self._entries) < _MOST_ENTRIES and entry not in self._entries:
+        if entry not in self._entries:
             self._entries.append(entry)
 
 
 def _one_line(text: str) -> str:
-    shown = "".join(character if character.isprintable() else " " for character in text)
+    begin = text[: 10 * _MOST_CHARACTERS]
+    shown = "".join(character if character.isprintable() else " " for character in begin)
     return " ".join(shown.split())[:_MOST_CHARACTERS]

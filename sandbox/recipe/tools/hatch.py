@@ -58,6 +58,9 @@ _LISTS = (
 )
 _DEEPEST = 6
 _MOST_LINES = 500
+_MOST_PLACES = 20
+_LONGEST = 64 * 1024
+"""Characters of the longest line, and so of what scripts that name each other pass on."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ def _resolve(name: str, envs: Mapping[str, Any], python: str | None) -> _Environ
     """
     base, cell = name, dict[str, str]()
     for known in envs:
+        if known not in {name, "default"} and not name.startswith(f"{known}."):
+            continue
         cells = list(_cells(mapping(envs[known])))
         exact = next(
             (
@@ -217,7 +222,8 @@ def _substitute(text: str, env: _Environment, given: str) -> str:
         r"\{args(?::([^{}]*(?:\{[^{}]*\}[^{}]*)?))?\}",
         lambda found: given or (found[1] or ""),
         text[:4000],
-    )
+        count=_MOST_PLACES,
+    )[:_LONGEST]
     text = re.sub(
         r"\{matrix:([\w-]+)(?::([^{}]*))?\}",
         lambda found: env.cell.get(found[1], found[2] or ""),

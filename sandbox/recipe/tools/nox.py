@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from sandbox.changes.syntax import unparse
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.setup_script import read_constants
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.nox_session import SessionRun
-from sandbox.recipe.tools.nox_values import NotKnown, NoxScope, plain_texts
+from sandbox.recipe.tools.nox_values import (
+    MOST_STEPS,
+    NotKnown,
+    NoxScope,
+    dotted_name,
+    plain_texts,
+)
 
 _MOST_SESSIONS = 8
+_MOST_CHOSEN = 50
 _SEVERAL = frozenset(
     {
         "-s",
@@ -77,8 +83,13 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     # The noxfile is code of the repository: it is read, and never run.
     constants = read_constants(tree)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    sessions = list(_sessions(functions, constants))
-    chosen = _choose_sessions(asked, sessions, tree, context)
+    files = context.files
+    # All calls share one budget of steps.
+    steps = files.remember(("nox steps",), lambda: [MOST_STEPS])
+    scope = NoxScope(constants, budget=steps)
+    sessions = files.remember(("nox", path), lambda: list(_sessions(functions, scope)))
+    defaults = files.remember(("nox defaults", path), lambda: _default_names(tree, scope))
+    chosen = _choose_sessions(asked, sessions, defaults, context)[:_MOST_CHOSEN]
     if not chosen:
         context.log.dropped(call.line(), f"{path} has no such readable session")
         return None
@@ -88,7 +99,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     )
     reading = ToolReading()
     for session, python, cell in chosen[:_MOST_SESSIONS]:
-        scope = NoxScope(constants, dict(cell))
+        scope = NoxScope(constants, dict(cell), budget=steps)
         run = SessionRun(
             session.name,
             session.function,
@@ -149,17 +160,13 @@ def _parse_arguments(call: Call, context: ToolContext) -> _Asked:
     )
 
 
-def _sessions(
-    functions: dict[str, ast.FunctionDef], constants: dict[str, ast.expr]
-) -> Iterator[_Session]:
-    # All decorators share one budget of steps.
-    scope = NoxScope(constants)
+def _sessions(functions: dict[str, ast.FunctionDef], scope: NoxScope) -> Iterator[_Session]:
     for function in list(functions.values())[:200]:
         options: dict[str, Any] | None = None
         lists: list[list[dict[str, Any]]] = []
         # Only the last part of a decorator's name counts: nox may be imported by another name.
         for decorator in function.decorator_list[:20]:
-            name = unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)[:100]
+            name = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
             if name.rpartition(".")[2] == "session":
                 options = _options(decorator, scope)
             elif name.rpartition(".")[2] == "parametrize" and isinstance(decorator, ast.Call):
@@ -177,7 +184,7 @@ def _sessions(
         yield _Session(
             name=next(iter(plain_texts([options.get("name") or function.name])), function.name),
             function=function,
-            pythons=tuple(item for item in listed if isinstance(item, str)),
+            pythons=tuple(item for item in listed[:_MOST_CHOSEN] if isinstance(item, str)),
             tags=tuple(plain_texts(options.get("tags"))),
             default=options.get("default") is not False,
             cells=tuple(cells),
@@ -230,12 +237,17 @@ _Chosen = tuple[_Session, str | None, dict[str, Any]]
 
 
 def _choose_sessions(
-    asked: _Asked, sessions: list[_Session], tree: ast.Module, context: ToolContext
+    asked: _Asked, sessions: list[_Session], defaults: list[str], context: ToolContext
 ) -> list[_Chosen]:
     """Return the sessions to run, each with one Python and one set of parameters."""
-    if asked.sessions:
+    # The noxfile's own list of defaults replaces the marks at the sessions.
+    is_selected = asked.tags or asked.keywords
+    named = asked.sessions or (() if is_selected else defaults)
+    if named:
         return [
-            found for name in asked.sessions for found in _by_name(name, sessions, asked, context)
+            found
+            for name in named[:_MOST_CHOSEN]
+            for found in _by_name(name, sessions, asked, context)
         ]
     if asked.tags:
         picked = [session for session in sessions if set(session.tags) & set(asked.tags)]
@@ -243,13 +255,9 @@ def _choose_sessions(
         picked = [
             s
             for s in sessions
-            if any(re.search(rf"\b{re.escape(word)}", s.name) for word in asked.keywords)
+            if any(re.search(rf"\b{re.escape(word)}", s.name) for word in asked.keywords[:20])
         ]
     else:
-        # The noxfile's own list of defaults replaces the marks at the sessions.
-        named = _default_names(tree)
-        if named:
-            return [found for name in named for found in _by_name(name, sessions, asked, context)]
         picked = [session for session in sessions if session.default]
     return [
         (session, _python(session, asked, context), next(iter(session.cells), {}))
@@ -266,7 +274,7 @@ def _by_name(
         python = next((p for p in session.pythons if plain == f"{session.name}-{p}"), None)
         if plain != session.name and python is None:
             continue
-        wanted = dict(re.findall(r"(\w+)=['\"]?([^'\",)]+)", parameters)) if bracket else {}
+        wanted = dict(re.findall(r"(?<!\w)(\w+)=['\"]?([^'\",)]+)", parameters)) if bracket else {}
         cells = [
             c
             for c in session.cells
@@ -288,14 +296,14 @@ def _python(session: _Session, asked: _Asked, context: ToolContext) -> str | Non
     return next(iter(asked.pythons), None) or context.python or next(iter(session.pythons), None)
 
 
-def _default_names(tree: ast.Module) -> list[str]:
+def _default_names(tree: ast.Module, scope: NoxScope) -> list[str]:
     """Return `nox.options.sessions = [...]`."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and unparse(node.targets[0])[:100].endswith(
+        if isinstance(node, ast.Assign) and dotted_name(node.targets[0]).endswith(
             "options.sessions"
         ):
             try:
-                found = NoxScope(read_constants(tree)).value(node.value)
+                found = scope.value(node.value)
             except NotKnown:
                 return []
             return (

@@ -5,13 +5,18 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.changes.syntax import unparse
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import pip
 from sandbox.recipe.tools.base import ToolContext
-from sandbox.recipe.tools.nox_values import NotKnown, NoxScope, plain_texts
+from sandbox.recipe.tools.nox_values import (
+    NotKnown,
+    NoxScope,
+    dotted_name,
+    plain_texts,
+    show,
+)
 
 MOST_STATEMENTS = 2000
 _DEEPEST = 6
@@ -56,6 +61,8 @@ class SessionRun:
             self.left -= 1
             if self.left < 0 or depth > 12:  # noqa: PLR2004 (deeper than anybody writes)
                 return False
+            if not self.scope.spend():
+                return False
             if isinstance(node, ast.Return | ast.Raise):
                 return False
             if not self._statement(node, depth):
@@ -85,7 +92,7 @@ class SessionRun:
             value = self.scope.value(node.value) if node.value is not None else None
         except NotKnown:
             value = NotKnown
-        if isinstance(target, ast.Subscript) and unparse(target.value)[:100].endswith(".env"):
+        if isinstance(target, ast.Subscript) and dotted_name(target.value).endswith(".env"):
             key = target.slice.value if isinstance(target.slice, ast.Constant) else None
             if isinstance(key, str) and isinstance(value, str):
                 self.environment[key] = value
@@ -108,7 +115,7 @@ class SessionRun:
             # guards such as `if os.environ.get("CI")` mostly add something; the other branch is for
             # other machines
             self.context.log.dropped(
-                f"if {unparse(node.test)[:120]}", "its condition is only known at run time"
+                f"if {show(node.test)[:120]}", "its condition is only known at run time"
             )
             self._body(node.body, depth + 1)
             return True
@@ -153,9 +160,7 @@ class SessionRun:
 
     def _is_session(self, node: ast.Call) -> bool:
         owner = (
-            unparse(node.func)[:100].partition(".")[0]
-            if isinstance(node.func, ast.Attribute)
-            else ""
+            dotted_name(node.func).partition(".")[0] if isinstance(node.func, ast.Attribute) else ""
         )
         return self.scope.names.get(owner) == "<session>"
 
@@ -213,7 +218,7 @@ class SessionRun:
                     )
             except (NotKnown, TypeError):
                 self.context.log.dropped(
-                    f"{self.name}: {unparse(argument)[:120]}",
+                    f"{self.name}: {show(argument)[:120]}",
                     "its value is only known at run time",
                 )
         return found[:500]

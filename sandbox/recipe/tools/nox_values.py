@@ -8,8 +8,12 @@ from typing import Any
 
 from sandbox.changes.syntax import unparse
 
+MOST_STEPS = 100_000
 _DEEPEST = 25
 _MOST = 2000
+_MOST_PARTS = 20
+_LONGEST_SHOWN = 200
+_SCALARS = (str, int, float, type(None))
 
 
 class NotKnown(ValueError):
@@ -26,7 +30,13 @@ class NoxScope:
     """Values of parameters and local variables."""
     session: Mapping[str, Any] = field(default_factory=dict)
     """Attributes of the session: `python`, `name`, `posargs`."""
-    budget: list[int] = field(default_factory=lambda: [20_000])
+    budget: list[int] = field(default_factory=lambda: [MOST_STEPS])
+
+    def spend(self) -> bool:
+        """Use one step. Return True if the budget allows it."""
+        # Shared by all scopes: constants that refer to each other could take exponential time.
+        self.budget[0] -= 1
+        return self.budget[0] >= 0
 
     def value(self, node: ast.expr, depth: int = 0) -> Any:
         """Evaluate an expression.
@@ -34,9 +44,7 @@ class NoxScope:
         Raises:
             NotKnown: The value has to be computed.
         """
-        # Shared by all scopes: constants that refer to each other could take exponential time.
-        self.budget[0] -= 1
-        if depth > _DEEPEST or self.budget[0] < 0:
+        if depth > _DEEPEST or not self.spend():
             raise NotKnown("too deep")
         reader = _READERS.get(type(node))
         if reader is None:
@@ -45,6 +53,24 @@ class NoxScope:
         if isinstance(found, str | list | tuple) and len(found) > _MOST:
             raise NotKnown("too long")
         return found
+
+
+def dotted_name(node: ast.expr) -> str:
+    """Return a name such as `nox.session`; of other expressions only what follows, as `.run`."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute) and len(parts) < _MOST_PARTS:
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "")
+    return ".".join(reversed(parts))
+
+
+def show(node: ast.expr) -> str:
+    """Return the source of an expression; of a long one only its place, because loops repeat it."""
+    is_one_line = node.end_lineno == node.lineno
+    if is_one_line and (node.end_col_offset or 0) - node.col_offset <= _LONGEST_SHOWN:
+        return unparse(node)
+    return f"… (line {node.lineno})"
 
 
 def plain_texts(values: object) -> list[str]:
@@ -152,18 +178,27 @@ def _compare(scope: NoxScope, node: Any, depth: int) -> Any:
     if len(node.ops) != 1:
         raise NotKnown("computed")
     left, right = scope.value(node.left, depth), scope.value(node.comparators[0], depth)
+    # Lists in lists may share their parts, so that a comparison could take exponential time.
+    if not isinstance(left, _SCALARS) and not isinstance(right, _SCALARS):
+        raise NotKnown("computed")
     match node.ops[0]:
         case ast.Eq():
             return left == right
         case ast.NotEq():
             return left != right
-        case ast.In() if isinstance(right, str | list | tuple | dict):
+        case ast.In() if _may_contain(right, left):
             return left in right
-        case ast.NotIn() if isinstance(right, str | list | tuple | dict):
+        case ast.NotIn() if _may_contain(right, left):
             return left not in right
         case ast.Is() | ast.IsNot() if right is None:
             return (left is None) is isinstance(node.ops[0], ast.Is)
     raise NotKnown("computed")
+
+
+def _may_contain(values: Any, value: Any) -> bool:
+    if isinstance(values, str):
+        return isinstance(value, str)
+    return isinstance(values, list | tuple | dict)
 
 
 def _attribute(scope: NoxScope, node: Any, depth: int) -> Any:
@@ -182,7 +217,7 @@ def _attribute(scope: NoxScope, node: Any, depth: int) -> Any:
     if node.attr == "parent":
         inner = scope.value(node.value, depth)
         return normpath(join(inner, "..")) if isinstance(inner, str) else inner
-    written = unparse(node)[:100]
+    written = dotted_name(node)
     if written in {"nox.options.sessions", "sys.argv"}:
         raise NotKnown(written)
     if written == "sys.platform":
@@ -213,7 +248,7 @@ def _item(scope: NoxScope, node: Any, depth: int) -> Any:
 
 
 def _call(scope: NoxScope, node: Any, depth: int) -> Any:
-    name = unparse(node.func)[:100]
+    name = dotted_name(node.func)
     last = name.rpartition(".")[2]
     if name in {"os.environ.get", "os.getenv", "environ.get", "getenv"}:
         return scope.value(node.args[1], depth) if len(node.args) > 1 else None
@@ -264,8 +299,9 @@ def _call_method(scope: NoxScope, node: Any, depth: int) -> Any:
         text = scope.value(node.func.value, depth)
         return text.split() if isinstance(text, str) else []
     if isinstance(node.func, ast.Attribute) and node.func.attr == "dependency_groups":
-        return [f"--group={scope.value(argument, depth)}" for argument in node.args[1:20]]
-    raise NotKnown(unparse(node.func)[:100])
+        names = plain_texts([scope.value(argument, depth) for argument in node.args[1:20]])
+        return [f"--group={name}" for name in names]
+    raise NotKnown(dotted_name(node.func))
 
 
 _READERS: dict[type, Any] = {

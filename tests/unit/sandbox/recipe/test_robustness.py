@@ -86,6 +86,17 @@ BOMBS = {
     "nox lists": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    a = ['x']\n"
                    + "".join(f"    {b} = [{f'{a},' * 200}]\n" for a, b in ("ab", "bc", "cd", "de")) + "    session.run('pytest', *e, e, env={'A': e})\n"}, "nox"),
     "nox types": ({"noxfile.py": "import nox\n@nox.session(name=[1], tags=5, python=3)\n@nox.parametrize(5, [1])\ndef t(session):\n    session.run('pytest')\n"}, "nox"),
+    "nox shared lists": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    a = ['x']\n    a1 = ['x']\n"
+                          + "".join(f"    {b} = [{f'{a},' * 200}]\n    {b}1 = [{f'{a}1,' * 200}]\n" for a, b in ("ab", "bc", "cd", "de"))
+                          + "    if e == e1 or e in [e1]:\n        pass\n    session.run('pytest', *nox.project.dependency_groups(1, e))\n"}, "nox"),
+    "nox loops": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    for a in [" + "1," * 20 + "]:\n        for b in [" + "1," * 20 + "]:\n            ["
+                   + "a," * 100_000 + "].x()\n"}, "nox"),
+    "nox calls": ({"noxfile.py": "import nox\nA = [" + "1," * 900 + "]\n" + "".join(f"@nox.session\ndef t{n}(session):\n    for a in A:\n        for b in A:\n            c = A + A\n"
+                                                                                for n in range(190))}, "nox -k t\n" * 300),
+    "hatch arguments": ({"hatch.toml": "[envs.default.scripts]\n" + "".join(f"a{n} = 'a{n + 1} " + "{args}" * 600 + "'\n" for n in range(5)) + "a5 = 'b {args}'\n"},
+                        "hatch run a0 " + "x" * 3000),
+    "hatch environments": ({"hatch.toml": "".join(f"[envs.e{n}]\nmatrix = [{{a = {[str(i) for i in range(15)]}, b = {[str(i) for i in range(15)]}}}]\n" for n in range(1500))},
+                           "hatch run a\n" * 100),
     "hatch scripts": ({"hatch.toml": "[envs.default.scripts]\n" + "".join(f"a{n} = [{', '.join([repr(f'a{n + 1}')] * 10)}]\n" for n in range(6)) + "a6 = ['- coverage x']\n"},
                       " && ".join(["hatch run a0"] * 20)),
     "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
