@@ -1,6 +1,7 @@
 """Read a Python project's declarations: dependencies, extras, scripts and pytest options."""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -60,20 +61,21 @@ class Project(Frozen):
 
     def only_extras(self, asked: Iterable[str]) -> Requirements:
         """Return the requirements of extras and groups, without the project's own dependencies."""
-        wanted, done, left = Requirements(), set[str](), [normal_name(name) for name in asked]
+        wanted, done = Requirements(), set[str]()
+        left = deque(normal_name(name) for name in asked)
         while left:
-            extra = left.pop(0)
+            extra = left.popleft()
             # Extras may include each other in a circle.
             if extra in done:
                 continue
             done.add(extra)
             found = self.extras.get(extra, Requirements())
             # An extra may name its own project: `all = ["demo[test,docs]"]`.
-            own = [
+            own = dict.fromkeys(
                 line
                 for line in found.lines
                 if self.name and distribution_name(line) == normal_name(self.name)
-            ]
+            )
             for line in own:
                 left += [
                     normal_name(part)
@@ -113,6 +115,10 @@ class Project(Frozen):
 
 def project_in(files: CheckoutFiles, folder: str) -> Project:
     """Read the project in a folder from its configuration files."""
+    return files.remember(("project", folder), lambda: _project_in(files, folder))
+
+
+def _project_in(files: CheckoutFiles, folder: str) -> Project:
     toml, setup = (
         files.toml(beside(folder, "pyproject.toml")),
         files.ini(beside(folder, "setup.cfg")),
@@ -257,11 +263,7 @@ def _dynamic(toml: Mapping[str, Any], field: str) -> list[str]:
 
 def _file(files: CheckoutFiles, folder: str, name: str) -> Requirements:
     path = inside(folder, name)
-    return (
-        read_requirement_file(path, files.contents, files.log, folder=folder)
-        if path is not None
-        else Requirements()
-    )
+    return read_requirement_file(path, files, folder=folder) if path is not None else Requirements()
 
 
 def _extras(
@@ -358,10 +360,10 @@ def _elsewhere(files: CheckoutFiles, folder: str, toml: Mapping[str, Any]) -> di
                 found[normal_name(name)] = place
             elif "git" in details or "url" in details:
                 found[normal_name(name)] = f"address+{details.get('git', details.get('url'))}"
-            elif details.get("workspace") is True and (
-                member := _members(files).get(normal_name(name))
-            ):
-                found[normal_name(name)] = member
+            elif details.get("workspace") is True:
+                members = files.remember(("members",), lambda: _members(files))
+                if normal_name(name) in members:
+                    found[normal_name(name)] = members[normal_name(name)]
     return found
 
 

@@ -260,9 +260,7 @@ def _declared_requirements(project: Project, context: ToolContext, folder: str) 
     tests = any("test" in path for path in found)
     for path in found:
         if not (tests and "dev" in path):
-            wanted = wanted.plus(
-                read_requirement_file(path, context.files.contents, context.log, folder=folder)
-            )
+            wanted = wanted.plus(read_requirement_file(path, context.files, folder=folder))
     if (
         project.name
         or context.files.is_file(beside(folder, "setup.py"))

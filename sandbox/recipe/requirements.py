@@ -1,13 +1,16 @@
 """Validate requirement lines: only names with versions, never options, paths or addresses."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
+from itertools import chain
 from posixpath import dirname, join, normpath
+from typing import TypeVar
 
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import inside
+from sandbox.recipe.files import CheckoutFiles, inside
 from sandbox.types import Frozen
 
+_Item = TypeVar("_Item")
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
 # The lookahead keeps installer options out of the marker.
@@ -33,7 +36,9 @@ _FOR_TESTS = re.compile(
 )
 """Paths of requirement files, and names of extras, for tests or development."""
 _MOST_LINES = 2000
-_MOST_CHARACTERS = 600
+_MOST_LINES_IN_ALL = 10_000
+"""Lines of a file and of all files that it includes."""
+MOST_CHARACTERS = 600
 _DEEPEST = 5
 _MOST_LOCAL = 40
 
@@ -66,21 +71,22 @@ class Requirements(Frozen):
     for_tests: tuple[str, ...] = ()
     """Lines that are declared for tests or another purpose of development."""
 
-    def plus(self, other: "Requirements") -> "Requirements":
-        """Merge two lists in order, without duplicates.
+    def plus(self, *others: "Requirements") -> "Requirements":
+        """Merge lists in order, without duplicates.
 
-        A line that either of them requires for other purposes is not for tests only.
+        A line that one of them requires for other purposes is not for tests only.
         """
-        for_tests = _unique(self.for_tests + other.for_tests)
-        needed = {*self.other_lines(), *other.other_lines()} if for_tests else set[str]()
+        every = (self, *others)
+        for_tests = _unique(one.for_tests for one in every)
+        needed = set(chain.from_iterable(one.other_lines() for one in every)) if for_tests else ()
         return Requirements(
-            lines=_unique(self.lines + other.lines),
-            files=_unique(self.files + other.files),
-            itself=self.itself or other.itself,
-            extras=_unique(self.extras + other.extras),
-            local=tuple(dict.fromkeys(self.local + other.local))[:_MOST_LOCAL],
-            constraints=_unique(self.constraints + other.constraints),
-            missing=_unique(self.missing + other.missing),
+            lines=_unique(one.lines for one in every),
+            files=_unique(one.files for one in every),
+            itself=any(one.itself for one in every),
+            extras=_unique(one.extras for one in every),
+            local=_unique(one.local for one in every)[:_MOST_LOCAL],
+            constraints=_unique(one.constraints for one in every),
+            missing=_unique(one.missing for one in every),
             for_tests=tuple(line for line in for_tests if line not in needed),
         )
 
@@ -116,14 +122,15 @@ def distribution_name(line: str) -> str:
 
 def is_named_for_tests(name: str) -> bool:
     """Return True if the name of a file or an extra says that it is for tests or development."""
-    return _FOR_TESTS.search(name) is not None
+    # The pattern takes time by the square of a name's length.
+    return len(name) <= MOST_CHARACTERS and _FOR_TESTS.search(name) is not None
 
 
 def clean_line(line: str) -> str | None:
     """Return the normalized requirement, or None if the line is anything else."""
     # A line break within the line would be another requirement or option to the installer.
     head, dashes, tail = " ".join(line.split()).partition("--hash=")
-    if len(head) > _MOST_CHARACTERS or (dashes and not _HASHES.fullmatch(dashes + tail)):
+    if len(head) > MOST_CHARACTERS or (dashes and not _HASHES.fullmatch(dashes + tail)):
         return None
     found = _LINE.fullmatch(head.strip())
     if found is None:
@@ -146,23 +153,22 @@ def clean_lines(
         log: Receives the dropped lines.
         folder: The base of relative paths; None leaves "the checkout itself" to the caller.
     """
-    wanted = Requirements()
-    for line in lines[:_MOST_LINES]:
-        plain = line.strip()
-        if not plain:
-            continue
-        if (local := _local(plain, folder or ".")) is not None:
-            itself = folder is None and local.folder == "."
-            wanted = wanted.plus(
-                Requirements(itself=True, extras=local.extras)
-                if itself
-                else Requirements(local=(local,))
-            )
-        elif (clean := clean_line(line)) is not None:
-            wanted = wanted.plus(Requirements(lines=(clean,)))
-        else:
-            wanted = wanted.plus(_drop_line(plain, source, log))
-    return wanted
+    # Some patterns take time by the square of the blanks.
+    plain = (" ".join(line.split()) for line in lines[:_MOST_LINES])
+    cleaned = (_clean(line, source, log, folder) for line in plain)
+    return Requirements().plus(*cleaned)
+
+
+def _clean(line: str, source: str, log: FidelityLog, folder: str | None) -> Requirements:
+    if not line:
+        return Requirements()
+    if (local := _local(line, folder or ".")) is not None:
+        if folder is None and local.folder == ".":
+            return Requirements(itself=True, extras=local.extras)
+        return Requirements(local=(local,))
+    if (clean := clean_line(line)) is not None:
+        return Requirements(lines=(clean,))
+    return _drop_line(line, source, log)
 
 
 def _drop_line(line: str, source: str, log: FidelityLog) -> Requirements:
@@ -174,7 +180,7 @@ def _drop_line(line: str, source: str, log: FidelityLog) -> Requirements:
         f"{source}: {line}",
         "only names with versions are installed, not options, paths or addresses",
     )
-    line = line[:_MOST_CHARACTERS]
+    line = line[:MOST_CHARACTERS]
     if not _ADDRESS.search(line):
         return Requirements()
     egg = re.search(r"[#&]egg=([A-Za-z0-9._-]+)", line)
@@ -194,9 +200,9 @@ _HEAD_OF_ADDRESS = re.compile(r"/([A-Za-z0-9._-]{1,80}?)(?:\.git)?(?:@[^/]*)?/?$
 
 def _local(line: str, folder: str) -> Local | None:
     """Return the local project of a line such as `-e ./libs/core[test]`; None if there is none."""
-    if len(line) > _MOST_CHARACTERS:
+    if len(line) > MOST_CHARACTERS:
         return None
-    bare = re.sub(r"\s#.*|\s*;.*", "", line)
+    bare = re.sub(r"\s#.*|\s?;.*", "", line)
     editable = _EDITABLE.match(bare)
     found = _LOCAL.fullmatch(bare[editable.end() :].strip() if editable else bare)
     if found is None or (found[1] is None and not editable and found[2] is None):
@@ -211,41 +217,40 @@ def _local(line: str, folder: str) -> Local | None:
 
 
 def read_requirement_file(
-    path: str, contents: Mapping[str, bytes], log: FidelityLog, *, folder: str | None = None
+    path: str, files: CheckoutFiles, *, folder: str | None = None
 ) -> Requirements:
     """Read a requirements file with the files that it includes by `-r` and `-c`.
 
     Args:
         path: The file.
-        contents: The files that were read.
-        log: Receives the dropped lines.
+        files: The checkout.
         folder: The installer's folder, the base of local projects. None leaves "the checkout
             itself" to the caller.
     """
-    return _Included(contents, log, folder).requirements(path, 0)
+    key = ("requirements", path, *([] if folder is None else [folder]))
+    return files.remember(key, lambda: _Included(files, folder).requirements(path, 0))
 
 
-def read_constraint_file(
-    path: str, contents: Mapping[str, bytes], log: FidelityLog
-) -> Requirements:
+def read_constraint_file(path: str, files: CheckoutFiles) -> Requirements:
     """Read a constraints file: its lines install nothing."""
-    return _Included(contents, log, None).constraints(path, 0)
+    key = ("constraints", path)
+    return files.remember(key, lambda: _Included(files, None).constraints(path, 0))
 
 
 class _Included:
     """The files that one requirements file includes; each is read once, also in a circle.
 
     Args:
-        contents: The files that were read.
-        log: Receives the dropped lines.
+        files: The checkout.
         folder: The installer's folder.
     """
 
-    def __init__(self, contents: Mapping[str, bytes], log: FidelityLog, folder: str | None) -> None:
-        self._contents = contents
-        self._log = log
+    def __init__(self, files: CheckoutFiles, folder: str | None) -> None:
+        self._contents = files.contents
+        self._log = files.log
         self._folder = folder
         self._read: set[tuple[str, bool]] = set()
+        self._left = _MOST_LINES_IN_ALL
 
     def requirements(self, path: str, depth: int) -> Requirements:
         """Return the requirements of a file."""
@@ -256,7 +261,8 @@ class _Included:
         found = self._file(path, depth, None, bounds=True)
         bounds = (re.sub(r"\[[^\]]*\]", "", line) for line in found.lines)
         own = tuple(line.partition("--hash=")[0].strip() for line in bounds)
-        return Requirements(constraints=_unique(own + found.constraints), files=found.files)
+        constraints = _unique((own, found.constraints))
+        return Requirements(constraints=constraints, files=found.files)
 
     def _file(self, path: str, depth: int, folder: str | None, *, bounds: bool) -> Requirements:
         raw = self._contents.get(path)
@@ -271,24 +277,26 @@ class _Included:
             found = clean_lines(lines, path, self._log, folder)
             return found.as_for_tests() if is_named_for_tests(path) else found
 
-        wanted = Requirements(files=(path,))
+        wanted = [Requirements(files=(path,))]
         text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))
         plain: list[str] = []
-        for line in text.splitlines()[:_MOST_LINES]:
+        lines = text.splitlines()[: min(_MOST_LINES, self._left)]
+        self._left -= len(lines)
+        for line in lines:
             bare = re.sub(r"(^|\s)#.*", "", line).strip()
             refers = re.fullmatch(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", bare)
             if refers is None:
                 plain.append(bare)
                 continue
             inner = normpath(join(dirname(path), refers[2]))
-            wanted = wanted.plus(own(plain))
+            wanted.append(own(plain))
             plain = []
             if refers[1] in {"-c", "--constraint"}:
-                wanted = wanted.plus(self.constraints(inner, depth + 1))
+                wanted.append(self.constraints(inner, depth + 1))
             else:
-                wanted = wanted.plus(self._file(inner, depth + 1, folder, bounds=bounds))
-        return wanted.plus(own(plain))
+                wanted.append(self._file(inner, depth + 1, folder, bounds=bounds))
+        return Requirements().plus(*wanted, own(plain))
 
 
-def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(items))
+def _unique(parts: Iterable[tuple[_Item, ...]]) -> tuple[_Item, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(parts)))

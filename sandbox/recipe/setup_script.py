@@ -46,6 +46,10 @@ class _Constants(dict[str, ast.expr]):
 
 def read_setup_call(files: CheckoutFiles, folder: str) -> dict[str, Any]:
     """Return the literal arguments of the `setup` call in a folder's setup.py."""
+    return files.remember(("setup.py", folder), lambda: _read_setup_call(files, folder))
+
+
+def _read_setup_call(files: CheckoutFiles, folder: str) -> dict[str, Any]:
     path = beside(folder, "setup.py")
     tree = files.python(path)
     if tree is None:

@@ -94,11 +94,8 @@ def _install(call: Call, options: Options, context: ToolContext) -> Requirements
     if call.program == "rye":
         for name in ("requirements-dev.lock", "requirements.lock"):
             if context.files.is_file(beside(folder, name)):
-                wanted = wanted.plus(
-                    read_constraint_file(
-                        beside(folder, name), context.files.contents, context.log
-                    ).with_(files=(), local=())
-                )
+                bounds = read_constraint_file(beside(folder, name), context.files)
+                wanted = wanted.plus(bounds.with_(files=(), local=()))
     lock = next(iter(options.values("-L", "--lockfile")), "pdm.lock")
     itself = not options.has("--no-self", "--no-root") and project.name is not None
     found = whole_project(

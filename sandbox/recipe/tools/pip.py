@@ -146,20 +146,18 @@ def read_install(call: Call, words: tuple[str, ...], context: ToolContext) -> Re
         for word in words
     )
     options = read_options([word for words_ in apart for word in words_ if word], INSTALL_OPTIONS)
-    wanted = Requirements()
-    for name, value in options.given:
-        wanted = wanted.plus(_option(name, value, call, context))
+    asked = [_option(name, value, call, context) for name, value in options.given]
     plain = [word for word in (*options.positional, *options.rest) if _base(word) not in _TOOLS]
     if "pip" in call.line() and len(plain) < len(options.positional):
         context.log.replaced(
             call.line(),
             "uv creates the environment: other tools for that are left out",
         )
-    for word in plain:
-        wanted = wanted.plus(_read_positional(word, call, context))
+    asked += [_read_positional(word, call, context) for word in plain]
     extras = options.split("--extra")
     if extras or options.has("--all-extras"):
-        wanted = wanted.plus(_own_extras(call, extras, context))
+        asked.append(_own_extras(call, extras, context))
+    wanted = Requirements().plus(*asked)
     if options.has("--no-deps"):
         wanted = wanted.with_(local=tuple(local.with_(alone=True) for local in wanted.local))
     if wanted != Requirements():
@@ -177,7 +175,7 @@ def _option(name: str, value: str, call: Call, context: ToolContext) -> Requirem
                 f"{name} {value}", "bounds are read from files of the checkout only"
             )
             return Requirements()
-        return read_constraint_file(path, context.files.contents, context.log).with_(files=())
+        return read_constraint_file(path, context.files).with_(files=())
     if name in {"-e", "--editable"}:
         plain = f"./{value}" if re.match(r"[\w-]+(?:\[|$)", value) else value
         return clean_lines([f"-e {plain}"], call.line(), context.log, call.folder)
@@ -210,7 +208,7 @@ def _file(value: str, call: Call, context: ToolContext) -> Requirements:
         return Requirements(missing=(f"the requirement file {value}: it is not in the checkout",))
     if path.endswith("pyproject.toml"):
         return project_in(context.files, path.rpartition("/")[0] or ".").wanted
-    return read_requirement_file(path, context.files.contents, context.log, folder=call.folder)
+    return read_requirement_file(path, context.files, folder=call.folder)
 
 
 def _read_positional(word: str, call: Call, context: ToolContext) -> Requirements:

@@ -291,11 +291,7 @@ class _Environment:
         for line in self._lines("constraints", environment):
             path = inside(self.config.folder, line.replace("$PWD_OF_TOX/", ""))
             if path is not None:
-                wanted = wanted.plus(
-                    read_constraint_file(path, self.context.files.contents, self.context.log).with_(
-                        files=()
-                    )
-                )
+                wanted = wanted.plus(read_constraint_file(path, self.context.files).with_(files=()))
         extras = tuple(expand_names(",".join(self._lines("extras", environment))))
         groups = tuple(expand_names(",".join(self._lines("dependency_groups", environment))))
         locked = self.config.text(self.env, "runner") == "uv-venv-lock-runner"

@@ -5,10 +5,12 @@ import time
 import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.requirements import (
     clean_line,
     clean_lines,
     distribution_name,
+    is_named_for_tests,
     read_requirement_file,
 )
 
@@ -97,7 +99,7 @@ def test_files_refer_to_files_and_never_leave_the_repository() -> None:
         "requirements/base.txt": b"attrs\\\n>=1\n",
     }
     log = FidelityLog()
-    wanted = read_requirement_file("requirements/dev.txt", contents, log)
+    wanted = read_requirement_file("requirements/dev.txt", CheckoutFiles(contents, None, log))
     assert wanted.lines == ("attrs >=1".replace(" ", ""), "pytest")
     assert wanted.files == ("requirements/dev.txt", "requirements/base.txt")
     assert any("cannot be read" in entry.reason for entry in log.entries())
@@ -105,12 +107,12 @@ def test_files_refer_to_files_and_never_leave_the_repository() -> None:
 
 def test_files_that_refer_to_each_other_end() -> None:
     contents = {"a.txt": b"-r b.txt\nx\n", "b.txt": b"-r a.txt\ny\n"}
-    assert set(read_requirement_file("a.txt", contents, FidelityLog()).lines) == {"x", "y"}
+    assert set(read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog())).lines) == {"x", "y"}
 
 
 def test_files_that_include_each_other_many_times_are_read_once() -> None:
     contents = {"a.txt": b"-r b.txt\n" * 50 + b"x\n", "b.txt": b"-r a.txt\n" * 50 + b"y\n"}
-    assert set(read_requirement_file("a.txt", contents, FidelityLog()).lines) == {"x", "y"}
+    assert set(read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog())).lines) == {"x", "y"}
 
 
 def test_constraints_in_a_circle_end() -> None:
@@ -119,13 +121,19 @@ def test_constraints_in_a_circle_end() -> None:
         "b.txt": b"-c a.txt\n-r c.txt\ny==1\n",
         "c.txt": b"z==2\n",
     }
-    wanted = read_requirement_file("a.txt", contents, FidelityLog())
+    wanted = read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog()))
     assert wanted.lines == ("x",)
     assert set(wanted.constraints) == {"x", "y==1", "z==2"}
 
 
 def test_names_are_compared_as_indexes_do() -> None:
     assert distribution_name("Foo_Bar.Baz[x]>=1") == "foo-bar-baz"
+
+
+def test_a_long_name_of_an_extra_is_read_in_linear_time() -> None:
+    assert is_named_for_tests("lint-dev")
+    # Quadratic work would take minutes.
+    assert not is_named_for_tests("a" + "-dev" * 100_000 + "/")
 
 
 def test_the_account_is_bounded_and_printable() -> None:
@@ -167,7 +175,7 @@ def test_bounds_of_a_file_install_nothing_and_options_are_the_operators() -> Non
         "r.txt": b"six\n-c c.txt\n-i https://example.org\nx @ git+https://example.org/x\n",
         "c.txt": b"attrs[x]<24\n",
     }
-    wanted = read_requirement_file("r.txt", files, log)
+    wanted = read_requirement_file("r.txt", CheckoutFiles(files, None, log))
     assert (wanted.lines, wanted.constraints) == (("six",), ("attrs<24",))
     assert len(wanted.missing) == 1
     assert any("operator" in entry.reason for entry in log.entries())

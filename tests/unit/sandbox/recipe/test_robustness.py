@@ -110,6 +110,14 @@ BOMBS = {
     "yaml merges": ({".pre-commit-config.yaml": "a0: &a0 {x: 1}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(60)) + "repos: []\n"},
                     "pre-commit run"),
     "requirements": ({"requirements.txt": "a" + "-a" * 200 + " @ " + "x" * 500 + "\n" + "-e " + "a/" * 5000}, "pip install -r requirements.txt"),
+    "many requirements": ({f"requirements{n}.txt": "".join(f"a{n}x{i}\n" for i in range(2000)) for n in range(40)}
+                          | {"requirements.txt": "".join(f"-r requirements{n}.txt\n" for n in range(40)) + "-r requirements0.txt\n" * 1500},
+                          "pip install -r requirements.txt\n" * 50),
+    "requirements of blanks": ({"requirements.txt": ("a" + " " * 500 + "b\n") * 1900}, "pip install -r requirements.txt\n" * 5),
+    "large project": ({"pyproject.toml": "[project]\nname = 'm'\n[project.optional-dependencies]\n" + "".join(f"a{n} = {[f'x{i}' for i in range(2000)]}\n" for n in range(20))},
+                      "uv sync\n" * 10),
+    "workspace sources": ({"pyproject.toml": "[project]\nname = 'm'\n[tool.uv.sources]\n" + "".join(f"a{n} = [{'{workspace=true},' * 1900}]\n" for n in range(10))}
+                          | {f"p{n}/pyproject.toml": "" for n in range(190)}, "uv sync\n" * 20),
     "lock": ({"uv.lock": '[[package]]\nname = "a"\nversion = "1"\n' * 20_000, "pyproject.toml": '[project]\nname="m"\n'}, "uv sync"),
     "scripts that call each other": ({"a.sh": "./b.sh\n" * 200, "b.sh": "./a.sh\n" * 200}, "./a.sh"),
 }  # fmt: skip
