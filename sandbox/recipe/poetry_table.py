@@ -6,6 +6,9 @@ from typing import Any
 
 from sandbox.recipe.files import mapping, section, words
 
+_LONGEST_VERSION = 600
+"""Characters of a requirement; a longer one is dropped."""
+
 
 def poetry_lines(table: Mapping[str, Any], optional: frozenset[str] = frozenset()) -> list[str]:
     """Convert a table of dependencies. Carets and tildes become lower and upper bounds.
@@ -83,6 +86,8 @@ def _python_marks(python: str) -> list[tuple[str, str]]:
 
 def poetry_bound(version: str) -> str:
     """Convert `^1.2` to `>=1.2,<2`; of alternatives (`||`) take the last."""
+    if len(version) > _LONGEST_VERSION:
+        return version
     parts = []
     for part in version.rpartition("||")[2].replace(" ", "").split(","):
         found = re.fullmatch(r"([\^~]?)(\d+(?:\.\d+)*)([A-Za-z0-9.]*)", part)
