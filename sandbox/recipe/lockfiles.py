@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
-from sandbox.recipe.requirements import clean_line, normal_name
+from sandbox.recipe.requirements import MOST_CHARACTERS, clean_line, normal_name
 
 _MOST_BYTES = 4 << 20
 _MOST = 3000
@@ -21,6 +21,10 @@ def read_lock(files: CheckoutFiles, folder: str, name: str) -> tuple[str, ...]:
         folder: The folder of the lock file.
         name: `poetry.lock`, `uv.lock`, `pdm.lock`, `pylock.toml` or `Pipfile.lock`.
     """
+    return files.remember(("lock", folder, name), lambda: _read_lock(files, folder, name))
+
+
+def _read_lock(files: CheckoutFiles, folder: str, name: str) -> tuple[str, ...]:
     path = beside(folder, name)
     if not is_lock(name) or path not in files.names:
         return ()
@@ -96,8 +100,10 @@ def _marker(line: str, package: dict[str, str]) -> None:
     if line.startswith("]"):
         package["in"] = "package"
     elif (text := _TEXT.match(line.strip())) is not None:
-        before = package.get("marker")
-        package["marker"] = f"{before} or ({text[1]})" if before else f"({text[1]})"
+        before = package.get("marker", "")
+        # A longer one makes no constraint.
+        if len(before) <= MOST_CHARACTERS:
+            package["marker"] = f"{before} or ({text[1]})" if before else f"({text[1]})"
 
 
 def _keep(package: Mapping[str, str], found: _Versions) -> None:

@@ -119,6 +119,9 @@ BOMBS = {
     "workspace sources": ({"pyproject.toml": "[project]\nname = 'm'\n[tool.uv.sources]\n" + "".join(f"a{n} = [{'{workspace=true},' * 1900}]\n" for n in range(10))}
                           | {f"p{n}/pyproject.toml": "" for n in range(190)}, "uv sync\n" * 20),
     "poetry versions": ({"pyproject.toml": "[tool.poetry.dependencies]\na = '" + "1." * 100_000 + "-'\n"}, "poetry install"),
+    "lock markers": ({"uv.lock": '[[package]]\nname = "a"\nversion = "1"\nresolution-markers = [\n' + '"a"\n' * 240_000, "pyproject.toml": "[project]\nname = 'm'\n"},
+                     "uv sync"),
+    "lock lines": ({"uv.lock": "x\n" * 500_000, "pyproject.toml": "[project]\nname = 'm'\n"}, "uv sync\n" * 200),
     "lock": ({"uv.lock": '[[package]]\nname = "a"\nversion = "1"\n' * 20_000, "pyproject.toml": '[project]\nname="m"\n'}, "uv sync"),
     "scripts that call each other": ({"a.sh": "./b.sh\n" * 200, "b.sh": "./a.sh\n" * 200}, "./a.sh"),
 }  # fmt: skip
