@@ -13,6 +13,7 @@ from sandbox.recipe.tools.tox_names import (
     MOST_CHARACTERS,
     choose_lines,
     expand_names,
+    expand_table,
     parse_python,
 )
 
@@ -199,7 +200,8 @@ def _plain(name: str, value: object) -> str:
         if isinstance(item, list):
             lines.append(" ".join(_word(part) for part in item[:300]))
         elif isinstance(item, dict):
-            lines.append(_convert_replacement(item))
+            is_list_of_names = _key(name) == "env_list"
+            lines.append(expand_table(item) if is_list_of_names else _convert_replacement(item))
         else:
             lines.append(str(item))
     return "\n".join(lines)[:MOST_CHARACTERS]

@@ -1,9 +1,11 @@
 """Expand the names of tox's environments, and choose lines by their factors."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice, product
+from typing import Any
 
+from sandbox.recipe.files import words
 from sandbox.recipe.tools.base import ReadingBudget
 
 MOST_NAMES = 600
@@ -57,6 +59,26 @@ def _choices(part: str) -> list[str]:
             else [choice]
         )
     return found
+
+
+def expand_table(table: Mapping[str, Any]) -> str:
+    """Expand `{product = [["py313"], {prefix = "a", start = 1, stop = 2}]}` to names."""
+    product_of = table.get("product", [table])
+    groups = product_of if isinstance(product_of, list) else []
+    text = "-".join(f"{{{','.join(_factors(group))}}}" for group in groups[:12])
+    left_out = words(table.get("exclude"))
+    return ", ".join(name for name in expand_names(text) if name not in left_out)
+
+
+def _factors(group: object, depth: int = 0) -> list[str]:
+    """Return the factors of a list, of a range, or of either with a label."""
+    if not isinstance(group, dict):
+        return words(group)[:50]
+    first, last = group.get("start"), group.get("stop")
+    if isinstance(first, int) and isinstance(last, int):
+        return [f"{group.get('prefix', '')}{n}" for n in range(first, min(last, first + 50) + 1)]
+    inner = group.get("values", next(iter(group.values()), None))
+    return _factors(inner, depth + 1) if depth <= 1 else []
 
 
 def split_factors(env: str) -> set[str]:

@@ -147,6 +147,17 @@ def test_the_table_of_today() -> None:
     assert Read("tox -e same", files).lines[0] == "ruff"
 
 
+def test_environments_of_a_product_are_named() -> None:
+    text = """
+    env_list = ["lint", {product = [{prefix = "py3", start = 10, stop = 11}, {db = ["a", "b"]}], exclude = ["py311-b"]},
+                {prefix = "py3", start = 11, stop = 11}]
+    [env_run_base]
+    commands = [["tool", "{env_name}"]]
+    """
+    named = ["tool lint", "tool py311-a", "tool py311"]
+    assert Read("tox", {"tox.toml": text}).commands == named
+
+
 def test_tox_toml_has_the_same_tables_at_the_top() -> None:
     text = 'env_list = ["a"]\n[env_run_base]\ncommands = [["pytest"]]\n'
     assert Read("tox", {"tox.toml": text}).commands == ["pytest"]
