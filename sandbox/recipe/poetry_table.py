@@ -8,6 +8,14 @@ from sandbox.recipe.files import mapping, section, words
 
 _LONGEST_VERSION = 600
 """Characters of a requirement; a longer one is dropped."""
+_MARKER_KEYS = (
+    *("sys_platform", "os_name", "platform_system", "platform_machine"),
+    *("platform_python_implementation", "implementation_name"),
+    *("python_version", "python_full_version"),
+)
+_ALL_OF = re.compile(r"(?<=[\w*]) +(?=[<>=!~^])")
+"""Blanks between two bounds that both apply: `>=1 <2`."""
+_PLATFORM = re.compile(r"\s*(==|!=)?\s*([\w-]{1,40})\s*")
 
 
 def poetry_lines(table: Mapping[str, Any], optional: frozenset[str] = frozenset()) -> list[str]:
@@ -64,6 +72,7 @@ def _line(name: str, details: Mapping[str, Any]) -> str:
     marker = details.get("markers")
     python = details.get("python")
     marks = [marker] if isinstance(marker, str) else []
+    marks += _platform_marks(details)
     if isinstance(python, str):
         marks += [f"python_version {op} '{number}'" for op, number in _python_marks(python)]
     tail = (
@@ -78,6 +87,14 @@ def _line(name: str, details: Mapping[str, Any]) -> str:
     )
 
 
+def _platform_marks(details: Mapping[str, Any]) -> list[str]:
+    """Return `platform = "win32"` of Poetry and `sys_platform = "== 'win32'"` of a Pipfile."""
+    marks = [f"{key} {details[key]}" for key in _MARKER_KEYS if isinstance(details.get(key), str)]
+    platform = details.get("platform")
+    found = _PLATFORM.fullmatch(platform) if isinstance(platform, str) else None
+    return marks if found is None else [*marks, f"sys_platform {found[1] or '=='} '{found[2]}'"]
+
+
 def _python_marks(python: str) -> list[tuple[str, str]]:
     bounds = poetry_bound(python[:100]).split(",")
     found = [re.fullmatch(r"(>=|<=|==|!=|<|>)(\d+(?:\.\d+){0,2})", bound) for bound in bounds]
@@ -89,7 +106,7 @@ def poetry_bound(version: str) -> str:
     if len(version) > _LONGEST_VERSION:
         return version
     parts = []
-    for part in version.rpartition("||")[2].replace(" ", "").split(","):
+    for part in _ALL_OF.sub(",", version.rpartition("||")[2]).replace(" ", "").split(","):
         found = re.fullmatch(r"([\^~]?)(\d+(?:\.\d+)*)([A-Za-z0-9.]*)", part)
         if part == "*":
             continue

@@ -261,6 +261,14 @@ def test_what_pipenv_does() -> None:
     assert Read("python -m pipenv run test", PIPFILE).commands == ["pytest -q"]
 
 
+def test_packages_of_another_platform_are_not_installed_here() -> None:
+    pipfile = """[packages]\na = {version = "*", sys_platform = "== 'win32'"}\n"""
+    assert Read("pipenv install", {"Pipfile": pipfile}).lines == ["a ; sys_platform == 'win32'"]
+    poetry = '[tool.poetry.dependencies]\na = {version = ">=1 <2", platform = "win32"}\n'
+    read = Read("poetry install", {"pyproject.toml": poetry})
+    assert read.lines == ["a>=1,<2 ; sys_platform == 'win32'"]
+
+
 PDM = {
     "pyproject.toml": """
 [project]
