@@ -1,8 +1,10 @@
 """Read `uv sync`, `uv run`, `uv pip`, `uvx` and `pipx`."""
 
 import re
+from fnmatch import fnmatchcase
 
 from sandbox.recipe.declared import project_in
+from sandbox.recipe.files import section, words
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.python_versions import read_version
 from sandbox.recipe.requirements import Requirements, clean_lines, normal_name
@@ -247,8 +249,25 @@ def _tool(call: Call, start: int, context: ToolContext) -> ToolReading:
 
 def _members(context: ToolContext) -> list[str]:
     """Return the folders of a workspace's projects."""
-    paths = sorted(name for name in context.files.contents if name.endswith("/pyproject.toml"))[:40]
-    return [path.rpartition("/")[0] for path in paths if "project" in context.files.toml(path)]
+    workspace = section(context.files.toml("pyproject.toml"), "tool", "uv", "workspace")
+    members, others = words(workspace.get("members"))[:50], words(workspace.get("exclude"))[:50]
+    paths = sorted(name for name in context.files.contents if name.endswith("/pyproject.toml"))
+    folders = [path.rpartition("/")[0] for path in paths]
+    found = [
+        folder
+        for folder in folders
+        if (not members or _is_matched(folder, members)) and not _is_matched(folder, others)
+    ]
+    named = (one for one in found if "project" in context.files.toml(f"{one}/pyproject.toml"))
+    return list(named)[:40]
+
+
+def _is_matched(folder: str, patterns: list[str]) -> bool:
+    parts = folder.split("/")
+    split = (pattern.removeprefix("./").rstrip("/")[:200].split("/") for pattern in patterns)
+    return any(
+        len(wanted) == len(parts) and all(map(fnmatchcase, parts, wanted)) for wanted in split
+    )
 
 
 def _member(context: ToolContext, name: str) -> str | None:

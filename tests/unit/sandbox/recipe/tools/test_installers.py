@@ -269,6 +269,18 @@ def test_packages_of_another_platform_are_not_installed_here() -> None:
     assert read.lines == ["a>=1,<2 ; sys_platform == 'win32'"]
 
 
+def test_only_members_of_a_workspace_are_installed() -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "m"\n[tool.uv.workspace]\n'
+        'members = ["libs/*"]\nexclude = ["libs/old"]\n',
+        **{
+            f"{folder}/pyproject.toml": f'[project]\nname = "{folder[-1]}"\n'
+            for folder in ("libs/a", "libs/old", "examples/b", "libs/c/d")
+        },
+    }
+    assert Read("uv sync --all-packages", files).projects == [".[dev]", "libs/a[dev]"]
+
+
 PDM = {
     "pyproject.toml": """
 [project]
