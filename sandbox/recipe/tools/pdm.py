@@ -1,10 +1,12 @@
 """Read `pdm install`, `pdm run` with its scripts, and the similar rye."""
 
+import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from sandbox.recipe.declared import project_in
-from sandbox.recipe.files import beside, mapping, section, words
+from sandbox.recipe.files import beside, inside, mapping, section, words
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.lockfiles import read_lock
 from sandbox.recipe.requirements import Requirements, clean_lines, read_constraint_file
@@ -27,6 +29,9 @@ _VALUED = frozenset(
         "-E",
     }
 )
+
+_ARGUMENTS = re.compile(r"\{args(?::([^{}]*))?\}")
+_MOST_PLACES = 20
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
@@ -126,10 +131,22 @@ def _run(call: Call, start: int, context: ToolContext) -> ToolReading:
     given = " ".join(call.shown[first + 1 :])
     filled = [
         # Arguments go where the script asks for them, or else to the end.
-        line.replace("{args}", given) if "{args" in line else f"{line} {given}".strip()
+        _ARGUMENTS.sub(lambda found: given or found[1] or "", line, count=_MOST_PLACES)
+        if "{args" in line
+        else f"{line} {given}".strip()
         for line in lines
     ]
-    return context.scripts(filled, folder, {**call.environment, **environment})
+    shared = _environment(mapping(scripts.get("_")))
+    own = mapping(scripts[name]).get("working_dir")
+    place = inside(folder, own) if isinstance(own, str) else None
+    variables = {**call.environment, **shared, **environment}
+    return context.scripts(filled, place or folder, variables)
+
+
+def _environment(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables of a script, or of all scripts."""
+    given = list(mapping(options.get("env")).items())[:50]
+    return {str(name): str(value) for name, value in given if isinstance(value, str | int)}
 
 
 def _lines(
@@ -139,13 +156,10 @@ def _lines(
     if isinstance(script, str):
         return [script], {}
     if isinstance(script, list):
-        return [" ".join(words(script))], {}
+        quoted = [word if "{args" in word else shlex.quote(word) for word in words(script)]
+        return [" ".join(quoted)], {}
     table = mapping(script)
-    environment = {
-        str(k): str(v)
-        for k, v in list(mapping(table.get("env")).items())[:50]
-        if isinstance(v, str | int)
-    }
+    environment = _environment(table)
     if isinstance(table.get("call"), str):
         module, _, function = str(table["call"]).partition(":")
         return [

@@ -295,6 +295,9 @@ style = {cmd = ["ruff", "check", "."], env = {A = "1"}}
 sh = {shell = "pytest | tee log"}
 call = {call = "m.cli:main()"}
 loop = {composite = ["loop", "loop"]}
+unit = "pytest {args:tests} -q"
+words = {cmd = ["pytest", "-k", "a or b"]}
+deep = {cmd = "pytest", working_dir = "sub", env = {Y = "2"}}
 """,
     "pdm.lock": '[[package]]\nname = "pytest"\nversion = "8.0.0"\n',
 }
@@ -310,6 +313,10 @@ PDM_CALLS = {
     "rye run pytest": ["pytest"],
     "rye test -- -x": ["pytest -x"],
     "rye lint": ["ruff check"],
+    "pdm run unit": ["pytest tests -q"],
+    "pdm run unit a b": ["pytest a b -q"],
+    "pdm run words": ["pytest -k 'a or b'"],
+    "pdm run deep": ["sub: pytest"],
 }
 
 
@@ -324,3 +331,5 @@ def test_what_pdm_installs() -> None:
     assert read.reading.wanted.constraints == ("pytest==8.0.0",)
     assert Read("pdm sync --prod", PDM).projects == ["."]
     assert len(Read("pdm run loop", PDM).commands) < 100
+    (command,) = Read("pdm run deep", PDM).reading.commands
+    assert command.environment == {"X": "1", "Y": "2"}
