@@ -1,6 +1,10 @@
 """Evaluate the conditions of a shell script without running it: `test`, `[ ]` and `[[ ]]`."""
 
+from fnmatch import fnmatchcase
+
 from sandbox.recipe.files import CheckoutFiles, inside
+
+_LONGEST_PATTERN = 200
 
 
 def evaluate_test(words: list[str], files: CheckoutFiles, folder: str | None) -> bool | None:
@@ -12,10 +16,23 @@ def evaluate_test(words: list[str], files: CheckoutFiles, folder: str | None) ->
         folder: The current folder; None outside of the checkout.
     """
     given = words[1:-1] if words[0] in {"[", "[["} else words[1:]
+    if words[0] == "[[":
+        given = _match_patterns(given)
     alternatives = [_all_hold(side, files, folder) for side in _split_at(given, "||")]
     if True in alternatives:
         return True
     return None if None in alternatives else False
+
+
+def _match_patterns(words: list[str]) -> list[str]:
+    """Replace the pattern in `[[ $OS == ubuntu* ]]` by what it matches, or by another text."""
+    found = list(words)
+    for at in range(1, len(words) - 1):
+        left, sign, right = words[at - 1 : at + 2]
+        is_pattern = sign in {"=", "==", "!="} and set("*?") & set(right)
+        if is_pattern and "[" not in right and len(right) <= _LONGEST_PATTERN:
+            found[at + 1] = left if fnmatchcase(left, right) else f"{left}-"
+    return found
 
 
 def _all_hold(words: list[str], files: CheckoutFiles, folder: str | None) -> bool | None:

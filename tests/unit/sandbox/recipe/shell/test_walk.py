@@ -28,6 +28,8 @@ SCRIPTS = {
     'V=3.9\nif [[ "$V" == "3.8" || "$V" == "3.9" ]]; then a; fi': ["a"],
     "if [[ -f nowhere && -n x ]]; then a; else b; fi": ["b"],
     "if [[ 1 < 2 ]]; then a; fi": ["a"],
+    'V=ubuntu-24\nif [[ "$V" == windows* || "$V" == mac* ]]; then a; else b; fi': ["b"],
+    'V=ubuntu-24\nif [[ "$V" == ubuntu-* && "$V" != *-22 ]]; then a; else b; fi': ["a"],
     "o=(-x)\no+=(-k 'a b')\npytest ${o[@]} tests\npytest \"${o[@]}\"": [
         "pytest -x -k 'a b' tests",
         "pytest -x -k 'a b'",
