@@ -27,6 +27,7 @@ _KNOWN = {
 }
 _MOST_LINES = 5000
 _MOST_TARGETS = 60
+_MOST_LOOPS = 20
 _MOST_CHARACTERS = 8000
 
 
@@ -56,6 +57,9 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     jobs = re.compile(r"\d+")
     if not text:
         context.log.dropped(call.line(), f"there is no readable {path}")
+        return None
+    if not context.budget.spend(len(text)):
+        context.log.dropped(call.line(), "the Makefile is read too often")
         return None
     words = [word for word in (*options.positional, *options.rest) if not jobs.fullmatch(word)]
     given = dict(
@@ -176,7 +180,7 @@ _REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([A-Za-z@
 def expand(text: str, variables: Mapping[str, str]) -> str:
     """Substitute make's variables in a text; `$$` is the shell's dollar."""
     # Protect `$$` from the substitution below.
-    text = text.replace("$$", "\0")
+    text = _expand_loops(text.replace("$$", "\0"), variables)
     # Variables may refer to each other in a circle.
     for _ in range(8):
         changed = _REFERENCE.sub(lambda found: _value(found, variables), text)[:_MOST_CHARACTERS]
@@ -184,6 +188,35 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
             break
         text = changed
     return text.replace("\1", "$").replace("\0", "$")
+
+
+def _expand_loops(text: str, variables: Mapping[str, str]) -> str:
+    """Repeat the text of each `$(foreach name,list,text)`."""
+    for _ in range(_MOST_LOOPS):
+        start = text.find("$(foreach ")
+        end = _closing(text, start + 1) if start >= 0 else None
+        if end is None:
+            break
+        name, _, rest = text[start + len("$(foreach ") : end].partition(",")
+        values, _, body = rest.partition(",")
+        words = [] if "foreach" in values else expand(values, variables).split()[:_MOST_TARGETS]
+        parts = [_replace_variable(body, name.strip(), word) for word in words]
+        text = (text[:start] + " ".join(parts) + text[end + 1 :])[:_MOST_CHARACTERS]
+    return text
+
+
+def _replace_variable(text: str, name: str, value: str) -> str:
+    return text.replace(f"$({name})", value).replace(f"${{{name}}}", value)
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Return the index of the bracket that closes the one at a place."""
+    depth = 0
+    for at in range(start, min(len(text), start + _MOST_CHARACTERS)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if not depth:
+            return at
+    return None
 
 
 def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ PYTHON ?= python
 VENV := .venv
 PYTEST = $(PYTHON) -m pytest
 ARGS ?=
+DIRS = . inner
 export DJANGO_SETTINGS_MODULE = m.settings
 ifeq ($(CI),true)
 FAST = 1
@@ -42,6 +43,9 @@ sub:
 shell:
 \tfor d in a b; do pytest $$d; done
 \tpytest -n $(shell nproc)
+
+each:
+\t$(foreach dir,$(DIRS),(cd $(dir) && pytest $(ARGS)) &&) true
 
 check-%:
 \ttool $* --name $@
@@ -85,6 +89,7 @@ CALLS = {
     "make -C inner test": ["inner: pytest inner"],
     "make --directory=inner": ["inner: pytest inner"],
     "make shell": ["pytest a", "pytest b", "pytest -n $(nproc)"],
+    "make each ARGS=-x": ["pytest -x", "inner: pytest -x"],
     "make check-style": ["tool style --name check-style"],
     "make loop": ["pytest pool", "pytest loop"],
     "make -k lint": ["ruff check .", "ruff format --check ."],
