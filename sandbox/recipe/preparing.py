@@ -29,6 +29,7 @@ _FILE_TOOLS = frozenset(
     }
     | {"awk", "envsubst", "tee", "tr", "truncate", "sort"}
 )
+_PROGRAM_OPTIONS = frozenset({"-e", "--expression"})
 _UNPACKERS = frozenset({"tar", "unzip", "gunzip", "xz"})
 _REMOVERS = frozenset({"rm", "rmdir"})
 _GENERATORS = frozenset(
@@ -120,7 +121,7 @@ def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
     if words[0] in _FILE_TOOLS | _GENERATORS:
         return all(
             not word.startswith(("/", "~"))
-            for word in words[1:]
+            for word in _without_program(words)
             if not word.startswith("/tmp")  # noqa: S108
         )
     if words[0] != "python":
@@ -152,6 +153,19 @@ def runs_own_script(command: ToolCommand, files: CheckoutFiles) -> bool:
         inside(command.working_directory, words[1]) if words[:1] == ["node"] and words[1:] else None
     )
     return path is not None and files.is_file(path)
+
+
+def _without_program(words: list[str]) -> list[str]:
+    """Return the arguments of a file tool without the program of `sed` and `awk`.
+
+    Such a program may start with a slash: `sed -i /test/d setup.cfg`.
+    """
+    if words[0] not in {"sed", "awk"}:
+        return words[1:]
+    programs = [own for word, own in pairwise(words) if word in _PROGRAM_OPTIONS]
+    if not programs and not _PROGRAM_OPTIONS & set(words):
+        programs = [word for word in words[1:] if not word.startswith("-")][:1]
+    return [word for word in words[1:] if word not in programs]
 
 
 def line_needs_node(line: str) -> bool:
