@@ -29,7 +29,7 @@ from sandbox.recipe.preparing import (
 )
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
-from sandbox.recipe.shell.walk import OUTSIDE
+from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNSUPPORTED
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
 from sandbox.runners.builds import is_node_build, makes_files
@@ -51,6 +51,7 @@ _DANGEROUS = frozenset(
     }
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
+_NOT_FOLLOWED = frozenset({UNKNOWN_LOOP, UNSUPPORTED})
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -134,11 +135,17 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep
     """Read the failed step. A script without any recognised command runs unchanged."""
     noted = len(context.log.entries())
     reading = _read(step, context)
-    if not reading.commands and not reading.obstacles and (script := shell_remainder(step.script)):
+    loops = [one for one in context.log.entries()[noted:] if one.reason in _NOT_FOLLOWED]
+    # What is left beside a loop that holds the check would be green without it.
+    is_lost = bool(loops) and not any(map(_is_check, reading.commands))
+    script = shell_remainder(step.script)
+    if (is_lost or not reading.commands) and not reading.obstacles and script:
         line = f"bash -e -c {shlex.quote(script)}" if "\n" in script else script
         reading = reading.with_(
             commands=(ToolCommand(command=line, working_directory=step.working_directory),)
         )
+    elif is_lost and reading.commands:
+        reading = reading.with_(obstacles=(f"`{loops[0].step}`: {loops[0].reason}",))
     left_out = [
         f"`{entry.step}`: {entry.reason}"
         for entry in context.log.entries()[noted:]
@@ -161,6 +168,10 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep
         missing = f"the failed step needs {describe_unknown(step.unknown)}"
         return step, reading.with_(obstacles=(*reading.obstacles, missing))
     return step, reading
+
+
+def _is_check(command: ToolCommand) -> bool:
+    return classify_command(command.command) is not StepKind.OTHER
 
 
 def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext) -> ToolReading:

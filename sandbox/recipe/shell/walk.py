@@ -28,6 +28,8 @@ _MOST_CALLS = 400
 _MOST_ROUNDS = 20
 _LONGEST_LIST = 2000
 OUTSIDE = "it runs outside the checkout"
+UNKNOWN_LOOP = "only a shell knows the values of the loop"
+UNSUPPORTED = "loops, cases and functions are not supported"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
@@ -192,7 +194,7 @@ def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None
     if isinstance(command, Assigned):
         _assign(command, state)
     if isinstance(command, Opaque):
-        state.files.log.dropped(pipeline.text, "loops, cases and functions are not supported")
+        state.files.log.dropped(pipeline.text, UNSUPPORTED)
     return True
 
 
@@ -211,7 +213,7 @@ def _for(command: For, state: _State) -> bool | None:
         glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
         values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
-        state.files.log.dropped(f"for {command.name}", "only a shell knows the values of the loop")
+        state.files.log.dropped(f"for {command.name}", UNKNOWN_LOOP)
         return True
     for value in values[:_MOST_ROUNDS]:
         state.variables[command.name] = value

@@ -222,6 +222,20 @@ def test_what_cannot_fail_the_step_is_no_check_of_it() -> None:
     assert rebuild(job("mypy . || true\npytest"), context()).command == "python -m pytest"
 
 
+def test_what_is_left_beside_a_loop_is_no_check() -> None:
+    loop = "for d in $(go list ./...); do go test $d > out.txt; done"
+    script = f"echo mode > cover.txt\n{loop}"
+    assert rebuild(job(script), context()).command == f"bash -e -c 'echo mode > cover.txt\n{loop}'"
+    makefile = "test:\n\techo mode > cover.txt\n\t" + loop.replace("$", "$$") + "\n"
+    built = rebuild(job("make test"), context(Makefile=makefile))
+    assert built.obstacles == ("`for d`: only a shell knows the values of the loop",)
+
+
+def test_modules_that_are_fetched_are_no_check() -> None:
+    script = "# all of them\ngo get -v -t ./..."
+    assert rebuild(job(script), context()).command == ""
+
+
 def test_what_runs_in_the_background_is_neither_waited_for_nor_judged() -> None:
     built = rebuild(job("python app.py &\nsleep 1", "pytest"), context("app.py"))
     assert (built.prepare, built.command, built.obstacles) == ((), "python -m pytest", ())
