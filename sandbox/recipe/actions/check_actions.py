@@ -218,29 +218,58 @@ def _typos(use: ActionUse) -> str:
     return _line("typos", use.options(("config", "--config")), isolated, use.text("files"))
 
 
+def _cargo(use: ActionUse) -> str:
+    program = "cross" if use.is_true("use-cross") else "cargo"
+    channel = use.text("toolchain").removeprefix("+")
+    words = (f"+{shlex.quote(channel)}" if channel else "", use.text("command"), use.text("args"))
+    return _line(program, words)
+
+
+def _clippy(use: ActionUse) -> str:
+    channel = use.text("toolchain").removeprefix("+")
+    return _line("cargo", f"+{shlex.quote(channel)}" if channel else "", "clippy", use.text("args"))
+
+
+def _govulncheck(use: ActionUse) -> str:
+    package = shlex.quote(use.text("go-package", "./..."))
+    return f"{_enter(use.text('work-dir', '.'))}govulncheck {package}"
+
+
+def _staticcheck(use: ActionUse) -> str:
+    return f"{_enter(use.text('working-directory', '.'))}staticcheck ./..."
+
+
+def _enter(folder: str) -> str:
+    return "" if folder in {".", "./"} else f"cd {shlex.quote(folder)} && "
+
+
 def _flags(program: str, name: str, default: str = ".") -> CheckAction:
     """Return the reader of an action of reviewdog that passes flags to a program."""
 
     def read(use: ActionUse) -> str:
-        folder = use.text("workdir", ".")
-        start = "" if folder in {".", "./"} else f"cd {shlex.quote(folder)} && "
-        return f"{start}{program} {use.text(name, default)}"
+        return f"{_enter(use.text('workdir', '.'))}{program} {use.text(name, default)}"
 
     return read
 
 
 _CHECKS: dict[str, CheckAction] = {
+    "actions-rs/cargo": _cargo,
+    "actions-rs/clippy-check": _clippy,
     "actionsx/prettier": _prettier_of_release,
     "articulate/actions-markdownlint": _markdownlint,
     "avto-dev/markdown-lint": _markdownlint,
     "biomejs/setup-biome": _biome,
+    "clechasseur/rs-cargo": _cargo,
+    "clechasseur/rs-clippy-check": _clippy,
     "creyd/prettier_action": _prettier,
     "crate-ci/typos": _typos,
     "davidanson/markdownlint-cli2-action": _markdownlint_cli2,
     "devops-actions/actionlint": _actionlint,
+    "dominikh/staticcheck-action": _staticcheck,
     "docker://avtodev/markdown-lint": _markdownlint,
     "docker://rhysd/actionlint": _actionlint,
     "frenck/action-yamllint": _yamllint,
+    "golang/govulncheck-action": _govulncheck,
     "golangci/golangci-lint-action": _golangci_lint,
     "hadolint/hadolint-action": _hadolint,
     "ibiqlik/action-yamllint": _yamllint,

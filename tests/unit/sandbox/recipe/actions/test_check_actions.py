@@ -136,6 +136,8 @@ def test_a_check_of_a_distribution_is_installed(
         ("reviewdog/action-actionlint@v1", {}, "actionlint"),
         ("docker://rhysd/actionlint:1.7.7", {"args": "-color"}, "actionlint -color"),
         ("docker://rhysd/actionlint", {}, "actionlint"),
+        ("golang/govulncheck-action@v1", {"go-package": "./a b"}, "govulncheck './a b'"),
+        ("dominikh/staticcheck-action@v1", {}, "staticcheck ./..."),
     ],
 )
 def test_a_program_of_the_image_alone_is_named_until_the_sandbox_is_known(
@@ -144,6 +146,31 @@ def test_a_program_of_the_image_alone_is_named_until_the_sandbox_is_known(
     recipe = plan(uses, inputs)
     assert (recipe.command, recipe.kind) == (command, StepKind.LINT)
     assert recipe.obstacles == (f"`{command}` needs {command.split(maxsplit=1)[0]}",)
+
+
+@pytest.mark.parametrize(
+    ("uses", "inputs", "command"),
+    [
+        (
+            "actions-rs/cargo@v1",
+            {"command": "test", "args": "--all --all-features", "toolchain": "beta"},
+            "cargo test --all --all-features",
+        ),
+        ("actions-rs/clippy-check@v1", {"args": "--all"}, "cargo clippy --all"),
+        (
+            "actions-rs/cargo@v1",
+            {"command": "test", "use-cross": "true", "args": "--target x"},
+            "cross test --target x",
+        ),
+    ],
+)
+def test_actions_of_cargo_run_its_command(
+    uses: str, inputs: dict[str, str], command: str
+) -> None:
+    recipe = plan(uses, inputs)
+    assert recipe.command == command
+    (obstacle,) = recipe.obstacles
+    assert ("container" if command.startswith("cross") else "Rust") in obstacle
 
 
 @pytest.mark.parametrize(
