@@ -83,8 +83,9 @@ _OTHER_KINDS = {
     "go build": StepKind.TYPES,
     **dict.fromkeys(("go vet", "go fix"), StepKind.LINT),
     **dict.fromkeys(("go fmt", "gofmt"), StepKind.FORMAT),
-    **dict.fromkeys(("cargo test", "cargo nextest"), StepKind.TEST),
-    **dict.fromkeys(("cargo build", "cargo check"), StepKind.TYPES),
+    **dict.fromkeys(("cargo test", "cargo nextest", "cargo t"), StepKind.TEST),
+    **dict.fromkeys(("cargo llvm-cov", "cargo tarpaulin"), StepKind.TEST),
+    **dict.fromkeys(("cargo build", "cargo check", "cargo b", "cargo c"), StepKind.TYPES),
     **dict.fromkeys(("cargo fmt", "rustfmt"), StepKind.FORMAT),
     **dict.fromkeys(("cargo clippy", "golangci-lint run", "actionlint"), StepKind.LINT),
     **dict.fromkeys(("staticcheck", "revive", "govulncheck"), StepKind.LINT),
@@ -94,6 +95,9 @@ _OTHER_KINDS = {
 """Programs of Node.js packages, and commands that no package of Python brings."""
 _WITH_COMMANDS = frozenset({word for row in _OTHER_KINDS for word in row.split()[:-1]})
 """Programs of which only some sub-commands check something."""
+_CARGO_STARTERS = frozenset({"hack", "miri", "careful", "minimal-versions"})
+_CARGO_REPORTS = frozenset({"clean", "report", "show-env"})
+"""Commands of `cargo llvm-cov` that run no tests."""
 _PACKAGE_SCRIPT = re.compile(r"(?<![\w.-])node_modules/(?:\.bin/)?([\w-]{1,40})")
 _KINDS = {
     **dict.fromkeys(_TESTS, StepKind.TEST),
@@ -262,8 +266,20 @@ def _subprogram(tool: str, words: list[str]) -> str:
     """Return the package whose program `node` starts, a tool with its sub-command, or the tool."""
     if tool in _WITH_COMMANDS:
         asked = [word for word in words[1:] if not word.startswith("+")]  # `cargo +nightly fmt`
+        if tool == "cargo":
+            asked = _cargo_command(asked)
         return " ".join((tool, *asked[:1]))
     return _package_of(words) if tool == "node" else tool
+
+
+def _cargo_command(words: list[str]) -> list[str]:
+    """Return the words from the command on that `cargo hack` and the like start with options."""
+    if words[:1] == ["llvm-cov"]:
+        return [] if _CARGO_REPORTS & set(words[1:]) else words
+    if not words or words[0] not in _CARGO_STARTERS:
+        return words
+    first = next((n for n, word in enumerate(words) if f"cargo {word}" in _OTHER_KINDS), 0)
+    return words[first:]
 
 
 def _package_of(words: list[str]) -> str:

@@ -107,7 +107,6 @@ _SERVERS = NODE_MANAGERS | {"node", "npx", "bunx", "pnpx", "tsx", "ts-node"}
 _CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
 _CONDA_USUAL = frozenset({"pip", "python", "setuptools", "wheel", "conda", "mamba"})
 _OTHER_TOOLCHAINS = {
-    "cross": "Rust",
     **dict.fromkeys(("mvn", "gradle", "gradlew", "java", "javac", "sbt", "mvnw"), "Java"),
     **dict.fromkeys(("dotnet", "nuget"), ".NET"),
     **dict.fromkeys(("bundle", "rake", "gem", "ruby"), "Ruby"),

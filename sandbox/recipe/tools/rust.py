@@ -10,8 +10,9 @@ from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext, checked_command, plain_command
 from sandbox.types import StepKind
 
-PROGRAMS = ("cargo", "rustc", "rustfmt", "rustup")
-_FETCHES = frozenset({"fetch", "install", "binstall", "update", "vendor", "publish", "login"})
+PROGRAMS = ("cargo", "cross", "rustc", "rustfmt", "rustup")
+_FETCHES = frozenset({"fetch", "install", "binstall", "update", "vendor", "publish", "login"}
+    | {"generate-lockfile"})  # fmt: skip
 _FILES = ("rust-toolchain.toml", "rust-toolchain")
 _CHANNEL = re.compile(
     r"^[ \t]*channel\s*=\s*[\"']([\w.-]{1,60})[\"']|^([\w.-]{1,60})\s*$", re.MULTILINE
@@ -24,7 +25,13 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     if call.program == "rustup":
         context.log.dropped(call.line(), "the image's own Rust is used")
         return ToolReading()
-    if call.program == "cargo" and (asks in _FETCHES or not asks):
+    if call.program == "cross":
+        reason = "`cross` starts a container, and none is started inside the sandbox"
+        context.log.dropped(call.line(), reason)
+        return plain_command(call).with_(obstacles=(reason,))
+    # The project itself is built from the checkout.
+    is_local = asks == "install" and "--path" in call.words
+    if call.program == "cargo" and (asks in _FETCHES or not asks) and not is_local:
         context.log.dropped(call.line(), "nothing is fetched or sent while a recipe runs")
         return ToolReading()
     _note_channel(call.folder, context)

@@ -38,6 +38,10 @@ def plan(script: str, **files: str) -> Recipe:
         ("cargo fmt --check", StepKind.FORMAT),
         ("cargo +nightly fmt --check", StepKind.FORMAT),
         ("cargo check", StepKind.TYPES),
+        ("cargo llvm-cov --all-features", StepKind.TEST),
+        ("cargo hack --no-dev-deps check --depth 2", StepKind.TYPES),
+        ("cargo +nightly miri test --lib", StepKind.TEST),
+        ("cargo install --locked --path .", StepKind.OTHER),
     ],
 )
 def test_a_step_runs_where_the_image_has_cargo(script: str, kind: StepKind) -> None:
