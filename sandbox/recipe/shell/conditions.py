@@ -1,5 +1,6 @@
 """Evaluate the conditions of a shell script without running it: `test`, `[ ]` and `[[ ]]`."""
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from sandbox.recipe.files import CheckoutFiles, inside
@@ -22,6 +23,22 @@ def evaluate_test(words: list[str], files: CheckoutFiles, folder: str | None) ->
     if True in alternatives:
         return True
     return None if None in alternatives else False
+
+
+def choose_branch(value: str, branches: Sequence[Sequence[str]]) -> int | None:
+    """Return the number of the branch of a `case`; None if only a shell knows.
+
+    Args:
+        value: What is compared.
+        branches: The patterns of each branch. Their count stands for none of them.
+    """
+    for number, patterns in enumerate(branches):
+        for pattern in patterns:
+            if set("$`") & set(value + pattern) or "[" in pattern:
+                return None
+            if len(pattern) <= _LONGEST_PATTERN and fnmatchcase(value, pattern):
+                return number
+    return len(branches)
 
 
 def _match_patterns(words: list[str]) -> list[str]:

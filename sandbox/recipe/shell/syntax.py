@@ -1,6 +1,6 @@
-"""Parse a shell script's structure: lists, pipelines, conditions and loops.
+"""Parse a shell script's structure: lists, pipelines, conditions, cases and loops.
 
-Functions and cases are skipped.
+Functions are skipped.
 """
 
 import re
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sandbox.recipe.shell.words import NotShell, ShellToken, Word, WordPart, read_tokens
 
 _DEEPEST = 12
+_MOST_PATTERNS = 200
 _OPENERS = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
 _LIST = re.compile(r"[A-Za-z_]\w{0,99}\+?=")
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
@@ -47,6 +48,14 @@ class For:
 
 
 @dataclass(frozen=True)
+class Case:
+    """`case WORD in`, with the patterns and commands of each branch."""
+
+    word: Word
+    branches: "tuple[tuple[tuple[Word, ...], Script], ...]"
+
+
+@dataclass(frozen=True)
 class Assigned:
     """`NAME=( ... )`, or `NAME+=( ... )`."""
 
@@ -57,10 +66,10 @@ class Assigned:
 
 @dataclass(frozen=True)
 class Opaque:
-    """An unsupported construct: `while`, `case`, a function."""
+    """An unsupported construct: `while`, `select`, a function."""
 
 
-Command = Simple | Group | If | For | Assigned | Opaque
+Command = Simple | Group | If | For | Case | Assigned | Opaque
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,8 @@ class _Parser:
         joined = ""
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
+            if token.text == ";;" and ";;" in ends:
+                break
             if token.kind == "operator" and token.text in {";", "\n", "&", "&&", "||", ";;"}:
                 if token.text == "&" and items:
                     last = items[-1][1]
@@ -167,7 +178,9 @@ class _Parser:
             return self._if(depth)
         if word == "for":
             return self._for(depth)
-        if word in {"while", "until", "case", "function", "select"}:
+        if word == "case":
+            return self._case(depth)
+        if word in {"while", "until", "function", "select"}:
             return self._opaque()
         return self._simple()
 
@@ -209,6 +222,40 @@ class _Parser:
         body = self.script(frozenset({"done"}), depth + 1)
         self._expect("done")
         return For(name, tuple(words), body)
+
+    def _case(self, depth: int) -> Command:
+        start = self.at
+        branches: list[tuple[tuple[Word, ...], Script]] = []
+        try:
+            self.at += 1
+            word = self._pattern()
+            self._expect("in")
+            while self._word() != "esac":
+                branches += [self._branch(depth)] if self._operator() not in {"\n", ";;"} else []
+                self.at += self._operator() in {"\n", ";;"}
+            self._expect("esac")
+            if sum(len(patterns) for patterns, _ in branches) <= _MOST_PATTERNS:
+                return Case(word, tuple(branches))
+        except NotShell:
+            pass  # such as `;&`, after which the next branch follows
+        self.at = start
+        return self._opaque()
+
+    def _branch(self, depth: int) -> tuple[tuple[Word, ...], Script]:
+        self.at += self._operator() == "("
+        patterns = [self._pattern()]
+        while self._operator() == "|":
+            self.at += 1
+            patterns.append(self._pattern())
+        self._expect(")")
+        return tuple(patterns), self.script(frozenset({";;", "esac"}), depth + 1)
+
+    def _pattern(self) -> Word:
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        if token is None or token.kind != "word":
+            raise NotShell("a word is missing")
+        self.at += 1
+        return token.word or Word(token.text)
 
     def _opaque(self) -> Opaque:
         """Skip to the closing word of the construct."""

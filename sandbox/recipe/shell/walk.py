@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from sandbox.recipe.files import CheckoutFiles, inside
-from sandbox.recipe.shell.conditions import evaluate_test
+from sandbox.recipe.shell.conditions import choose_branch, evaluate_test
 from sandbox.recipe.shell.syntax import (
     Assigned,
+    Case,
     Command,
     For,
     Group,
@@ -30,6 +31,7 @@ _LONGEST_LIST = 2000
 OUTSIDE = "it runs outside the checkout"
 UNKNOWN_LOOP = "only a shell knows the values of the loop"
 UNSUPPORTED = "loops, cases and functions are not supported"
+_NOTHING = re.compile(r"true|:|echo\b|exit 0")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
@@ -130,7 +132,7 @@ def _walk(script: Script, state: _State) -> bool | None:
     for joined, pipeline in script.items:
         if (joined == "&&" and status is False) or (joined == "||" and status is True):
             # `command || true` ignores the failure of the previous command.
-            if joined == "||" and _does_nothing(pipeline) and state.calls:
+            if joined == "||" and state.calls and _NOTHING.match(pipeline.text):
                 state.calls[-1] = state.calls[-1].with_(tolerated=True)
             continue
         state.steps += 1
@@ -140,10 +142,6 @@ def _walk(script: Script, state: _State) -> bool | None:
         if pipeline.negated and status is not None:
             status = not status
     return status
-
-
-def _does_nothing(pipeline: Pipeline) -> bool:
-    return re.match(r"(?:true|:|echo\b|exit 0)", pipeline.text) is not None
 
 
 def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:
@@ -193,7 +191,9 @@ def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None
         return _for(command, state)
     if isinstance(command, Assigned):
         _assign(command, state)
-    if isinstance(command, Opaque):
+    if isinstance(command, Case) and (body := _chosen(command, state)) is not None:
+        return _walk(body, state)
+    if isinstance(command, Opaque | Case):
         state.files.log.dropped(pipeline.text, UNSUPPORTED)
     return True
 
@@ -221,6 +221,16 @@ def _for(command: For, state: _State) -> bool | None:
     return True
 
 
+def _chosen(command: Case, state: _State) -> Script | None:
+    """Return the commands that a `case` runs; None if only a shell knows."""
+    value, *patterns = (
+        [item.value for word in words for item in expand(word, state.variables)]
+        for words in ((command.word,), *(words for words, _ in command.branches))
+    )
+    number = choose_branch(" ".join(value), patterns)
+    return None if number is None else [*(body for _, body in command.branches), Script()][number]
+
+
 def _assign(command: Assigned, state: _State) -> None:
     words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
@@ -243,14 +253,13 @@ def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
     own: dict[str, str] = {}
     while (
         words
+        and len(own) < len(command.words)
         and (found := _ASSIGNMENT.fullmatch(words[0].value))
         and "=" in command.words[len(own)].raw
     ):
         plain = expand_text(command.words[len(own)], state.variables)
         own[found[1]] = found[2] if plain is not None else ShellExpression(found[2])
         words = words[1:]
-        if len(own) >= len(command.words):
-            break
     if not words:
         state.variables.update(own)
         state.exported.update(

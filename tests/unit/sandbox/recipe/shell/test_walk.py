@@ -28,6 +28,11 @@ SCRIPTS = {
     'V=3.9\nif [[ "$V" == "3.8" || "$V" == "3.9" ]]; then a; fi': ["a"],
     "if [[ -f nowhere && -n x ]]; then a; else b; fi": ["b"],
     "if [[ 1 < 2 ]]; then a; fi": ["a"],
+    "V=18\ncase $V in\n  16|17|18) a ;;\n  *) b ;;\nesac\nc": ["a", "c"],
+    'V=arm-x\ncase "$V" in (x86*) a;; arm-* | aarch64-*) W=lib; b;; esac; c $W': ["b", "c lib"],
+    "case x in y) a ;; esac; b": ["b"],
+    "case $NOWHERE in y) a ;; esac; b": ["b"],
+    "case x in y) a ;& x) b ;; esac; c": ["c"],
     'V=ubuntu-24\nif [[ "$V" == windows* || "$V" == mac* ]]; then a; else b; fi': ["b"],
     'V=ubuntu-24\nif [[ "$V" == ubuntu-* && "$V" != *-22 ]]; then a; else b; fi': ["a"],
     "o=(-x)\no+=(-k 'a b')\npytest ${o[@]} tests\npytest \"${o[@]}\"": [
