@@ -236,14 +236,15 @@ def _complete_requirements(
             prepare=(*built.prepare, *plan.prepare), obstacles=(*plan.obstacles, *built.obstacles)
         )
     kinds = [tools_for(part.strip(), project.pytest_options) for part in plan.command.split("&&")]
-    tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
+    present = _names(wanted)
+    tools = [tool for tools in kinds for tool in tools if tool not in present]
     # ruff is for rung 0, and pytest lets repositories with a lint job share an environment with the
     # others. A job of Node.js or Go alone needs neither.
     is_node = plan.node_folders is not None and not plan.node_optional
     is_other = is_node or needs_go(plan.command)
     ours = () if is_other and not _is_sufficient(wanted) else ("pytest", "ruff")
     usual = (*tools, *(tool for tool in ours if tool not in tools))
-    lines = tuple(tool for tool in usual if tool not in _names(wanted))
+    lines = tuple(tool for tool in usual if tool not in present)
     return plan.with_(wanted=wanted.plus(Requirements(lines=lines)))
 
 

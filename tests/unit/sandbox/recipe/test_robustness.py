@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sandbox.errors import SetupFailed
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.editable import editable_files
-from sandbox.types import JobHints
+from sandbox.types import JobHints, Recipe
 from tests.tool_reading import Read
 
 FILES = (
@@ -137,14 +137,32 @@ def test_a_hostile_file_takes_bounded_time(name: str) -> None:
     assert len(read.commands) <= 2000
 
 
+def plan_step(script: str, **contents: str) -> Recipe:
+    job = {"runs-on": "ubuntu-latest", "steps": [{"name": "check", "run": script}]}
+    workflow = json.dumps({"on": "push", "jobs": {"check": job}})
+    raw = {name: text.encode() for name, text in contents.items()}
+    raw[".github/workflows/ci.yml"] = workflow.encode()
+    return plan_recipe(JobHints(job_name="check", step_name="check"), raw.keys(), raw)
+
+
+@pytest.mark.slow
+def test_many_commands_and_requirements_take_bounded_time() -> None:
+    files = {
+        f"requirements{n}.txt": "".join(f"a{n}x{i}\n" for i in range(2000)) for n in range(8)
+    }
+    install = " ".join(f"-r {name}" for name in files)
+    options = "--cov --timeout=3 --reruns 3 --html=x --json-report --ds=x --benchmark-x"
+    tests = "".join(f"pytest -n {n} {options}\n" for n in range(100))
+    started = time.process_time()
+    recipe = plan_step(f"pip install {install}\n{tests}", **files)
+    assert time.process_time() - started < 20, "a look-up for each tool would take minutes"
+    assert "pytest-xdist" in recipe.python.requirements
+
+
 @pytest.mark.slow
 def test_a_long_word_of_a_command_takes_bounded_time() -> None:
     script = "flake8 'a" + " " * 60_000 + "b'"
-    job = {"runs-on": "ubuntu-latest", "steps": [{"name": "lint", "run": script}]}
-    workflow = json.dumps({"on": "push", "jobs": {"check": job}})
-    contents = {".github/workflows/ci.yml": workflow.encode()}
     started = time.process_time()
-    hints = JobHints(job_name="check", step_name="lint")
-    recipe = plan_recipe(hints, contents.keys(), contents)
+    recipe = plan_step(script)
     assert time.process_time() - started < 1.5, "quadratic work would take three seconds"
     assert recipe.command == script
