@@ -145,11 +145,8 @@ def _walk(script: Script, state: _State) -> bool | None:
 
 
 def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:
-    commands = pipeline.commands
-    if len(commands) == 1:
-        return _command(commands[0], pipeline, state)
-    first, last = commands[0], commands[-1]
-    if isinstance(first, Simple) and isinstance(last, Simple):
+    first, last = pipeline.commands[0], pipeline.commands[-1]
+    if first is not last and isinstance(first, Simple) and isinstance(last, Simple):
         words = _expand(first, state)
         if words and words[0].value in _SOURCES:
             return _follow_pipe(words, last, pipeline, state)
@@ -370,9 +367,10 @@ def _false(_words: list[str], _command: Simple, _state: _State) -> bool | None:
 
 def _unknown(words: list[str], command: Simple, state: _State) -> bool | None:
     """Follow `command tool` as a call; `command -v tool` only tests for a tool."""
-    if words[0] == "command" and len(words) > 1 and not words[1].startswith("-"):
-        inner = Simple(command.words[1:], command.redirections)
-        return _simple(inner, Pipeline((inner,), " ".join(words[1:])), state)
+    first = next((n for n, word in enumerate(words) if word != "command"), 0)
+    if first and not words[first].startswith("-"):
+        inner = Simple(command.words[first:], command.redirections)
+        return _simple(inner, Pipeline((inner,), " ".join(words[first:])), state)
     return None
 
 

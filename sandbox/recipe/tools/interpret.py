@@ -28,6 +28,7 @@ from sandbox.recipe.tools import (
     uv,
 )
 from sandbox.recipe.tools.base import Reader, ToolContext, checked_command, plain_command
+from sandbox.recipe.tools.projects import read_inner
 from sandbox.recipe.tools.python import read_python
 from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
 from sandbox.types import StepKind
@@ -301,13 +302,16 @@ def _container_obstacle(call: Call) -> tuple[str, ...]:
 
 def _conda(call: Call, context: ToolContext) -> ToolReading:
     """Unwrap `conda run -n x tool`; anything that installs is missing."""
+    if call.program == "pixi" and call.words[1:2] in {("run",), ("install",), ("r",), ("i",)}:
+        context.log.dropped(call.line(), "only Python packages from an index are installed")
+        return ToolReading(obstacles=(f"`pixi {call.words[1]}` needs an environment of pixi",))
     if call.words[1:2] == ("run",):
         index = 2
         while index < len(call.words) and call.words[index].startswith("-"):
             index += (
                 2 if call.words[index] in {"-n", "-p", "--name", "--prefix", "--cwd", "-e"} else 1
             )
-        return read_call(call.from_(index), context) if index < len(call.words) else ToolReading()
+        return read_inner(call, index, context)
     asks = set(call.words[1:3])
     context.log.dropped(call.line(), "only Python packages from an index are installed")
     named = [

@@ -100,6 +100,8 @@ BOMBS = {
     "hatch scripts": ({"hatch.toml": "[envs.default.scripts]\n" + "".join(f"a{n} = [{', '.join([repr(f'a{n + 1}')] * 10)}]\n" for n in range(6)) + "a6 = ['- coverage x']\n"},
                       " && ".join(["hatch run a0"] * 20)),
     "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
+    "shell starters": ({}, "command " * 1900 + "pytest"),
+    "conda starters": ({}, "conda run " * 900 + "pytest"),
     "shell nesting": ({}, "( " * N),
     "shell quotes": ({}, "a '" * N),
     "shell expansions": ({}, "$(" * N),

@@ -121,6 +121,7 @@ OBSTACLES = {
     "terraform fmt -check": "terraform",
     "actionlint": "actionlint",
     "conda install numpy": "Python package index",
+    "pixi run test": "environment of pixi",
 }
 
 
