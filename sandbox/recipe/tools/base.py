@@ -1,5 +1,6 @@
 """Common types of all tool readers: context, options, and helpers for results."""
 
+import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,6 +9,7 @@ from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.shell.walk import Call
+from sandbox.recipe.shell.words import MOST_CHARACTERS
 
 _MOST_FILES = 300
 MOST_READINGS = 1500
@@ -75,6 +77,22 @@ class ToolContext:
         for line in list(lines)[:100]:
             reading = reading.plus(self.script(line, folder, environment))
         return reading
+
+
+def substitute(pattern: re.Pattern[str], value: Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace what matches in a text, until the text is longer than a script may be.
+
+    A short line could otherwise repeat its arguments very often.
+    """
+    left = MOST_CHARACTERS
+
+    def replace_one(found: re.Match[str]) -> str:
+        nonlocal left
+        new = value(found) if left > 0 else ""
+        left -= len(new)
+        return new
+
+    return pattern.sub(replace_one, text)
 
 
 Reader = Callable[[Call, ToolContext], ToolReading | None]

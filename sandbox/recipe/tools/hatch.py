@@ -11,7 +11,8 @@ from sandbox.recipe.files import beside, mapping, section, tables, words
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.requirements import Local, Requirements, clean_lines
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, read_options
+from sandbox.recipe.shell.words import MOST_CHARACTERS
+from sandbox.recipe.tools.base import ToolContext, read_options, substitute
 
 _VALUED = frozenset(
     {
@@ -58,9 +59,9 @@ _LISTS = (
 )
 _DEEPEST = 6
 _MOST_LINES = 500
-_MOST_PLACES = 20
-_LONGEST = 64 * 1024
-"""Characters of the longest line, and so of what scripts that name each other pass on."""
+_ARGUMENTS = re.compile(r"\{args(?::([^{}]*(?:\{[^{}]*\}[^{}]*)?))?\}")
+_MATRIX = re.compile(r"\{matrix:([\w-]+)(?::([^{}]*))?\}")
+_ENV_NAME = re.compile(r"\{env_name\}")
 
 
 @dataclass(frozen=True)
@@ -218,19 +219,11 @@ def _apply_overrides(env: _Environment) -> dict[str, list[str]]:
 
 def _substitute(text: str, env: _Environment, given: str) -> str:
     """Substitute `{args:tests}`, `{matrix:django}`, `{root}`, `{env:NAME:default}`."""
-    text = re.sub(
-        r"\{args(?::([^{}]*(?:\{[^{}]*\}[^{}]*)?))?\}",
-        lambda found: given or (found[1] or ""),
-        text[:4000],
-        count=_MOST_PLACES,
-    )[:_LONGEST]
-    text = re.sub(
-        r"\{matrix:([\w-]+)(?::([^{}]*))?\}",
-        lambda found: env.cell.get(found[1], found[2] or ""),
-        text,
-    )
+    text = substitute(_ARGUMENTS, lambda found: given or (found[1] or ""), text[:4000])
+    text = substitute(_MATRIX, lambda found: env.cell.get(found[1], found[2] or ""), text)
     text = re.sub(r"\{env:([\w-]+)(?::([^{}]*))?\}", lambda found: found[2] or "", text)
-    return re.sub(r"\{root\}/?", "", text).replace("{env_name}", env.name)
+    text = substitute(_ENV_NAME, lambda _: env.name, text)
+    return re.sub(r"\{root\}/?", "", text)[:MOST_CHARACTERS]
 
 
 def _variables(env: _Environment) -> dict[str, str]:

@@ -27,7 +27,13 @@ from sandbox.recipe.tools import (
     tox,
     uv,
 )
-from sandbox.recipe.tools.base import Reader, ToolContext, checked_command, plain_command
+from sandbox.recipe.tools.base import (
+    Reader,
+    ToolContext,
+    checked_command,
+    plain_command,
+    substitute,
+)
 from sandbox.recipe.tools.projects import read_inner
 from sandbox.recipe.tools.python import read_python
 from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
@@ -59,6 +65,7 @@ _READERS: dict[str, Reader] = {
 }
 """Program name to reader, explicitly."""
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
+_ALL_ARGUMENTS = re.compile(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*')
 _SYSTEM = frozenset(
     {
         "apt",
@@ -234,7 +241,7 @@ def _with_arguments(text: str, call: Call) -> str:
     """Substitute `"$@"` in a script's text."""
     start = 2 if call.words[0] in {"bash", "sh", "zsh", "dash"} else 1
     given = " ".join(call.shown[start:])
-    return re.sub(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*', lambda _: given, text)
+    return substitute(_ALL_ARGUMENTS, lambda _: given, text)
 
 
 def _plain(call: Call, context: ToolContext) -> ToolReading:

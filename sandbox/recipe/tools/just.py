@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, read_options
+from sandbox.recipe.tools.base import ToolContext, read_options, substitute
 
 _NAMES = ("justfile", "Justfile", ".justfile", "JUSTFILE")
 _VALUED = frozenset(
@@ -157,7 +157,7 @@ class _Run:
             if key in self.justfile.variables
         }
         script = [
-            _INNER.sub(lambda found: _evaluate(found[1].strip(), names), line)
+            substitute(_INNER, lambda found: _evaluate(found[1].strip(), names), line)
             for line in recipe.lines
         ]
         if script[:1] and script[0].startswith("#!"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, read_options
+from sandbox.recipe.tools.base import ToolContext, read_options, substitute
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
 _VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "-o", "-W"})
@@ -180,10 +180,11 @@ _REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([A-Za-z@
 def expand(text: str, variables: Mapping[str, str]) -> str:
     """Substitute make's variables in a text; `$$` is the shell's dollar."""
     # Protect `$$` from the substitution below.
-    text = _expand_loops(text.replace("$$", "\0"), variables)
+    text = _expand_loops(text[:_MOST_CHARACTERS].replace("$$", "\0"), variables)
     # Variables may refer to each other in a circle.
     for _ in range(8):
-        changed = _REFERENCE.sub(lambda found: _value(found, variables), text)[:_MOST_CHARACTERS]
+        changed = substitute(_REFERENCE, lambda found: _value(found, variables), text)
+        changed = changed[:_MOST_CHARACTERS]
         if changed == text:
             break
         text = changed

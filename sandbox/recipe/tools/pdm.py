@@ -11,7 +11,7 @@ from sandbox.recipe.job import ToolReading
 from sandbox.recipe.lockfiles import read_lock
 from sandbox.recipe.requirements import Requirements, clean_lines, read_constraint_file
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Options, ToolContext, read_options
+from sandbox.recipe.tools.base import Options, ToolContext, read_options, substitute
 from sandbox.recipe.tools.projects import project_folder, read_inner, selected_groups, whole_project
 
 _VALUED = frozenset(
@@ -31,7 +31,6 @@ _VALUED = frozenset(
 )
 
 _ARGUMENTS = re.compile(r"\{args(?::([^{}]*))?\}")
-_MOST_PLACES = 20
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
@@ -131,7 +130,7 @@ def _run(call: Call, start: int, context: ToolContext) -> ToolReading:
     given = " ".join(call.shown[first + 1 :])
     filled = [
         # Arguments go where the script asks for them, or else to the end.
-        _ARGUMENTS.sub(lambda found: given or found[1] or "", line, count=_MOST_PLACES)
+        substitute(_ARGUMENTS, lambda found: given or found[1] or "", line)
         if "{args" in line
         else f"{line} {given}".strip()
         for line in lines

@@ -1,6 +1,7 @@
 """Whatever stands in a repository's files, a plan is made or refused, in bounded time and without another error."""
 
 import json
+import re
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sandbox.errors import SetupFailed
 from sandbox.recipe.detect import plan_recipe
 from sandbox.recipe.editable import editable_files
+from sandbox.recipe.tools.base import substitute
 from sandbox.types import JobHints, Recipe
 from tests.tool_reading import Read
 
@@ -70,6 +72,9 @@ BOMBS = {
     "tox pythons": ({"tox.toml": "[gh.python]\n'3.11' = ['a" + " " * 400_000 + "b']\n[env.a]\nb='c'\n"}, "tox"),
     "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
                       + "test:\n\techo $(A60) > f\n"}, "make"),
+    "make references": ({"Makefile": "A = " + "x" * 7000 + "\ntest:\n\techo " + "$A" * 200_000 + "\n"}, "make test"),
+    "just arguments": ({"justfile": "test *args:\n    x " + "{{args}}" * 50_000 + "\n"}, "just test " + " ".join(["y" * 3000] * 10)),
+    "script arguments": ({"a.sh": "$@ " * 150_000}, "./a.sh " + " ".join(["y" * 3000] * 10)),
     "make targets": ({"Makefile": "".join(f"t{n}: t{n + 1} t{n + 2} t{n + 3}\n\tpytest\n" for n in range(N))}, "make t0"),
     "setup constants": (
         {"setup.py": "".join(f"{a} = [{f'{b},' * 2000}]\n" for a, b in ("ab", "bc", "cd", "de"))
@@ -145,6 +150,11 @@ def plan_step(script: str, **contents: str) -> Recipe:
     raw = {name: text.encode() for name, text in contents.items()}
     raw[".github/workflows/ci.yml"] = workflow.encode()
     return plan_recipe(JobHints(job_name="check", step_name="check"), raw.keys(), raw)
+
+
+def test_a_text_that_repeats_its_arguments_stays_short() -> None:
+    filled = substitute(re.compile("a"), lambda _: "b" * 10_000, "a" * 10_000)
+    assert filled == "b" * 70_000
 
 
 @pytest.mark.slow
