@@ -107,12 +107,16 @@ def test_files_refer_to_files_and_never_leave_the_repository() -> None:
 
 def test_files_that_refer_to_each_other_end() -> None:
     contents = {"a.txt": b"-r b.txt\nx\n", "b.txt": b"-r a.txt\ny\n"}
-    assert set(read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog())).lines) == {"x", "y"}
+    assert set(
+        read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog())).lines
+    ) == {"x", "y"}
 
 
 def test_files_that_include_each_other_many_times_are_read_once() -> None:
     contents = {"a.txt": b"-r b.txt\n" * 50 + b"x\n", "b.txt": b"-r a.txt\n" * 50 + b"y\n"}
-    assert set(read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog())).lines) == {"x", "y"}
+    assert set(
+        read_requirement_file("a.txt", CheckoutFiles(contents, None, FidelityLog())).lines
+    ) == {"x", "y"}
 
 
 def test_constraints_in_a_circle_end() -> None:

@@ -55,7 +55,18 @@ def test_a_plan_is_made_or_refused(contents: dict[str, str], command: str) -> No
 
 
 N = 3000
-TOX_KEYS = ("commands", "commands_pre", "deps", "set_env", "base_python", "change_dir", "extras", "package", "runner", "labels")
+TOX_KEYS = (
+    "commands",
+    "commands_pre",
+    "deps",
+    "set_env",
+    "base_python",
+    "change_dir",
+    "extras",
+    "package",
+    "runner",
+    "labels",
+)
 BOMBS = {
     "tox factors": ({"tox.ini": "[tox]\nenvlist = " + "{a,b,c,d}-" * 40 + "x\n[testenv]\ncommands = pytest\n"}, "tox"),
     "tox references": (
@@ -159,9 +170,7 @@ def test_a_text_that_repeats_its_arguments_stays_short() -> None:
 
 @pytest.mark.slow
 def test_many_commands_and_requirements_take_bounded_time() -> None:
-    files = {
-        f"requirements{n}.txt": "".join(f"a{n}x{i}\n" for i in range(2000)) for n in range(8)
-    }
+    files = {f"requirements{n}.txt": "".join(f"a{n}x{i}\n" for i in range(2000)) for n in range(8)}
     install = " ".join(f"-r {name}" for name in files)
     options = "--cov --timeout=3 --reruns 3 --html=x --json-report --ds=x --benchmark-x"
     tests = "".join(f"pytest -n {n} {options}\n" for n in range(100))

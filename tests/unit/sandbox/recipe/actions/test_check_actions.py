@@ -164,9 +164,7 @@ def test_a_program_of_the_image_alone_is_named_until_the_sandbox_is_known(
         ),
     ],
 )
-def test_actions_of_cargo_run_its_command(
-    uses: str, inputs: dict[str, str], command: str
-) -> None:
+def test_actions_of_cargo_run_its_command(uses: str, inputs: dict[str, str], command: str) -> None:
     recipe = plan(uses, inputs)
     assert recipe.command == command
     (obstacle,) = recipe.obstacles
