@@ -1,22 +1,33 @@
 """Read calls of Go and of programs that start it."""
 
+import shlex
+
 from sandbox.recipe.command import check_only, classify_command
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, checked_command, plain_command
+from sandbox.recipe.tools.base import (
+    ToolContext,
+    checked_command,
+    plain_command,
+    read_options,
+)
 from sandbox.types import StepKind
 
 _FETCHES = frozenset({"get", "mod", "work"})
 _SHOWS = frozenset({"bug", "clean", "doc", "env", "help", "telemetry", "version"})
-PROGRAMS = ("go", "gofmt", "gotestsum")
+_GOTESTSUM_VALUED = frozenset({"-f", "--format", "--junitfile", "--jsonfile", "--packages"}
+    | {"--junitfile-project-name", "--junitfile-testsuite-name", "--junitfile-testcase-classname"}
+    | {"--hide-summary", "--no-summary", "--post-run-command", "--max-fails", "--format-icons"}
+    | {"--jsonfile-timing-events", "--rerun-fails-max-failures", "--rerun-fails-report"}
+)  # fmt: skip
+PROGRAMS = ("go", "gofmt", "gotestsum", "richgo")
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
-    """Read one call of Go, `gofmt`, or `gotestsum`, which starts `go test`."""
-    if call.program == "gotestsum":
+    """Read one call of Go, `gofmt`, or `gotestsum` and `richgo`, which start `go test`."""
+    if call.program in {"gotestsum", "richgo"}:
         context.log.replaced(call.line(), "its tests are run with `go test`")
-        shown = call.shown[call.words.index("--") + 1 :] if "--" in call.words else ("./...",)
-        return context.script(" ".join(("go test", *shown)), call.folder, call.environment)
+        return context.script(" ".join(("go", *_arguments(call))), call.folder, call.environment)
     asks = next((word for word in call.words[1:] if not word.startswith("-")), "")
     if call.program == "go" and asks in _SHOWS:
         return ToolReading()
@@ -30,6 +41,20 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         return plain_command(call.with_(words=words, shown=words, whole=True, tolerated=False))
     is_check = classify_command(call.line()) is not StepKind.OTHER
     return checked_command(call, context) if is_check else plain_command(call)
+
+
+def _arguments(call: Call) -> list[str]:
+    """Return the arguments of `go` in a call of `richgo` or `gotestsum`."""
+    if call.program == "richgo":
+        return list(call.shown[1:])
+    options = read_options(call.words[1:], _GOTESTSUM_VALUED, stop=True)
+    given = list(call.shown[len(call.shown) - len(options.rest) :])
+    packages = [shlex.quote(name) for name in options.split("--packages")]
+    if not given:
+        return ["test", *(packages or ["./..."])]
+    # Words from `-args` on are the tests' own.
+    end = given.index("-args") if "-args" in given else len(given)
+    return ["test", *given[:end], *packages, *given[end:]]
 
 
 def _installs_other(asks: str, call: Call) -> bool:
