@@ -6,6 +6,7 @@ functions that cannot be read in one go.
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,16 @@ def test_the_hook_refuses_a_long_subject(tmp_path: Path, subject: str, status: i
     hook = ROOT / "scripts" / "hooks" / "commit-msg"
     done = subprocess.run([hook, message], capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
+
+
+def test_every_word_is_spelled_as_the_dictionary_has_it() -> None:
+    line = next(
+        line
+        for line in (ROOT / "scripts" / "check").read_text().splitlines()
+        if "codespell" in line
+    )
+    command = line.replace('"$bin/codespell"', str(Path(sys.executable).with_name("codespell")))
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, done.stdout
