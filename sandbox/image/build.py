@@ -17,6 +17,7 @@ from sandbox.spec import SANDBOX_UID, SandboxSpec
 
 PACKAGES = (
     "ca-certificates",
+    "g++",
     "gcc",
     "git",
     "libc6-dev",
