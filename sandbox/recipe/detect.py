@@ -308,8 +308,8 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, context: ToolContex
 def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, ...]:
     parts: tuple[Part, ...] = (_python_part(plan, context),)
     if plan.node_folders is not None:
-        version = job.node if job else None
-        node = plan_node(context.files, plan.node_folders, version, plan.node_install)
+        version, pnpm = (job.node, job.pnpm) if job else (None, None)
+        node = plan_node(context.files, plan.node_folders, version, plan.node_install, pnpm=pnpm)
         parts = (*parts, node.with_(optional=plan.node_optional, tools=plan.node_tools))
     lines = (*plan.prepare, plan.command)
     go = plan_go(context.files, lines, plan.folder, job.go if job else None)

@@ -63,6 +63,8 @@ class Job(Frozen):
     """The version of setup-python or setup-uv, as `3.11`."""
     node: str | None = None
     """The version of setup-node, as `20` or `20.11.1`."""
+    pnpm: str | None = None
+    """The version of `pnpm/action-setup`, as `9` or `9.1.2`."""
     go: str | None = None
     """The version of setup-go, as `1.24` or `1.24.3`."""
     obstacles: tuple[str, ...] = ()

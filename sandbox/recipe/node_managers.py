@@ -42,8 +42,17 @@ def named_manager(files: CheckoutFiles, folder: str) -> Manager | None:
     return None
 
 
-def manager_version(files: CheckoutFiles, folder: str, manager: Manager) -> str | None:
-    """Return the version of a project's manager: exact if it names one, else by its lock file."""
+def manager_version(
+    files: CheckoutFiles, folder: str, manager: Manager, *, pnpm: str | None = None
+) -> str | None:
+    """Return the version of a project's manager: exact if it names one, else by its lock file.
+
+    Args:
+        files: The checkout.
+        folder: The folder of the project.
+        manager: Its package manager.
+        pnpm: The pnpm that the job sets up, for a project that names none.
+    """
     for place in dict.fromkeys((folder, ".")):
         pinned = _pinned(files, place)
         if pinned is not None and pinned[0] == manager:
@@ -57,7 +66,7 @@ def manager_version(files: CheckoutFiles, folder: str, manager: Manager) -> str 
     match manager:
         case "pnpm":
             version = _PNPM_LOCK.search(head)
-            return _PNPM_BY_LOCK.get(int(version[1])) if version else None
+            return pnpm or (_PNPM_BY_LOCK.get(int(version[1])) if version else None)
         case "yarn":
             return _yarn_version(files, folder, head)
         case _:

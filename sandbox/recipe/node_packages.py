@@ -93,6 +93,8 @@ def plan_node(
     folders: tuple[str, ...],
     version: str | None,
     install: NodeInstall = _BY_LOCK,
+    *,
+    pnpm: str | None = None,
 ) -> NodePart:
     """Return the Node part of a recipe.
 
@@ -101,6 +103,7 @@ def plan_node(
         folders: The folders whose packages to install.
         version: The job's Node.js; None takes the project's.
         install: The options of the job's installation.
+        pnpm: The job's pnpm; None takes the project's.
     """
     # Folders with a lock file come first, and the first one chooses the manager.
     folders = tuple(sorted(folders, key=lambda folder: lock_of(files, folder) is None))
@@ -111,7 +114,7 @@ def plan_node(
     for folder in folders:
         if folder not in alike:
             files.log.dropped(f"the packages of {folder}", f"only {manager} installs in this job")
-    asked = manager_version(files, first, manager)
+    asked = manager_version(files, first, manager, pnpm=pnpm)
     usable = usable_version(manager, asked)
     if usable != asked:
         reason = f"{usable} is installed: older ones cannot use the set-up's proxy"

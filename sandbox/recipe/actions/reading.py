@@ -151,7 +151,8 @@ def _read(
     job = _job(candidate, tuple(steps), obstacles)
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
-    return job.model_copy(update={"python": python, "node": reader.node, "go": reader.go})
+    versions = {"python": python, "node": reader.node, "pnpm": reader.pnpm, "go": reader.go}
+    return job.model_copy(update=versions)
 
 
 def _nothing_to_run(candidate: JobCandidate) -> str:

@@ -20,6 +20,7 @@ from sandbox.recipe.actions.uses import (
     read_python,
     read_setup_go,
     read_setup_node,
+    read_setup_pnpm,
     resolve_effect,
     resolve_outputs,
 )
@@ -74,6 +75,7 @@ class StepReader:
         self._cancelled = {text(step["cancel"]) for step in steps if "cancel" in step}
         self.python: str | None = None
         self.node: str | None = None
+        self.pnpm: str | None = None
         self.go: str | None = None
         self.obstacles: list[str] = []
         """Missing parts that earlier steps need."""
@@ -254,6 +256,7 @@ class StepReader:
         note[effect.treatment](use.uses, effect.reason)
         self.python = read_python(use, self._contents) or self.python
         self.node = read_setup_node(use, self._contents) or self.node
+        self.pnpm = read_setup_pnpm(use) or self.pnpm
         self.go = read_setup_go(use, self._contents) or self.go
         if use.name == "actions/checkout":
             self._check_out(use)

@@ -30,6 +30,7 @@ _CHECKOUT = "actions/checkout"
 _NODE = "actions/setup-node"
 _GO = "actions/setup-go"
 _PNPM = "pnpm/setup"
+_PNPM_VERSION = re.compile(r"[v^~]?(\d{1,2})(\.\d{1,4}\.\d{1,4})?(?:\.[x*])*")
 _PYTHON = (
     "actions/setup-python",
     "astral-sh/setup-uv",
@@ -126,6 +127,15 @@ def read_setup_node(use: Use, contents: Mapping[str, bytes]) -> str | None:
         files = CheckoutFiles(contents, None, FidelityLog())
         return node_of_project(files, dirname(file) or ".")
     return node_in_file(file, contents)
+
+
+def read_setup_pnpm(use: Use) -> str | None:
+    """Return the pnpm that a step sets up, as `9` or `9.1.2`; None for none or any."""
+    asked = use.inputs.get("version", "").strip()
+    found = _PNPM_VERSION.fullmatch(asked) if use.name == "pnpm/action-setup" else None
+    if found is None:
+        return None
+    return found[1] if asked[0] in "^~" else found[1] + (found[2] or "")
 
 
 def read_setup_go(use: Use, contents: Mapping[str, bytes]) -> str | None:

@@ -59,6 +59,32 @@ def test_the_manager_is_that_of_the_lock_file(
     assert (node.manager, node.manager_version, node.locked) == (manager, version, True)
 
 
+@pytest.mark.parametrize(
+    ("asked", "named", "version"),
+    [
+        ("9", "", "9"),
+        ("9.1.2", "", "9.1.2"),
+        ("^8.6.0", "", "8"),
+        ("9.x", "", "9"),
+        ("latest", "", "10"),
+        ("9", '"packageManager": "pnpm@10.2.0", ', "10.2.0"),
+    ],
+)
+def test_pnpm_is_that_of_the_project_or_else_of_the_job(
+    asked: str, named: str, version: str
+) -> None:
+    steps = f"[{{uses: pnpm/action-setup@v4, with: {{version: '{asked}'}}}}, {{run: pnpm vitest}}]"
+    files = {
+        "package.json": f'{{{named}"devDependencies": {{"vitest": "3"}}}}',
+        "pnpm-lock.yaml": "lockfileVersion: '9.0'\n",
+        ".github/workflows/ci.yml": f"on: push\njobs: {{t: {{runs-on: ubuntu, steps: {steps}}}}}\n",
+    }
+    contents = {name: text.encode() for name, text in files.items()}
+    node = plan_recipe(JobHints(job_name="t"), contents.keys(), contents).node
+    assert node is not None
+    assert (node.manager, node.manager_version) == ("pnpm", version)
+
+
 def test_without_a_lock_file_npm_installs_the_versions_of_today() -> None:
     node = part({"package.json": NEEDS})
     assert (node.manager, node.locked, node.folders) == ("npm", False, (".",))
