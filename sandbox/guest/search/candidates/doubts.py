@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, List, Sequence, Set, Tuple, Type
+from typing import AbstractSet, Iterator, List, Sequence, Set, Tuple, Type
 
 from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.source.scope import SeenLiterals
@@ -48,7 +48,7 @@ def doubts_between(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[s
         ("makes code unreachable", _unreachable),
     )
     doubts = [doubt for doubt, count in grown if count(new) > count(old)]
-    if _trivial_exits(new, _added_loops(old, new)) > _trivial_exits(old):
+    if _trivial_exits(new, _exits_of_added_loops(old, new)) > _trivial_exits(old):
         doubts.append("returns early without a result")
     if _count(new, ast.Raise) < _count(old, ast.Raise):
         doubts.append("removes a raise")
@@ -213,30 +213,47 @@ def _silent_handlers(tree: ast.AST) -> int:
     )
 
 
-def _trivial_exits(tree: ast.AST, added_loops: Sequence[ast.AST] = ()) -> int:
-    """Count conditions whose only statement skips the rest or returns a trivial value.
-
-    A loop that the patch adds may end itself: no code that was there before is skipped.
-    """
-    own = {id(node) for loop in added_loops for node in ast.walk(loop) if _is_bare_exit(node)}
+def _trivial_exits(tree: ast.AST, left_out: AbstractSet[int] = frozenset()) -> int:
+    """Count conditions whose only statement skips the rest or returns a trivial value."""
     exits = [
         node.body[0]
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and len(node.body) == 1 and id(node.body[0]) not in own
+        if isinstance(node, ast.If) and len(node.body) == 1 and id(node.body[0]) not in left_out
     ]
-    return sum(_is_bare_exit(node) or _returns_nothing(node) for node in exits)
+    return sum(
+        isinstance(node, (ast.Continue, ast.Break)) or _returns_nothing(node) for node in exits
+    )
 
 
-def _is_bare_exit(node: ast.AST) -> bool:
-    has_no_value = isinstance(node, ast.Return) and node.value is None
-    return has_no_value or isinstance(node, (ast.Continue, ast.Break))
+def _exits_of_added_loops(old: ast.AST, new: ast.AST) -> Set[int]:
+    """Return the ids of exits that skip no code that was there before.
 
-
-def _added_loops(old: ast.AST, new: ast.AST) -> Sequence[ast.AST]:
-    """Return the loops of the new tree that the old one lacks; none if it has as many."""
+    These are exits of a loop that the patch adds, with nothing of the old code inside. A `return`
+    skips what follows, so its loop has to end the function.
+    """
     before, after = _loops(old), _loops(new)
+    if len(after) <= len(before):
+        return set()  # a loop with another head is no new one
     known = {head for head, _ in before}
-    return [loop for head, loop in after if head not in known] if len(after) > len(before) else ()
+    kept = {ast.dump(node) for node in ast.walk(old) if _does_something(node)}
+    ends = {id(node.body[-1]) for node in ast.walk(new) if isinstance(node, Function)}
+    found: Set[int] = set()
+    for head, loop in after:
+        inside = list(ast.walk(loop))
+        if head in known or any(ast.dump(node) in kept for node in inside if _does_something(node)):
+            continue
+        found |= {id(node) for node in inside if isinstance(node, (ast.Continue, ast.Break))}
+        if id(loop) in ends:
+            found |= {
+                id(node) for node in inside if isinstance(node, ast.Return) and not node.value
+            }
+    return found
+
+
+def _does_something(node: ast.AST) -> bool:
+    if isinstance(node, ast.Return):
+        return node.value is not None
+    return isinstance(node, ast.stmt) and not isinstance(node, (ast.Pass, ast.Continue, ast.Break))
 
 
 def _loops(tree: ast.AST) -> List[Tuple[str, ast.AST]]:

@@ -66,6 +66,16 @@ def find_doubts(old: str, new: str, literals: SeenLiterals = NO_LITERALS) -> lis
             "returns early",
         ),
         (
+            "    return total",
+            "    while True:\n        if not low:\n            return\n        break\n    return total",
+            "returns early",
+        ),
+        (
+            "    return total + low",
+            "    for _ in items:\n        if not low:\n            break\n        return total + low",
+            "returns early",
+        ),
+        (
             "sum(items)",
             "sum(items) if hasattr(items, 'sum') else 0",
             "tests for an attribute",
@@ -102,6 +112,12 @@ def test_patches_that_only_hide_the_failure_are_doubted(old: str, new: str, doub
 )
 def test_plain_edits_are_not_doubted(old: str, new: str) -> None:
     assert find_doubts(old, new) == []
+
+
+def test_a_new_loop_at_the_end_of_a_function_may_return() -> None:
+    old = "def f(self):\n    pass\n"
+    new = "def f(self):\n    while True:\n        if self.done():\n            return\n        self.step()\n"
+    assert doubts_between(ast.parse(old), ast.parse(new), NO_LITERALS) == []
 
 
 def test_a_body_that_only_gives_a_constant_is_empty() -> None:
