@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sandbox
+from tests.missing import missing
 
 SESSION = Path(sandbox.__file__).parent / "guest_node" / "session.cjs"
 READ = (
@@ -15,10 +16,14 @@ READ = (
     "const found = describe({ stack: process.argv[2], message: 'x' }, '/work/repo');"
     "process.stdout.write(JSON.stringify(found.frames))"
 )
-NODE = shutil.which("node")
 
 
-@pytest.mark.skipif(NODE is None, reason="Node.js is missing")
+@pytest.fixture
+def node() -> str:
+    """The program; without it nothing here can run."""
+    return shutil.which("node") or missing("Node.js is missing")
+
+
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
@@ -36,9 +41,9 @@ NODE = shutil.which("node")
     ],
 )  # fmt: skip
 def test_frames_of_routes_are_inside_of_the_checkout(
-    frame: str, expected: list[object] | None
+    node: str, frame: str, expected: list[object] | None
 ) -> None:
     stack = f"Error: x\n    at {frame}"
-    command = [str(NODE), "-e", READ, str(SESSION), stack]
+    command = [node, "-e", READ, str(SESSION), stack]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert json.loads(done.stdout) == ([] if expected is None else [expected])
