@@ -67,13 +67,30 @@ represent.
 _RELEVANT_BYTES = 1 << 20
 _LOCK_BYTES = 8 << 20
 """Maximum size of a lock file of Node.js packages, which has 2 MiB in many a workspace."""
+_LOCKS_BYTES = 32 << 20
+"""Maximum size of all lock files that are larger than other files may be."""
 _LOCKS = frozenset(name for names in LOCK_FILES.values() for name in names)
 _SMALL_BYTES = 64 << 20
 
 
-def _most_bytes(name: str) -> int:
-    """Return the maximum size of a file that describes the tests."""
-    return _LOCK_BYTES if name.rpartition("/")[2] in _LOCKS else _RELEVANT_BYTES
+def _readable(sizes: Mapping[str, int]) -> list[str]:
+    """Return the files that are small enough to be read; lock files near the top come first.
+
+    Args:
+        sizes: Sizes of files in bytes, by path.
+    """
+    found: list[str] = []
+    left = _LOCKS_BYTES
+    for name in sorted(sizes, key=lambda name: (name.count("/"), name)):
+        size = sizes[name]
+        if size > _RELEVANT_BYTES and name.rpartition("/")[2] in _LOCKS:
+            if size > min(_LOCK_BYTES, left):
+                continue
+            left -= size
+        elif size > _RELEVANT_BYTES:
+            continue
+        found.append(name)
+    return found
 
 
 class CheckoutSource(Protocol):
@@ -171,11 +188,8 @@ class CommitSource:
     async def read(self, names: Iterable[str]) -> dict[str, bytes]:
         """Read files of the head."""
         files = self._repository.files
-        oids = {
-            name: files[name].oid
-            for name in names
-            if name in files and files[name].size <= _most_bytes(name)
-        }
+        sizes = {name: files[name].size for name in names if name in files}
+        oids = {name: files[name].oid for name in _readable(sizes)}
         blobs = await asyncio.to_thread(self._repository.read, oids.values())
         return {name: blobs[oid] for name, oid in oids.items()}
 
@@ -261,11 +275,8 @@ class FolderContents:
     async def read(self, names: Iterable[str]) -> dict[str, bytes]:
         """Read files of the folder."""
         found = await self.originals(names)
-        return {
-            name: file.content
-            for name, file in found.items()
-            if len(file.content) <= _most_bytes(name)
-        }
+        sizes = {name: len(file.content) for name, file in found.items()}
+        return {name: found[name].content for name in _readable(sizes)}
 
     async def originals(self, names: Iterable[str]) -> dict[str, Original]:
         """Return files as they were read."""

@@ -25,7 +25,8 @@ from sandbox.recipe.python_versions import (
 )
 from sandbox.types import Frozen
 
-_LONGEST_LINE = 1000
+_BEGINNING = 64 * 1024
+"""Characters of a project's file in which its repository is looked for."""
 _CHECKOUT = "actions/checkout"
 _NODE = "actions/setup-node"
 _GO = "actions/setup-go"
@@ -165,12 +166,8 @@ def resolve_outputs(use: Use, contents: Mapping[str, bytes]) -> Value:
 def names_repository(contents: Mapping[str, bytes], repository: str) -> bool:
     """Return True if the checkout's `package.json` or `pyproject.toml` names it as its own."""
     own = re.compile(rf"(?<![\w.-]){re.escape(repository)}(?![\w-])", re.IGNORECASE)
-    lines = [
-        line
-        for path in ("package.json", "pyproject.toml")
-        for line in contents.get(path, b"").decode("utf-8", "replace").splitlines()
-    ]
-    return any(own.search(line[:_LONGEST_LINE]) for line in lines)
+    texts = (contents.get(path, b"")[:_BEGINNING] for path in ("package.json", "pyproject.toml"))
+    return any(own.search(text.decode("utf-8", "replace")) for text in texts)
 
 
 def find_artifact(use: Use) -> str | None:

@@ -61,6 +61,16 @@ async def test_a_long_lock_file_of_a_workspace_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
+async def test_long_lock_files_are_read_up_to_a_limit_for_all(tmp_path: Path) -> None:
+    names = ["pnpm-lock.yaml", *(f"packages/p{number}/pnpm-lock.yaml" for number in range(5))]
+    fill(tmp_path, *names)
+    for name in names:
+        (tmp_path / name).write_bytes(b"x" * (7 << 20))
+    source = await take_folder(str(tmp_path), SandboxSpec())
+    assert list(await source.read(source.names())) == names[:4]
+
+
+@pytest.mark.anyio
 async def test_links_and_special_files_stay_outside(tmp_path: Path) -> None:
     fill(tmp_path, "project/m.py", "outside/secret")
     (tmp_path / "project/link.py").symlink_to("/etc/passwd")
