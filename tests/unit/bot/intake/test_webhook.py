@@ -330,11 +330,13 @@ class Upload:
         self.parts = parts
         self.ends = ends
         self.read = 0
+        self.taken = asyncio.Event()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for part in self.parts:
             self.read += len(part)
             yield part
+        self.taken.set()
         if not self.ends:
             await asyncio.sleep(60)
 
@@ -403,10 +405,9 @@ async def test_what_exceeds_the_budget_is_a_503_that_says_when_to_come_again(inb
     limits = HttpLimits(bodies_bytes=1 << 20)
     headers = payloads.signed(b"", "ping")
     async with client_for(inbox, limits=limits, max_body=1 << 20) as client:
-        large = asyncio.create_task(
-            client.post("/webhook", content=Upload(b"x" * 900_000, ends=False), headers=headers)
-        )
-        await asyncio.sleep(0.1)
+        upload = Upload(b"x" * 900_000, ends=False)
+        large = asyncio.create_task(client.post("/webhook", content=upload, headers=headers))
+        await upload.taken.wait()
         body = payloads.encoded(payloads.check_run()) + b" " * 200_000
         small = await client.post(
             "/webhook", content=body, headers=payloads.signed(body, "check_run")
