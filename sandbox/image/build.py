@@ -30,6 +30,16 @@ PACKAGES = (
 )
 """Debian packages of the toolchain."""
 
+NEWER = {
+    "bookworm": {
+        "cargo": "cargo-web",
+        "rust-clippy": "rust-web-clippy",
+        "rustc": "rustc-web",
+        "rustfmt": "rustfmt-web",
+    }
+}
+"""Newer versions of a suite's packages, which Debian keeps beside them to build web browsers."""
+
 UV_VERSION = "0.13.9"
 """Version of the installer, from the Python package index."""
 
@@ -57,6 +67,17 @@ ADVICE = "Set sandbox.image to an image that can be pulled, or choose --sandbox-
 
 DOCKERFILE = Path(__file__).with_name("Dockerfile")
 """The same image for hosts with access to a registry."""
+
+
+def newest(suite: str, packages: Sequence[str]) -> tuple[str, ...]:
+    """Return the packages, each exchanged for its newer version if the suite has one.
+
+    Args:
+        suite: The Debian suite.
+        packages: Names of packages.
+    """
+    newer = NEWER.get(suite, {})
+    return tuple(newer.get(name, name) for name in packages)
 
 
 def inputs_hash(spec: SandboxSpec) -> str:

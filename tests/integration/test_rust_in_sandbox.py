@@ -49,8 +49,11 @@ async def report(
         return await workspace.run_tests()
 
 
-async def test_a_failing_test_is_named(docker: DockerBackend, tmp_path: Path) -> None:
-    files = {"Cargo.toml": MANIFEST, "src/lib.rs": SOURCE}
+@pytest.mark.parametrize("edition", ["2021", "2024"])
+async def test_a_failing_test_is_named(
+    docker: DockerBackend, tmp_path: Path, edition: str
+) -> None:
+    files = {"Cargo.toml": MANIFEST.replace("2021", edition), "src/lib.rs": SOURCE}
     found = await report(docker, tmp_path, "cargo test", files)
     assert (found.verdict, found.failing) == (RunVerdict.FAIL, frozenset({"doubles"}))
 
@@ -68,8 +71,8 @@ async def test_formatter_and_linter_are_there(
     [
         (MANIFEST + '\n[dependencies]\nserde = "1"\n', "the crate `serde` is not vendored"),
         (
-            MANIFEST.replace("2021", "2024"),
-            "it needs another Rust: this version of Cargo is older than the `2024` edition",
+            MANIFEST.replace("2021", "2024") + 'rust-version = "1.999"\n',
+            "it needs another Rust: requires rustc 1.999",
         ),
     ],
 )

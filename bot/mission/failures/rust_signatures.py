@@ -10,8 +10,7 @@ _PARTS = {
     ),
     "crates are missing": r"attempting to make an HTTP request, but --offline was specified",
     "it needs another Rust: {0}": (
-        r"(rustc \d[\w.-]{0,20} is not supported by the following packages?)"
-        r"|(requires rustc \d[\w.-]{0,20})"
+        r"(requires rustc \d[\w.-]{0,20})"
         r"|(this version of Cargo is older than the `\d{4}` edition)"
         r"|(lock file version `\d{1,3}` was found, but this version of Cargo does not understand)"
         r"|(requires the Cargo feature called `[\w-]{1,60}`, but that feature is not stabilized)"

@@ -42,6 +42,12 @@ def test_further_packages_are_another_image_whatever_their_order() -> None:
     assert images[0] == build.inputs_hash(SandboxSpec())
 
 
+def test_the_newer_packages_of_a_suite_are_taken_if_it_has_them() -> None:
+    wanted = ("libpq-dev", "cargo", "rustfmt")
+    assert build.newest("bookworm", wanted) == ("libpq-dev", "cargo-web", "rustfmt-web")
+    assert build.newest("trixie", wanted) == wanted
+
+
 @pytest.mark.parametrize("name", ["--include=x", "Cargo", "a", "cargo;id", "cargo\n"])
 def test_only_names_of_debian_packages_are_taken(name: str) -> None:
     with pytest.raises(ValueError, match="debian_packages"):
