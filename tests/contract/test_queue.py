@@ -57,6 +57,7 @@ class Missions:
         self.tidied = 0
         self.release = asyncio.Event()
         self.settles = asyncio.Event()
+        self.crowded = asyncio.Event()
         self.loop = asyncio.get_running_loop()
 
     async def handle(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
@@ -123,8 +124,12 @@ class Missions:
                 raise RateLimited("wait", retry_after_s=600.0)
             self.obeying += 1
             self.most_obeying = max(self.most_obeying, self.obeying)
-            while command.word == "crowded" and self.most_obeying < AT_ONCE:
-                await asyncio.sleep(0.01)  # the first ones stay until all places are taken
+            if self.obeying >= AT_ONCE:
+                self.loop.call_soon_threadsafe(self.crowded.set)
+            if command.word == "crowded":  # the first ones stay until all places are taken
+                await asyncio.wrap_future(
+                    asyncio.run_coroutine_threadsafe(self.crowded.wait(), self.loop)
+                )
             await asyncio.sleep(0.1)
             self.obeying -= 1
             return Publication(mission_id=command.command_id)

@@ -36,8 +36,7 @@ OLD_CARGO = "lock file version `4` was found, but this version of Cargo does not
             "crates are missing",
         ),
         (
-            "error: rustc 1.85.0 is not supported by the following package:\n"
-            "  demo@0.1.0 requires rustc 1.95",
+            "error: rustc 1.85.0 is not supported by the following package:\n  demo requires rustc 1.95",
             "it needs another Rust: requires rustc 1.95",
         ),
         ("error: linker `cc` not found", "the linker `cc` is not in the image"),
