@@ -105,9 +105,7 @@ class Images:
             packages: Further Debian packages of an image that is built; one that is pulled stays
                 as it is.
         """
-        packages = build.newest(
-            self._spec.debian_suite, (*self._spec.debian_packages, *packages)
-        )
+        packages = build.newest(self._spec.debian_suite, (*self._spec.debian_packages, *packages))
         spec = self._spec.model_copy(update={"debian_packages": packages})
         base = self._pull(spec.image) if spec.image else self._build(spec)
         digest = str(self._attributes(base)["Id"])

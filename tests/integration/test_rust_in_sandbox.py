@@ -50,9 +50,7 @@ async def report(
 
 
 @pytest.mark.parametrize("edition", ["2021", "2024"])
-async def test_a_failing_test_is_named(
-    docker: DockerBackend, tmp_path: Path, edition: str
-) -> None:
+async def test_a_failing_test_is_named(docker: DockerBackend, tmp_path: Path, edition: str) -> None:
     files = {"Cargo.toml": MANIFEST.replace("2021", edition), "src/lib.rs": SOURCE}
     found = await report(docker, tmp_path, "cargo test", files)
     assert (found.verdict, found.failing) == (RunVerdict.FAIL, frozenset({"doubles"}))
