@@ -71,7 +71,8 @@ async def _rebuild(sandboxes: Sandboxes, folder: Path, job: dict[str, Any]) -> d
         job: The hints of the job, and the expected verdict with the number of tests.
     """
     source = FolderSource(path=str(folder), repository_id=f"benchmark:{folder.name}")
-    checkout = Checkout(source=source, hints=JobHints(**job["hints"]), name=folder.name)
+    hints = JobHints(**job["hints"], repository=job.get("repository"))
+    checkout = Checkout(source=source, hints=hints, name=folder.name)
     row: dict[str, Any] = {"name": folder.name, "rebuilt": False, "as_expected": False}
     started = time.perf_counter()
     try:

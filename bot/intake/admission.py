@@ -224,6 +224,7 @@ async def _admission(facts: Facts, github: GitHubReads) -> Admission:
         setup=policy.setup,
         python=policy.python,
         called=await read_called(repository, job, github) if job else (),
+        repository=repository.full_name,
     )
     return Admission(
         request=request,

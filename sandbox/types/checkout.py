@@ -130,6 +130,8 @@ class JobHints(Frozen):
     """The failed cell of the job's matrix. Missing keys are read from the job's name."""
     called: tuple[CalledWorkflow, ...] = ()
     """The reusable workflows of the run that are not in the checkout."""
+    repository: str | None = None
+    """The repository that the job ran in, `owner/name`. None leaves `github.repository` unknown."""
 
 
 class Checkout(Frozen):

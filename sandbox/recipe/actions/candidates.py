@@ -1,6 +1,6 @@
 """List every job of a repository's workflows with GitHub's names, by matrix cell."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import normpath
 from typing import Any
@@ -12,7 +12,7 @@ from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.document import Documents, mapping, text
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.types import CalledWorkflow
+from sandbox.types import CalledWorkflow, JobHints
 
 _FOLDER = ".github/workflows/"
 _MOST_CANDIDATES = 2_000
@@ -54,32 +54,24 @@ class JobCandidate:
     """The same workflows: paths in the checkout, or `owner/name/path@commit`."""
 
 
-def candidates(
-    files: Documents,
-    log: FidelityLog,
-    named: str | None,
-    given: Mapping[str, str],
-    *,
-    called: Sequence[CalledWorkflow] = (),
-) -> list[JobCandidate]:
+def candidates(files: Documents, log: FidelityLog, hints: JobHints) -> list[JobCandidate]:
     """Return every job: those of the named workflow first, those of reusable workflows last.
 
     Args:
         files: The repository's files.
         log: Receives what cannot be parsed.
-        named: The workflow's path, as a run names it (`path@ref`).
-        given: Known values of the matrix.
-        called: The reusable workflows of the run that are not in the checkout.
+        hints: The workflow's path, as a run names it (`path@ref`), known values of the matrix, the
+            repository, and the reusable workflows of the run that are not in the checkout.
     """
     found: list[JobCandidate] = []
-    workflows = Workflows(files, called)
-    for path, document in documents(files, log, named):
+    workflows = Workflows(files, hints.called)
+    for path, document in documents(files, log, hints.workflow_path):
         inputs = own_inputs(document)
         is_called = (
             set(mapping(document.get("on"))) == {"workflow_call"}
             or document.get("on") == "workflow_call"
         )
-        reader = _Jobs(path, workflows, given)
+        reader = _Jobs(path, workflows, hints)
         for candidate in reader.of(document, inputs, 0, called=is_called):
             found.append(candidate)
             if len(found) >= _MOST_CANDIDATES:
@@ -107,11 +99,11 @@ def documents(
 class _Jobs:
     """Reader of one workflow and the workflows that it calls."""
 
-    def __init__(self, path: str, workflows: Workflows, given: Mapping[str, str]) -> None:
+    def __init__(self, path: str, workflows: Workflows, hints: JobHints) -> None:
         self._path = path
         self._workflows = workflows
         self._calls = 0
-        self._given = given
+        self._hints = hints
 
     def of(
         self,
@@ -123,7 +115,7 @@ class _Jobs:
         caller: JobCandidate | None = None,
         elsewhere: CalledWorkflow | None = None,
     ) -> Iterator[JobCandidate]:
-        base = base_context(document, inputs)
+        base = base_context(document, inputs, self._hints.repository)
         prefix = f"{caller.display} / " if caller is not None else ""
         for job_id, job in mapping(document.get("jobs")).items():
             table = mapping(job)
@@ -132,7 +124,7 @@ class _Jobs:
             for index, cell in enumerate(cells):
                 value: Value = dict(cell)
                 if unknown is not None:
-                    value = dict(self._given) or unknown
+                    value = dict(self._hints.matrix) or unknown
                 context = job_context(base, job_id, value, (index, len(cells)))
                 name, plain, missing = _name(job_id, table, cell, context)
                 candidate = JobCandidate(
@@ -140,13 +132,15 @@ class _Jobs:
                     document=document,
                     job_id=job_id,
                     job=table,
-                    cell=cell if unknown is None else dict(self._given),
+                    cell=cell if unknown is None else dict(self._hints.matrix),
                     context=context,
                     base=f"{prefix}{plain}",
                     display=f"{prefix}{name}",
                     fixed=not missing and unknown is None and (caller is None or caller.fixed),
                     callers=(*caller.callers, caller.cell) if caller is not None else (),
-                    matrix_unknown=unknown if unknown is not None and not self._given else None,
+                    matrix_unknown=unknown
+                    if unknown is not None and not self._hints.matrix
+                    else None,
                     called=called,
                     pattern=f"{caller.pattern} / {written}" if caller is not None else written,
                     caller_ids=(*caller.caller_ids, caller.job_id) if caller is not None else (),

@@ -44,12 +44,15 @@ _ONLY_GITHUB_KNOWS = (
 _UNKNOWN_EVERYWHERE = ("secrets", "vars", "needs", "job", "jobs")
 
 
-def base_context(document: Mapping[str, Any], inputs: Value) -> dict[str, Value]:
+def base_context(
+    document: Mapping[str, Any], inputs: Value, repository: str | None = None
+) -> dict[str, Value]:
     """Return the context of every job of a workflow.
 
     Args:
         document: The workflow.
         inputs: Inputs from its caller; unknown for a manual start.
+        repository: `owner/name`, if it is known.
     """
     github: dict[str, Value] = {name: Unknown((f"github.{name}",)) for name in _ONLY_GITHUB_KNOWS}
     github |= {
@@ -58,6 +61,8 @@ def base_context(document: Mapping[str, Any], inputs: Value) -> dict[str, Value]
         "server_url": "https://github.com",
         "action_path": WORKDIR,
     }
+    if repository:
+        github |= {"repository": repository, "repository_owner": repository.partition("/")[0]}
     runner: dict[str, Value] = {"os": "Linux", "arch": "X64", "name": "metaagent", "debug": ""}
     runner["temp"] = "/tmp"  # noqa: S108
     unknown: dict[str, Value] = {name: Unknown((name,)) for name in _UNKNOWN_EVERYWHERE}

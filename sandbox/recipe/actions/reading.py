@@ -37,7 +37,7 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
         log: Receives the treatment of each step.
     """
     files = Documents(contents)
-    found = candidates(files, log, hints.workflow_path, hints.matrix, called=hints.called)
+    found = candidates(files, log, hints)
     candidate, guessed = choose(hints, found)
     if candidate is None:
         if hints.job_name or hints.step_name:
@@ -70,9 +70,10 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
 
 def knows_job(name: str, contents: Mapping[str, bytes], workflow: str | None = None) -> bool:
     """Return True if a name may belong to a job of the workflows, or of one of them."""
+    hints = JobHints(workflow_path=workflow)
     return any(
         is_meant(name, candidate) and workflow in {None, candidate.path}
-        for candidate in candidates(Documents(contents), FidelityLog(), workflow, {})
+        for candidate in candidates(Documents(contents), FidelityLog(), hints)
     )
 
 
@@ -90,7 +91,7 @@ def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
             name=candidate.display,
             steps=tuple(name for name in map(_step_name, steps_of(candidate.job)) if name),
         )
-        for candidate in candidates(Documents(contents), FidelityLog(), None, {})
+        for candidate in candidates(Documents(contents), FidelityLog(), JobHints())
         if not candidate.called
     )
 

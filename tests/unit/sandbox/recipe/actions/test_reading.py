@@ -279,6 +279,26 @@ def test_a_step_is_resolved() -> None:
     assert notes["container images.example.org/x/python:3.12-slim"].startswith("replaced: ")
 
 
+@pytest.mark.parametrize(
+    ("repository", "steps"),
+    [
+        ("me/it", [("yes", "src/me/it")]),
+        ("you/it", [("yes", ".")]),
+        (None, [("unknown", ".")]),
+    ],
+)
+def test_the_name_of_the_repository_is_known_if_the_mission_knows_it(
+    repository: str | None, steps: list[tuple[str, str]]
+) -> None:
+    step = "[{run: pytest, working-directory: 'src/${{ github.repository }}',"
+    files = one(step + " if: github.repository_owner == 'me'}, {run: ls}]")
+    hints = JobHints(job_name="t", repository=repository)
+    contents = {path: text.encode() for path, text in files.items()}
+    job = find_job(hints, contents, FidelityLog())
+    assert job is not None
+    assert [(step.runs, step.working_directory) for step in job.steps] == steps
+
+
 def test_services_are_obstacles_of_tests_only() -> None:
     assert job_of("test").obstacles == (
         "needs the service postgres:15, no service is started",
