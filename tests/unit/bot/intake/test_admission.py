@@ -117,7 +117,7 @@ async def test_the_failing_step_becomes_a_hint(github: FakeGitHub) -> None:
         "pytest",
         ".github/workflows/ci.yml",
     )
-    assert hints.repository == automatic().repository.full_name
+    assert hints.repository == "octo/calculator"
     assert admission.job is not None
 
 

@@ -284,7 +284,7 @@ def test_a_step_is_resolved() -> None:
     [
         ("me/it", [("yes", "src/me/it")]),
         ("you/it", [("yes", ".")]),
-        (None, [("unknown", ".")]),
+        (None, [("unknown", "src")]),
     ],
 )
 def test_the_name_of_the_repository_is_known_if_the_mission_knows_it(
