@@ -270,7 +270,8 @@ class StepReader:
 
     def _check_out(self, use: Use) -> None:
         """Note where a step checks out the repository, or another one."""
-        path, repository = normpath(use.inputs.get("path") or "."), use.inputs.get("repository")
+        written, repository = use.inputs.get("path") or ".", use.inputs.get("repository")
+        path = resolve_folder(written, ".") or normpath(written)
         if repository and not names_repository(self._contents, repository):
             self.others[path] = repository
         elif path != "." and not use.missing.get("repository"):

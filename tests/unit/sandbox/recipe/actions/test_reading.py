@@ -299,6 +299,14 @@ def test_the_name_of_the_repository_is_known_if_the_mission_knows_it(
     assert [(step.runs, step.working_directory) for step in job.steps] == steps
 
 
+@pytest.mark.parametrize("path", ["src/it", "${{ github.workspace }}/src/it"])
+def test_a_checkout_in_a_folder_is_the_root_however_the_folder_is_written(path: str) -> None:
+    where = "${{ github.workspace }}/src/it"
+    steps = f"[{{uses: actions/checkout@v4, with: {{path: '{path}'}}}}, {{run: make test}}]"
+    job = job_of("t", files=one(steps, job=f"defaults: {{run: {{working-directory: '{where}'}}}}"))
+    assert job.steps[-1].working_directory == "."
+
+
 def test_services_are_obstacles_of_tests_only() -> None:
     assert job_of("test").obstacles == (
         "needs the service postgres:15, no service is started",
