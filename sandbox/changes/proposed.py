@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 
 from sandbox.changes.paths import is_safe_path
-from sandbox.languages import is_source, is_typed_source
+from sandbox.languages import is_checked_source, is_source
 from sandbox.types import SpanEdit
 
 _TEMPLATE = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\+[a-z][a-z0-9_]{0,40}){0,5}")
@@ -38,7 +38,7 @@ def is_valid_proposal(
 
 def _is_open(path: str, protected: Sequence[str], *, stubs: bool) -> bool:
     hidden = any(part.startswith(".") for part in path.split("/"))
-    readable = is_typed_source(path) if stubs else is_source(path)
+    readable = is_checked_source(path) if stubs else is_source(path)
     known = is_safe_path(path) and readable and not hidden
     return known and not any(fnmatch(path, pattern) for pattern in protected)
 

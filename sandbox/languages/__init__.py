@@ -39,7 +39,7 @@ JAVASCRIPT = Language(name="javascript", suffixes=(".js", ".jsx", ".mjs", ".cjs"
 TYPESCRIPT = Language(name="typescript", suffixes=(".ts", ".tsx", ".mts", ".cts"))
 GO = Language(name="go", suffixes=(".go",))
 RUST = Language(name="rust", suffixes=(".rs",))
-CHECKED = (*LANGUAGES, TYPESCRIPT)
+CHECKED = (*LANGUAGES, JAVASCRIPT, TYPESCRIPT)
 """Languages whose type checkers' and linters' findings are repaired."""
 READ = (*LANGUAGES, JAVASCRIPT, TYPESCRIPT, GO, RUST)
 """Languages whose source is read: for models, for proofs of layout, and to copy tests."""
@@ -62,7 +62,7 @@ def is_read_source(path: str) -> bool:
     return find_language(path) is not None
 
 
-def is_typed_source(path: str) -> bool:
+def is_checked_source(path: str) -> bool:
     """Return True if a path names a source file or a stub whose findings are repaired."""
     return any(path.endswith((*one.suffixes, *one.stub_suffixes)) for one in CHECKED)
 

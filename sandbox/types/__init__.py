@@ -13,7 +13,7 @@ from sandbox.types.checkout import (
     TrustTier,
 )
 from sandbox.types.errand import WAY_OUT, Door, Errand, Returned
-from sandbox.types.findings import EditProposal, ProposalRequest, ToolFinding
+from sandbox.types.findings import EditDoubt, EditProposal, ProposalRequest, ToolFinding
 from sandbox.types.frozen import Frozen
 from sandbox.types.locks import LOCK_RUNNER, REFUSED_LOCK, LockRepair
 from sandbox.types.log import LogReading, LogSignal
@@ -82,6 +82,7 @@ __all__ = [
     "DebianPackage",
     "Difference",
     "Door",
+    "EditDoubt",
     "EditProposal",
     "Egress",
     "Errand",

@@ -1,5 +1,7 @@
 """Messages between the host and the fixing of findings inside the sandbox."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from sandbox.types.frozen import Frozen
@@ -22,7 +24,7 @@ class ProposalRequest(Frozen):
 
     findings: tuple[ToolFinding, ...] = Field(max_length=200)
     command: str = ""
-    """The failing command line; tsc's options name the project that is read for its findings."""
+    """The failing command line; the options of tsc and eslint name what is read."""
     step: int = Field(default=1, ge=1)
     """Number of the command that failed, if the line has several."""
     protected: tuple[str, ...] = ()
@@ -32,6 +34,19 @@ class ProposalRequest(Frozen):
     only_clear: bool = False
     """Try no edit that is dearer than a clear one, which saves half of the time; tsc only."""
     time_limit_s: float = 30.0
+
+
+class EditDoubt(StrEnum):
+    """Reason why a person has to confirm an edit that a linter offers."""
+
+    ALTERNATIVES = "alternatives"
+    """The linter offers several edits and recommends none."""
+    COMMENT = "comment"
+    """It only adds, changes or removes comments."""
+    REMOVAL = "removal"
+    """It removes code that may have an effect."""
+    UNSURE = "unsure"
+    """The linter itself says that the edit may be wrong."""
 
 
 class EditProposal(Frozen):
@@ -44,5 +59,6 @@ class EditProposal(Frozen):
     """Lower is more natural."""
     is_clear: bool = False
     """It, or a cheaper one, removes all findings; dearer edits were not tried as requested."""
+    doubt: EditDoubt | None = None
     edits: tuple[SpanEdit, ...]
     description: str = ""

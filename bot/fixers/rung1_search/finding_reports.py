@@ -3,7 +3,7 @@
 from collections import Counter
 
 from sandbox.changes import protected_class
-from sandbox.languages import is_typed_source
+from sandbox.languages import is_checked_source
 from sandbox.types import RunVerdict, TestReport, ToolFinding
 
 REPORTED = (RunVerdict.PASS, RunVerdict.FAIL)
@@ -25,7 +25,7 @@ def detailed_findings(report: TestReport) -> tuple[ToolFinding, ...]:
             message=(one.error_message or "")[:1000],
         )
         for one in report.failures
-        if one.file and is_typed_source(one.file) and protected_class(one.file) is None
+        if one.file and is_checked_source(one.file) and protected_class(one.file) is None
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,9 +17,10 @@ from bot.fixers.rung1_search.finding_reports import (
     is_better,
 )
 from bot.ports import Workspace
-from sandbox.languages import TYPESCRIPT, is_test_file
+from sandbox.languages import JAVASCRIPT, TYPESCRIPT, is_test_file
 from sandbox.types import (
     ChangeAction,
+    EditDoubt,
     EditProposal,
     FileChange,
     ProposalRequest,
@@ -39,6 +40,12 @@ MAX_RUNS = 150
 GUESS_COST = 0.7
 """From this cost on, an edit of TypeScript is a guess. Of the first 89 seeded errors of
 `benchmarks.typescript`, five edits cost that much, and one of these was the original text."""
+DOUBTS = {
+    EditDoubt.ALTERNATIVES: "the linter offers several edits, of which this is one",
+    EditDoubt.COMMENT: "an edit only changes a comment",
+    EditDoubt.REMOVAL: "removed code may have had an effect",
+    EditDoubt.UNSURE: "the linter says that its edit may be wrong",
+}
 SPARE_S = 2.0
 TEST_COMMAND = "python -m pytest -q"
 """Used if no test command is configured and there are files that look like tests."""
@@ -64,9 +71,7 @@ class _RepairState:
     """Findings of the current round, to which proposals refer by number."""
     originals: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    descriptions: list[str] = field(default_factory=list)
-    templates: list[str] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
+    accepted: list[EditProposal] = field(default_factory=list)
     runs: int = 0
     doubted: _Trial | None = None
     """The first edits on the present texts that reach a later step whose tests are red."""
@@ -261,9 +266,7 @@ def _keep(work: _RepairState, trial: _Trial) -> None:
     """Continue from applied edits."""
     work.report, work.doubted = trial.after, None
     work.texts |= {change.path: change.content or "" for change in trial.changes}
-    work.descriptions += [proposal.description for proposal in trial.chosen]
-    work.templates += [proposal.template for proposal in trial.chosen]
-    work.costs += [proposal.cost for proposal in trial.chosen]
+    work.accepted += trial.chosen
 
 
 def _useful(
@@ -318,21 +321,26 @@ async def _run_tests_for_doubts(
 
 async def _find_test_command(work: _RepairState) -> str | None:
     """Return the usual command for the tests of the repaired language; None without tests."""
-    if _has_typescript(work.texts):
+    if any(path.endswith((*JAVASCRIPT.suffixes, *TYPESCRIPT.suffixes)) for path in work.texts):
         try:
             manifest = json.loads(await read_text(work.workspace, "package.json"))
             script = str(manifest["scripts"]["test"])
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
-        program = script.split(" ", maxsplit=1)[0]
         # Only a runner that is called directly reports its tests by name.
-        return f"npx {script}" if program in NODE_RUNNERS else "npm test"
+        if script.split()[:2] == ["node", "--test"]:
+            return script
+        return f"npx {script}" if script.split(" ")[0] in NODE_RUNNERS else "npm test"
     files = await work.workspace.list_files()
     return TEST_COMMAND if any(is_test_file(path) for path in files) else None
 
 
-def _has_typescript(paths: Iterable[str]) -> bool:
-    return any(path.endswith(TYPESCRIPT.suffixes) for path in paths)
+def _doubt(proposal: EditProposal) -> str:
+    """Return why a person has to confirm an edit; empty if the check and the tests suffice."""
+    if proposal.doubt is not None:
+        return DOUBTS[proposal.doubt]
+    is_typed = proposal.edits[0].path.endswith(TYPESCRIPT.suffixes)
+    return "it adds or removes code by a guess" if is_typed and proposal.cost >= GUESS_COST else ""
 
 
 def _left(work: _RepairState) -> float:
@@ -355,15 +363,15 @@ def _candidate(
         if left
         else f"fixes {counted(gone, 'finding')}, and none is left"
     )
-    shown = "; ".join(dict.fromkeys(work.descriptions))
-    is_guess = max(work.costs) >= GUESS_COST and _has_typescript(changed)
-    guesses = ("it adds or removes code by a guess",) if is_guess else ()
-    cost = sum(work.costs) / max(1, len(work.costs))
+    shown = "; ".join(dict.fromkeys(proposal.description for proposal in work.accepted))
+    templates = list(dict.fromkeys(proposal.template for proposal in work.accepted))
+    guesses = tuple(dict.fromkeys(filter(None, map(_doubt, work.accepted))))
+    cost = sum(proposal.cost for proposal in work.accepted) / max(1, len(work.accepted))
     return Candidate(
         id=hash_edits(edits),
         rung=Rung.SEARCH,
         fixer="search",
-        template="+".join(list(dict.fromkeys(work.templates))[:5]),
+        template="+".join(templates[:5]),
         title=f"{min(changed)}: {shown}"[:120],
         explanation=f"{shown[:1500]}. It {result}; "
         f"the same check was run after every edit ({counted(work.runs, 'time')}).",

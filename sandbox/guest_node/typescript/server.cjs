@@ -8,11 +8,11 @@
 const fs = require('fs')
 const path = require('path')
 const { findPackage } = require('../packages.cjs')
+const { writeProposal } = require('../proposals.cjs')
 const { describe, inBytes, shorten } = require('./edits.cjs')
 const { Workspace } = require('./projects.cjs')
 const { search } = require('./search.cjs')
 
-const RESULTS = 3
 /** Share of the time for the search; the rest is for starting and writing. */
 const SHARE = 0.85
 
@@ -37,22 +37,14 @@ function emit (workspace, proposal) {
     const name = path.relative(workspace.root, edit.file)
     return { path: name, ...inBytes(text, shorten(text, edit)) }
   })
-  const event = {
+  writeProposal({
     finding: proposal.finding,
     template: proposal.template,
     cost: Math.round(proposal.cost * 10000) / 10000,
     is_clear: proposal.isClear,
     edits,
     description: describe(workspace.texts, proposal.edits).slice(0, 200)
-  }
-  let line = Buffer.from(JSON.stringify(event) + '\n')
-  while (line.length > 0) {
-    try {
-      line = line.subarray(fs.writeSync(RESULTS, line))
-    } catch (error) {
-      if (error.code !== 'EAGAIN') throw error
-    }
-  }
+  })
 }
 
 main()

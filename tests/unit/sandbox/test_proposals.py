@@ -12,7 +12,13 @@ import pytest
 from sandbox.backends.base import Guest
 from sandbox.proposals import MAX_LINE_BYTES, propose_edits
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, EditProposal, ProposalRequest, ToolFinding
+from sandbox.types import (
+    CommandResult,
+    EditDoubt,
+    EditProposal,
+    ProposalRequest,
+    ToolFinding,
+)
 
 pytestmark = pytest.mark.anyio
 GUEST = Path(__file__).parents[3] / "sandbox/guest"
@@ -241,3 +247,66 @@ async def test_no_error_of_tsc_is_repaired_in_a_protected_or_foreign_file(path: 
 async def test_only_tsc_starts_the_language_service(command: str) -> None:
     request = TSC.with_(findings=TSC.findings[1:], command=command, step=1)
     assert await answered(TYPED, request=request) == ()
+
+
+LINTED = ProposalRequest(
+    findings=(
+        ToolFinding(path="web/src/a.js", line=2, code="eqeqeq"),
+        ToolFinding(path="web/src/b.tsx", line=1, code="eqeqeq"),
+        ToolFinding(path="a.py", line=1, code="E711"),
+    ),
+    command="cd web && CI=1 npx eslint 'src/**/*.js' --max-warnings 0",
+)
+
+
+def suggested(path: str, finding: int = 0) -> dict[str, Any]:
+    edits = [{"path": path, "start": 0, "end": 1, "text": "x"}]
+    kind = {"template": "eslint_suggestion", "doubt": "alternatives"}
+    return PROPOSAL | kind | {"finding": finding, "edits": edits}
+
+
+async def test_findings_of_eslint_go_to_the_projects_own() -> None:
+    guest = AnsweringGuest(suggested("web/src/a.js"), suggested("web/src/b.tsx", 1))
+    found = await propose_edits(cast(Guest, guest), LINTED, working_directory="app")
+    assert [(one.finding, one.doubt) for one in found] == [
+        (0, EditDoubt.ALTERNATIVES),
+        (1, EditDoubt.ALTERNATIVES),
+    ]
+    assert guest.asked["argv"] == ("node", "/opt/guest/node/eslint.cjs")
+    assert guest.asked["cwd"] == "/work/repo/app/web"
+    assert guest.asked["env"]["CI"] == "1"
+    assert guest.asked["stdin"]["args"] == ["src/**/*.js", "--max-warnings", "0"]
+    assert [one["path"] for one in guest.asked["stdin"]["findings"]] == [
+        "web/src/a.js",
+        "web/src/b.tsx",
+    ]
+
+
+@pytest.mark.parametrize("path", ["web/src/b.js", "web/src/a.json", "../a.js"])
+async def test_an_offer_of_eslint_edits_the_file_of_its_finding(path: str) -> None:
+    assert await answered(suggested(path), request=LINTED) == ()
+    assert await answered(suggested("web/src/a.js") | {"doubt": "other"}, request=LINTED) == ()
+
+
+@pytest.mark.parametrize("command", ["eslint src/*.js", "yarn eslint 'src/*.js'"])
+async def test_eslint_gets_patterns_of_files_as_they_are(command: str) -> None:
+    guest = AnsweringGuest(suggested("web/src/a.js"))
+    request = LINTED.with_(command=command, findings=LINTED.findings[:1])
+    assert len(await propose_edits(cast(Guest, guest), request)) == 1
+    assert guest.asked["stdin"]["args"] == ["src/*.js"]
+
+
+@pytest.mark.parametrize("command", ["npx biome ci .", "npx tsc", "eslint . | head", ""])
+async def test_only_eslint_is_asked_for_offers(command: str) -> None:
+    request = LINTED.with_(command=command, findings=LINTED.findings[:1])
+    assert await answered(suggested("web/src/a.js"), request=request) == ()
+
+
+async def test_the_reason_for_no_proposal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    class Silent(AnsweringGuest):
+        async def run(self, argv: tuple[str, ...], **_: Any) -> CommandResult:
+            return CommandResult(argv=argv, exit_code=1, stderr="trace\nanother \x1b form\n")
+
+    with caplog.at_level("INFO", logger="sandbox.proposals"):
+        assert await propose_edits(cast(Guest, Silent()), REQUEST) == ()
+    assert "program=search/findings/server.py exit=1 reason='another   form'" in caplog.text

@@ -8,10 +8,10 @@ from sandbox.languages import (
     PYTHON,
     Language,
     find_language,
+    is_checked_source,
     is_read_source,
     is_source,
     is_test_file,
-    is_typed_source,
 )
 from sandbox.runners import RUNNERS
 from sandbox.types import LOCK_RUNNER, RUNNER_TRAITS
@@ -19,7 +19,7 @@ from tests.builders import a_report
 
 
 @pytest.mark.parametrize(
-    ("path", "read", "source", "typed", "test"),
+    ("path", "read", "source", "checked", "test"),
     [
         ("src/a.py", True, True, True, False),
         ("src/a.pyi", False, False, True, False),
@@ -30,18 +30,19 @@ from tests.builders import a_report
         ("src/a.rs", True, False, False, False),
         ("src/a.ts", True, False, True, False),
         ("src/a.tsx", True, False, True, False),
-        ("src/a.js", True, False, False, False),
+        ("src/a.js", True, False, True, False),
+        ("src/a.vue", False, False, False, False),
     ],
 )
 def test_a_path_names_its_language(
     path: str,
     read: bool,  # noqa: FBT001
     source: bool,  # noqa: FBT001
-    typed: bool,  # noqa: FBT001
+    checked: bool,  # noqa: FBT001
     test: bool,  # noqa: FBT001
 ) -> None:
     assert (is_read_source(path), is_source(path)) == (read, source)
-    assert (is_typed_source(path), is_test_file(path)) == (typed, test)
+    assert (is_checked_source(path), is_test_file(path)) == (checked, test)
     assert (find_language(path) is PYTHON) is source
 
 

@@ -92,6 +92,7 @@ async def repaired(
     ("script", "command", "doubt"),
     [
         ("vitest run", "npx vitest run", ()),
+        ("node --test src", "node --test src", ()),
         ("node scripts/test.js", "npm test", ()),
         (None, None, ("no tests were run: only the check validated this",)),
     ],
