@@ -75,7 +75,7 @@ CLASSIC = {
 
 def project(eslint: str, **files: str) -> dict[str, str]:
     """Return a project whose scripts check and test it."""
-    packages = {"eslint": eslint, "@eslint/js": eslint.split(".")[0]}
+    packages = {"eslint": eslint, "@eslint/js": eslint.split(".", maxsplit=1)[0]}
     manifest = {
         "name": "shop",
         "type": "module",

@@ -57,3 +57,45 @@ async def test_a_file_that_does_not_compile_is_mended_by_its_own_check(
     assert isinstance(candidate, Candidate), candidate
     assert candidate.changes[0].content == GOOD
     assert candidate.warnings == ()
+
+
+OLD = """def total(prices):
+    rows = dict(tea=1)
+    count = len(rows)
+    for name in prices:
+        rows[name] = prices[name]
+    return sum(rows.values())
+"""
+NEW = OLD.replace("dict(tea=1)", '{"tea": 1}').replace("    count = len(rows)\n", "    len(rows)\n")
+TEST = "from shop import total\n\n\ndef test_total():\n    assert total({'cup': 2}) == 3\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "expected"),
+    [
+        (
+            "ruff check shop.py",
+            {"pyproject.toml": '[tool.ruff.lint]\nselect = ["F", "C4"]\n'},
+            NEW,
+        ),
+        ("flake8 --select F shop.py", {}, NEW.replace('{"tea": 1}', "dict(tea=1)")),
+    ],
+)
+async def test_fixes_that_ruff_calls_unsafe_are_confirmed_by_the_check_and_the_tests(
+    backend: Backend, tmp_path: Path, command: str, files: dict[str, str], expected: str
+) -> None:
+    repository = tmp_path / "repo"
+    repository.mkdir()
+    for name, text in {**files, "shop.py": OLD, "test_shop.py": TEST}.items():
+        (repository / name).write_text(text)
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    source = FolderSource(path=str(repository))
+    checkout = Checkout(source=source, hints=JobHints(command=command))
+    async with sandboxes.open_workspace(checkout) as workspace:
+        report = await workspace.run_tests()
+        context = a_running_mission(test_results=report)
+        (found,) = [one async for one in fix_findings(context, report, workspace, FixBudget())]
+    assert isinstance(found, Candidate), found
+    assert found.changes[0].content == expected
+    assert "ruff_fix" in found.template
+    assert found.confident, found.warnings

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from typing_extensions import override
 
 from sandbox.backends.base import Guest
 from sandbox.proposals import MAX_LINE_BYTES, propose_edits
@@ -304,6 +305,7 @@ async def test_only_eslint_is_asked_for_offers(command: str) -> None:
 
 async def test_the_reason_for_no_proposal_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     class Silent(AnsweringGuest):
+        @override
         async def run(self, argv: tuple[str, ...], **_: Any) -> CommandResult:
             return CommandResult(argv=argv, exit_code=1, stderr="trace\nanother \x1b form\n")
 

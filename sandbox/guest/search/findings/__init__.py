@@ -8,13 +8,14 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from sandbox.guest.search.candidates.broken import propose as propose_text_fixes
 from sandbox.guest.search.candidates.broken.model import Broken, TextProposal
 from sandbox.guest.search.findings.kinds import load_kinds
 from sandbox.guest.search.findings.model import SourceFinding
 from sandbox.guest.search.findings.place import FindingPlace
+from sandbox.guest.search.findings.ruff_fixes import Ruff
 from sandbox.guest.search.source.render import SourceFile, TextEdit, splice
 
 MAX_BYTES = 400_000
@@ -30,12 +31,23 @@ SILENCED = re.compile(
 """Comments and types that hide a finding; no proposal may add one."""
 
 
-def propose(source: bytes, finding: SourceFinding) -> Iterator[TextProposal]:
+class _Choice(NamedTuple):
+    """Why edits are proposed. Choices are in the order in which they are tried."""
+
+    cost: float
+    template: str
+    doubt: str = ""
+
+
+def propose(
+    source: bytes, finding: SourceFinding, ruff: Optional[Ruff] = None
+) -> Iterator[TextProposal]:
     """Yield edits that may remove a finding, cheapest first. Each parses and changes the file.
 
     Args:
         source: The file.
         finding: The finding to remove.
+        ruff: A linter whose own fixes are proposed, too.
     """
     if len(source) > MAX_BYTES:
         return
@@ -53,16 +65,20 @@ def propose(source: bytes, finding: SourceFinding) -> Iterator[TextProposal]:
         if not 1 <= finding.line <= place.count:
             return
         found = _drafts(place)
-        for edits, (cost, kind) in sorted(
-            found.items(), key=lambda item: (round(item[1][0], 6), item[1][1], item[0])
+        for offer in ruff.offer(source, finding) if ruff is not None else ():
+            edits = tuple(sorted(set(offer.draft.edits)))
+            if edits:
+                found.setdefault(edits, _Choice(offer.draft.cost, "ruff_fix", offer.doubt))
+        for edits, (cost, template, doubt) in sorted(
+            found.items(), key=lambda item: (round(item[1].cost, 6), item[1].template, item[0])
         ):
-            if not _is_fine(source, edits):
-                continue
-            yield TextProposal(kind, round(cost, 4), edits, _description(source, edits))
+            if _is_fine(source, edits):
+                shown = _description(source, edits)
+                yield TextProposal(template, round(cost, 4), edits, shown, doubt)
 
 
-def _drafts(place: FindingPlace) -> Dict[Tuple[TextEdit, ...], Tuple[float, str]]:
-    found: Dict[Tuple[TextEdit, ...], Tuple[float, str]] = {}
+def _drafts(place: FindingPlace) -> Dict[Tuple[TextEdit, ...], _Choice]:
+    found: Dict[Tuple[TextEdit, ...], _Choice] = {}
     for name, kind in load_kinds().items():
         if place.finding.code not in kind.CODES:
             continue
@@ -70,10 +86,10 @@ def _drafts(place: FindingPlace) -> Dict[Tuple[TextEdit, ...], Tuple[float, str]
             edits = tuple(sorted(set(draft.edits)))
             if (
                 edits
-                and (edits not in found or draft.cost < found[edits][0])
+                and (edits not in found or draft.cost < found[edits].cost)
                 and len(found) < 10 * MAX_PROPOSALS
             ):
-                found[edits] = (draft.cost, name)
+                found[edits] = _Choice(draft.cost, name)
     return found
 
 

@@ -1,6 +1,6 @@
 """Read findings from stdin and write one proposal per line, as JSON, to descriptor 3.
 
-It runs no repository code.
+It runs no repository code. The environment's ruff is asked for its fixes.
 """
 
 import json
@@ -61,7 +61,9 @@ def answer(request: Dict[str, Any]) -> None:
     from sandbox.guest.search.candidates.broken.child import in_child
     from sandbox.guest.search.findings import propose
     from sandbox.guest.search.findings.model import SourceFinding
+    from sandbox.guest.search.findings.ruff_fixes import find_ruff
 
+    ruff = find_ruff(sys.executable, request["root"])
     until = time.monotonic() + float(request["time_limit_s"])
     said: List[Dict[str, Any]] = request["findings"]
     for number, each in enumerate(said):
@@ -74,7 +76,7 @@ def answer(request: Dict[str, Any]) -> None:
         source = read(request["root"], finding.path)
         if source is None:
             continue
-        found = in_child(partial(propose, source, finding), min(SECONDS, left))
+        found = in_child(partial(propose, source, finding, ruff), min(SECONDS, left))
         for proposal in found[: int(request["most"])]:
             edits = [
                 {"path": finding.path, "start": e.start, "end": e.end, "text": e.text}
@@ -82,7 +84,8 @@ def answer(request: Dict[str, Any]) -> None:
             ]
             emit({
                 "finding": number, "template": proposal.template, "cost": proposal.cost,
-                "edits": edits, "description": proposal.description[:200],
+                "doubt": proposal.doubt or None, "edits": edits,
+                "description": proposal.description[:200],
             })  # fmt: skip
 
 

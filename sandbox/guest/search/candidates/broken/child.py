@@ -111,6 +111,6 @@ def _proposals(answer: bytes) -> List[TextProposal]:
     except (ValueError, UnicodeDecodeError):
         return []
     return [
-        TextProposal(template, cost, tuple(TextEdit(*edit) for edit in edits), description)
-        for template, cost, edits, description in rows
+        TextProposal(template, cost, tuple(TextEdit(*edit) for edit in edits), *more)
+        for template, cost, edits, *more in rows
     ]

@@ -27,6 +27,8 @@ class TextProposal(NamedTuple):
     edits: Tuple[TextEdit, ...]
     """Edits in byte offsets."""
     description: str
+    doubt: str = ""
+    """Why a person has to confirm it, as in `EditDoubt`; empty if nobody has to."""
 
 
 class Draft(NamedTuple):
