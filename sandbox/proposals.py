@@ -21,7 +21,7 @@ from sandbox.types import RUNNER_TRAITS, EditProposal, Frozen, ProposalRequest
 log = logging.getLogger(__name__)
 GRACE_S = 3.0
 _SHELL = re.compile(r"[$`|&;<>()!~#\n]")
-"""What a shell changes, except patterns of files."""
+"""Characters that a shell interprets, except those of file patterns."""
 MAX_LINE_BYTES = MIB
 MAX_TEXT = 200
 MAX_EDITS = 400

@@ -1,5 +1,5 @@
 'use strict'
-// What ESLint's rules offer: fixes, and suggestions that `eslint --fix` leaves to a person.
+// Fixes of ESLint's rules, and the suggestions that `eslint --fix` leaves to a person.
 //
 // Called as `node eslint.cjs`, in the folder of the failing command. Standard input contains one JSON
 // object: `root` (the checkout), `args` (of eslint), `findings` and `most` (proposals for each). The
@@ -23,12 +23,12 @@ const VALUED = [
   '--cache-strategy'
 ]
 const COMMENTS = /\/\/[^\n]*|\/\*[\s\S]*?\*\//g
-/** What hides a finding; no edit may add one. */
+/** Text that hides a finding; no edit may add one. */
 const SILENCED = /(?:\/\/|\/\*)\s*(?:eslint|tslint)\b|@ts-(?:ignore|expect-error|nocheck)|\bany\b/g
-/** What may have an effect: a call, also of a template, an operator that writes, `await`, `yield`. */
+/** Code that may have an effect: a call or tag, an operator that writes, `await`, `yield`. */
 const EFFECT = /[(`]|\+\+|--|\b(?:await|delete|yield)\b/
 const FUNCTION = /^\s*(?:async\s+)?function\b[^{]*\{[\s\S]*\}\s*$/
-/** How a suggestion says that it changes nothing but the text. */
+/** Words of a suggestion that changes nothing but the text. */
 const KEEPS = /\bmaintains the current functionality\b/
 const COSTS = { fix: 0.1, suggestion: 0.3, alternative: 0.5, comment: 0.9 }
 
@@ -99,7 +99,7 @@ function isAbout (message, finding) {
     (!finding.column || message.column === finding.column)
 }
 
-/** Return what a message offers, the likeliest first. */
+/** Return the edits that a message offers, the likeliest first. */
 function readOffers (message, text) {
   const fixes = [message.fix].map(fix => readEdit(fix, text)).filter(Boolean)
   const list = Array.isArray(message.suggestions) ? message.suggestions : []

@@ -12,13 +12,16 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from benchmarks.template_wins import COSTLY, KEPT, REASONS, table
 from bot.cli import COMMANDS, main
 from bot.domain.mission import Outcome
+from bot.fixers.rung1_search.findings import DOUBTS
 from bot.settings import leaves
+from sandbox.types import EditDoubt
 from tests.architecture.action_pages import action_page
 from tests.architecture.api_pages import api_page
 from tests.architecture.chat_pages import chat_page
@@ -114,7 +117,28 @@ def templates_page() -> str:
                 "",
             )
             lines.append(f"| [`{name}`]({path}) | {sentence} | {example} |")
-    return "\n".join([*lines, *_typescript_templates()]) + "\n"
+    return "\n".join([*lines, *_linter_offers(), *_typescript_templates()]) + "\n"
+
+
+OFFERS = {
+    "sandbox/guest/search/findings/ruff_fixes.py": ("ruff_fix",),
+    "sandbox/guest_node/eslint.cjs": ("eslint_fix", "eslint_suggestion"),
+}
+"""Programs that read the offers of a linter, and their templates."""
+
+
+def _linter_offers() -> Iterator[str]:
+    """A row for each program, with the first sentence of its file, and one for each doubt."""
+    yield from ("", "## Edits that linters offer", "", "| template | for |", "| --- | --- |")
+    for path, templates in OFFERS.items():
+        names = ", ".join(f"[`{name}`](../../{path})" for name in templates)
+        text = (ROOT / path).read_text().removeprefix("'use strict'\n")
+        sentence = text.splitlines()[0].strip('"/ ')
+        yield f"| {names} | {sentence} |"
+    yield from ("", "A person has to confirm such an edit, although the command is green, if:", "")
+    yield from ("| the report says | because |", "| --- | --- |")
+    meanings = _meanings("sandbox/types/findings.py", EditDoubt)
+    yield from (f"| {DOUBTS[doubt]} | {meanings[doubt.name]} |" for doubt in EditDoubt)
 
 
 def _typescript_templates() -> Iterator[str]:
@@ -211,19 +235,7 @@ def _example(old: str, new: str) -> str:
 
 def outcomes_page() -> str:
     """A row for each outcome, with the sentence that stands under it in the source."""
-    (outcome,) = (
-        node
-        for node in ast.parse((ROOT / "bot" / "domain" / "mission.py").read_text()).body
-        if isinstance(node, ast.ClassDef) and node.name == Outcome.__name__
-    )
-    meanings = {
-        name.targets[0].id: str(text.value.value)
-        for name, text in itertools.pairwise(outcome.body)
-        if isinstance(name, ast.Assign)
-        and isinstance(name.targets[0], ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-    }
+    meanings = _meanings("bot/domain/mission.py", Outcome)
     return "\n".join(
         [
             "# Outcomes",
@@ -236,6 +248,23 @@ def outcomes_page() -> str:
             "",
         ]
     )
+
+
+def _meanings(path: str, kind: type[StrEnum]) -> dict[str, str]:
+    """The sentence under each member of an enumeration, by the member's name."""
+    (found,) = (
+        node
+        for node in ast.parse((ROOT / path).read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name == kind.__name__
+    )
+    return {
+        name.targets[0].id: str(text.value.value)
+        for name, text in itertools.pairwise(found.body)
+        if isinstance(name, ast.Assign)
+        and isinstance(name.targets[0], ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
 
 
 PAGES = {

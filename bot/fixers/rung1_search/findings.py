@@ -328,9 +328,10 @@ async def _find_test_command(work: _RepairState) -> str | None:
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
         # Only a runner that is called directly reports its tests by name.
-        if script.split()[:2] == ["node", "--test"]:
+        words = script.split()
+        if words[:2] == ["node", "--test"]:
             return script
-        return f"npx {script}" if script.split(" ")[0] in NODE_RUNNERS else "npm test"
+        return f"npx {script}" if words and words[0] in NODE_RUNNERS else "npm test"
     files = await work.workspace.list_files()
     return TEST_COMMAND if any(is_test_file(path) for path in files) else None
 

@@ -1,4 +1,4 @@
-"""What ruff offers for a finding of its own, or of flake8 with the same code.
+"""Fixes that ruff offers for its findings, and for those of flake8 with the same code.
 
 `ruff check --fix` makes fixes that ruff calls safe. Unsafe ones may change what a program does, so
 that the check and the tests have to agree. Those that ruff only displays need a person.
@@ -28,7 +28,7 @@ class LinterOffer(NamedTuple):
 
     draft: FixDraft
     doubt: str
-    """Why a person has to confirm it, as in `EditDoubt`; empty if nobody has to."""
+    """The reason why a person has to confirm it, as in `EditDoubt`, or empty."""
 
 
 class Ruff(NamedTuple):

@@ -28,7 +28,7 @@ class TextProposal(NamedTuple):
     """Edits in byte offsets."""
     description: str
     doubt: str = ""
-    """Why a person has to confirm it, as in `EditDoubt`; empty if nobody has to."""
+    """The reason why a person has to confirm it, as in `EditDoubt`, or empty."""
 
 
 class Draft(NamedTuple):
