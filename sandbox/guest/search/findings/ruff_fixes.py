@@ -10,16 +10,18 @@ import json
 import os
 import re
 import subprocess
-from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
+from collections import Counter
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from sandbox.guest.search.findings.model import FixDraft, SourceFinding
-from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.render import TextEdit, splice
 
 CODE = re.compile(r"[A-Z]{1,6}\d{2,4}")
 MAX_ANSWER = 16 << 20
 COSTS = {"safe": 0.05, "unsafe": 0.25, "display": 0.8, "displayonly": 0.8}
 """By how far ruff trusts a fix. Other words of other versions are not known, and not used."""
 COMMENT_COST = 0.9
+FOLLOWING_COST = 0.05
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -46,19 +48,55 @@ class Ruff(NamedTuple):
         """
         if not CODE.fullmatch(finding.code):
             return
-        rows = _find_rows(self._ask(source, finding), finding)
+        rows = _find_rows(self._ask(source, finding.path, finding.code), finding)
         lines = _split_lines(source)
         for row in rows:
             offer = _read_fix(row.get("fix"), source, lines)
-            if offer is not None:
-                yield offer
+            if offer is None:
+                continue
+            yield offer
+            whole = self._with_following(source, finding, offer)
+            if whole is not None:
+                yield whole
 
-    def _ask(self, source: bytes, finding: SourceFinding) -> bytes:
-        """Return ruff's answer about one rule; ruff reads the text from us, and no file."""
+    def _with_following(
+        self, source: bytes, finding: SourceFinding, offer: LinterOffer
+    ) -> Optional[LinterOffer]:
+        """Return a fix together with safe fixes of the findings that it causes.
+
+        It may leave an import unused, or code that another rule of the same family finds.
+        """
+        rules = f"F401,{finding.code.rstrip('0123456789')}"
+        try:
+            fixed = splice(source, offer.draft.edits)
+        except ValueError:  # edits overlap
+            return None
+        before = Counter(map(_key, self._ask(source, finding.path, rules)))
+        after = self._ask(fixed, finding.path, rules)
+        caused = [row for row in after if not _take(before, _key(row))]
+        lines = _split_lines(fixed)
+        fixes = [_read_fix(row.get("fix"), fixed, lines) for row in caused]
+        edits = {
+            edit
+            for fix in fixes
+            if fix is not None and fix.draft.cost == COSTS["safe"]
+            for edit in fix.draft.edits
+        }
+        if not edits:
+            return None
+        try:
+            whole = splice(fixed, tuple(edits))
+        except ValueError:
+            return None
+        cost = offer.draft.cost + FOLLOWING_COST
+        return LinterOffer(FixDraft(cost, _difference(source, whole)), offer.doubt)
+
+    def _ask(self, source: bytes, path: str, rules: str) -> List[Any]:
+        """Return ruff's reports about some rules; ruff reads the text from us, and no file."""
         command = [
-            self.program, "check", "--select", finding.code, "--output-format", "json",
+            self.program, "check", "--select", rules, "--output-format", "json",
             "--no-cache", "--no-fix", "--no-fix-only", "--exit-zero",
-            "--stdin-filename", finding.path, "-",
+            "--stdin-filename", path, "-",
         ]  # fmt: skip
         try:
             with subprocess.Popen(
@@ -74,9 +112,9 @@ class Ruff(NamedTuple):
                 process.stdin.close()
                 answer = process.stdout.read(MAX_ANSWER)
                 process.kill()
-                return answer
         except OSError:
-            return b""
+            return []
+        return _read_rows(answer)
 
 
 def find_ruff(python: str, folder: str) -> Optional[Ruff]:
@@ -85,24 +123,55 @@ def find_ruff(python: str, folder: str) -> Optional[Ruff]:
     return Ruff(program, folder) if os.path.exists(program) else None
 
 
-def _find_rows(answer: bytes, finding: SourceFinding) -> List[Any]:
-    """Return the reports of an answer that are about a finding."""
+def _read_rows(answer: bytes) -> List[Any]:
+    """Return the reports of an answer; none if it has another form."""
     try:
         rows = json.loads(answer.decode("utf-8"))
     except (ValueError, RecursionError):
         return []
-    found = []
-    for row in rows if isinstance(rows, list) else []:
-        place = row.get("location") if isinstance(row, dict) else None
-        if (
-            isinstance(place, dict)
-            and row.get("code") == finding.code
-            and place.get("row") == finding.line
-        ):
-            found.append(row)
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [row for row in found if isinstance(row.get("location"), dict)]
+
+
+def _find_rows(rows: List[Any], finding: SourceFinding) -> List[Any]:
+    """Return the reports that are about a finding."""
+    found = [
+        row
+        for row in rows
+        if row.get("code") == finding.code and row["location"].get("row") == finding.line
+    ]
     # Other tools may count columns from 0, or name another part of the statement.
     exact = [row for row in found if row["location"].get("column") == finding.column]
     return exact or found
+
+
+def _key(row: Any) -> str:
+    """Return what stays the same about a report when code before it moves."""
+    return f"{row.get('code')} {row.get('message')}"
+
+
+def _take(counts: Dict[str, int], key: str) -> bool:
+    """Return True if a key was left, and count it."""
+    counts[key] -= 1
+    return counts[key] >= 0
+
+
+def _difference(old: bytes, new: bytes) -> Tuple[TextEdit, ...]:
+    """Return one edit from the first place that differs to the last one."""
+    before, after = old.decode("utf-8"), new.decode("utf-8")
+    head = _count_equal(before, after)
+    tail = _count_equal(before[head:][::-1], after[head:][::-1])
+    start = len(before[:head].encode("utf-8"))
+    end = len(before[: len(before) - tail].encode("utf-8"))
+    return (TextEdit(start, end, after[head : len(after) - tail]),)
+
+
+def _count_equal(one: str, other: str) -> int:
+    """Return the length of the common start of two texts."""
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
 
 
 def _read_fix(fix: Any, source: bytes, lines: List[bytes]) -> Optional[LinterOffer]:

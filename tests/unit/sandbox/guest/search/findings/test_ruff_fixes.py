@@ -63,6 +63,33 @@ def test_an_equal_edit_of_ours_stays_ours(real: Ruff) -> None:
     assert ("ruff_fix", "b = a is None\n", "") not in proposed(SOURCE, (1, 7, "E711", ""), real)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "code", "new"),
+    [
+        (
+            "import sys\n\nif sys.version_info >= (3, 6):\n    x = 'é'\n",
+            3,
+            "UP036",
+            "\nx = 'é'\n",
+        ),
+        ("x = 'é %s' % y\n", 1, "UP031", "x = f'é {y}'\n"),
+    ],
+)
+def test_safe_fixes_of_what_a_fix_causes_come_along(
+    real: Ruff, text: str, line: int, code: str, new: str
+) -> None:
+    assert ("ruff_fix", new, "") in proposed(text, (line, 0, code, ""), real)
+
+
+def test_what_was_found_before_stays_as_it_is(real: Ruff) -> None:
+    text = "import os\nimport sys\nif sys.version_info >= (3, 6):\n    x = 1\n"
+    found = [
+        new for name, new, _ in proposed(text, (3, 0, "UP036", ""), real) if name == "ruff_fix"
+    ]
+    assert found
+    assert all(new.startswith("import os\n") for new in found)
+
+
 def test_nothing_is_asked_about_codes_that_ruff_cannot_have(tmp_path: Path) -> None:
     ruff = answering(tmp_path, "touch asked")
     list(ruff.offer(b"x = 1\n", SourceFinding("a.py", 1, 1, "union-attr", "")))
