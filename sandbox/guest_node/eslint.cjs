@@ -95,8 +95,12 @@ function readSource (root, name) {
 }
 
 function isAbout (message, finding) {
-  return message.line === finding.line && (message.ruleId || '') === finding.code &&
+  const isThere = message.line === finding.line &&
     (!finding.column || message.column === finding.column)
+  // The rule is printed behind the last line of a message, so that it may not be known.
+  const [first, ...more] = String(message.message).split('\n')
+  const isSame = more.length > 0 && first.trim() === finding.message.trim()
+  return isThere && (message.ruleId === finding.code || isSame)
 }
 
 /** Return the edits that a message offers, the likeliest first. */

@@ -34,7 +34,13 @@ def node() -> str:
 
 
 def answered(
-    node: str, folder: Path, answer: object, *, source: str = SOURCE, args: tuple[str, ...] = (".",)
+    node: str,
+    folder: Path,
+    answer: object,
+    *,
+    source: str = SOURCE,
+    args: tuple[str, ...] = (".",),
+    message: str = "",
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the proposals for a finding in line 2, and what is printed about them."""
     package = folder / "node_modules" / "eslint"
@@ -43,7 +49,7 @@ def answered(
     (package / "bin" / "eslint.js").write_text(ESLINT)
     (folder / "answer.json").write_text(json.dumps(answer))
     (folder / "a.js").write_bytes(source.encode())
-    finding = {"path": "a.js", "line": 2, "column": 0, "code": "eqeqeq", "message": ""}
+    finding = {"path": "a.js", "line": 2, "column": 0, "code": "eqeqeq", "message": message}
     order = {"root": str(folder), "args": args, "most": 4, "findings": [finding]}
     done = subprocess.run(
         ["/bin/sh", "-c", '"$0" "$1" 3>&1 >printed', node, str(PROGRAM)],
@@ -163,6 +169,16 @@ def test_another_form_of_answer_is_ignored_with_a_reason(
 )
 def test_a_wrong_offer_is_ignored(node: str, tmp_path: Path, message: dict[str, Any]) -> None:
     assert answered(node, tmp_path, results(tmp_path, **message)) == ([], "")
+
+
+@pytest.mark.parametrize(("text", "count"), [("Why.\n- Because.", 1), ("Why.", 0), ("What.\n", 0)])
+def test_a_message_of_several_lines_is_known_by_its_first(
+    node: str, tmp_path: Path, text: str, count: int
+) -> None:
+    edits = suggestions((18, 20, "==="))
+    answer = results(tmp_path, ruleId="of another name", message=text, **edits)
+    found, _ = answered(node, tmp_path, answer, message="Why.")
+    assert len(found) == count
 
 
 def test_a_link_is_not_read(node: str, tmp_path: Path) -> None:
