@@ -17,7 +17,7 @@ const { describe, inBytes } = require('./typescript/edits.cjs')
 const REQUEST = Symbol.for('metaagent.eslint.request')
 const MAX_BYTES = 400000
 const MAX_TEXT = 20000
-const FLAGS = ['--fix', '--fix-dry-run', '--cache', '--no-cache', '--stats']
+const FLAGS = ['--fix', '--fix-dry-run', '--cache']
 const VALUED = [
   '-f', '--format', '-o', '--output-file', '--fix-type', '--cache-file', '--cache-location',
   '--cache-strategy'
