@@ -63,9 +63,11 @@ def test_every_printed_address_can_be_opened(local_github: LocalGitHub, tmp_path
 
 
 def test_it_waits_for_ctrl_c_and_ends_in_order() -> None:
-    code = "from tests.demo.stay import wait_for_interrupt; wait_for_interrupt(); print('closed')"
+    # A shell starts what it puts in the background with Ctrl-C ignored, and children inherit it.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    waits = "from tests.demo.stay import wait_for_interrupt; wait_for_interrupt(); print('closed')"
     with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", f"{heard}; {waits}"], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as demo:
         assert demo.stdout is not None
         assert "until you press Ctrl-C" in demo.stdout.readline()
