@@ -122,11 +122,9 @@ def _read(step: ResolvedStep, context: ToolContext) -> ToolReading:
         return ToolReading(
             commands=(ToolCommand(command=line, working_directory=step.working_directory),)
         )
+    seen = step.variables
     reading, _ = read_script(
-        replace(context, variables=step.environment),
-        step.script,
-        step.working_directory,
-        step.environment,
+        replace(context, variables=seen), step.script, step.working_directory, seen
     )
     return reading
 
@@ -354,7 +352,8 @@ def _line(command: ToolCommand, folder: str, shared: Mapping[str, str]) -> str:
     text = _plain(command.command)
     if kept:
         assigned = " ".join(f"{name}={shlex.quote(value)}" for name, value in kept.items())
-        text = f"{assigned} {text}" if re.match(r"[\w./]", text) else f"export {assigned} && {text}"
+        simple = re.fullmatch(r"[\w./][^$`]*", text)  # a text that names none of the variables
+        text = f"{assigned} {text}" if simple else f"export {assigned} && {text}"
     there = posixpath.relpath(command.working_directory, folder)
     return text if there == "." else f"cd {shlex.quote(there)} && {text}"
 

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.recipe.requirements import Requirements
+from sandbox.recipe.shell.words import ShellExpression
 from sandbox.setup.node.layout import Manager
 from sandbox.types import AddedPackage, Frozen
 
@@ -42,6 +43,12 @@ class ResolvedStep(Frozen):
     """The step to rebuild; always the last one."""
     continue_on_error: bool = False
     timeout_s: float | None = None
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the environment as its script sees it, with an expression for unknown values."""
+        unknown = {name: ShellExpression(f"${{{name}}}") for name in self.unknown_environment}
+        return {**unknown, **self.environment}
 
 
 class Job(Frozen):

@@ -193,7 +193,7 @@ class StepReader:
                 "it is not in the checkout; its top is used",
             )
         here = normpath(join(WORKDIR, folder or "."))
-        variables, outputs = read_exports(script, {**common.environment, "PWD": here})
+        variables, outputs = read_exports(script, {**common.variables, "PWD": here})
         # What the script writes to GITHUB_ENV applies to the following steps.
         self._variables = self._variables.exported(variables, self._log)
         # With continue-on-error the outcome is open: the step may have failed.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sandbox.recipe.command import split_command
+from sandbox.types import USUAL
 
 MOST_CHARACTERS = 64 * 1024
 _MOST_TOKENS = 6000
@@ -332,13 +333,16 @@ def compute_expansion(text: str, variables: Mapping[str, str]) -> str | None:
             commands.append([])
         else:
             return None
-    return _run_pipe(commands)
+    return _run_pipe(commands, variables)
 
 
-def _run_pipe(commands: list[list[str]]) -> str | None:
-    """Compute `echo TEXT` followed by simple filters."""
+def _run_pipe(commands: list[list[str]], variables: Mapping[str, str]) -> str | None:
+    """Compute `echo TEXT` or `pwd`, followed by simple filters."""
     first = [word for word in commands[0] if word not in {"-n", "-e"}]
     value: str | None = " ".join(first[1:]) if first[:1] == ["echo"] else None
+    if first in (["pwd"], ["git", "rev-parse", "--show-toplevel"]):
+        here = variables.get("PWD") if first == ["pwd"] else USUAL.workdir
+        value = None if isinstance(here, ShellExpression) else here
     for words in commands[1:]:
         if value is None:
             return None
@@ -364,8 +368,9 @@ def _substitute(word: Word, variables: Mapping[str, str]) -> str:
     """Substitute known variables in a word with expansions."""
 
     def substitute(match: re.Match[str]) -> str:
-        value = variables.get(match[1] or match[2])
-        if value is None or not (
+        value = variables.get(match[1] or match[2] or "")
+        # An empty value may be set within the expansion, as by a loop in `$( ... )`.
+        if not value or not (
             isinstance(value, ShellExpression) or re.fullmatch(r"[\w./:=@%+-]*", value)
         ):
             return match[0]

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from posixpath import join, relpath
 
 from sandbox.recipe.command import classify_command
@@ -11,6 +12,7 @@ from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.programs import IMAGE_PROGRAMS
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
+from sandbox.recipe.shell.words import ShellExpression
 from sandbox.recipe.tools import (
     go,
     hatch,
@@ -192,6 +194,9 @@ def _read_text(
 
 def read_call(call: Call, context: ToolContext) -> ToolReading:
     """Read one call."""
+    if call.unknown:
+        unknown = {name: ShellExpression(f"${{{name}}}") for name in call.unknown}
+        context = replace(context, variables={**context.variables, **unknown})
     call = _in_our_environment(unwrap(call, context), context)
     if not call.words:
         return ToolReading()

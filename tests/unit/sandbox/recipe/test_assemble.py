@@ -35,6 +35,8 @@ COMMANDS = {
     "cd a\npytest": "python -m pytest",
     "(cd a && pytest)\n(cd b/c && pytest -x)": "cd a && python -m pytest && cd ../b/c && python -m pytest -x",
     "A=1 pytest\nB=2 pytest -x": "A=1 python -m pytest && B=2 python -m pytest -x",
+    "A=x\nmy-check $A | tee log\npytest": "python -m pytest",
+    "A=x\nmy-check $A | tee log\nmy-other": "export A=x && my-check $A | tee log && my-other",
     "black .\ngit diff --exit-code": "black --check .",
     "ruff check --fix . && isort src && git diff --quiet": "ruff check --no-fix . && isort --check-only src",
     ". venv/bin/activate\nwhile :; do pytest -x && break; done": "while :; do pytest -x && break; done",
