@@ -137,6 +137,7 @@ _DISTRIBUTIONS = {
     "jupytext": "jupytext",
     "coverage": "coverage",
     "nox": "nox",
+    "poe": "poethepoet",
 }
 """Distributions whose name differs from the command, and commands without checks that come from
 one.
@@ -144,7 +145,7 @@ one.
 _KINDS_LIBRARY = "identify"
 """The distribution with which the sandbox names the kinds of files."""
 _WRAPPERS = frozenset(
-    {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
+    {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit", "poe"}
 )
 MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
 _PLUGINS = (

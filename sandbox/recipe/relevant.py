@@ -6,7 +6,7 @@ from collections.abc import Collection
 from sandbox.recipe.needs import read_for_needs
 
 _TOP = (
-    r"pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py"
+    r"pyproject\.toml|poe_tasks\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py"
     r"|Pipfile|package\.json|package-lock\.json|npm-shrinkwrap\.json|\.npmrc|\.nvmrc|\.node-version"
     r"|GNUmakefile|[Mm]akefile|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version"
     r"|\.tool-versions"

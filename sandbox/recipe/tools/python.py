@@ -4,7 +4,7 @@ from sandbox.recipe.command import classify_command
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.requirements import Local, Requirements
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools import hatch, nox, pdm, pip, pipenv, poetry, pre_commit, tox, uv
+from sandbox.recipe.tools import hatch, nox, pdm, pip, pipenv, poe, poetry, pre_commit, tox, uv
 from sandbox.recipe.tools.base import Reader, ToolContext, checked_command, plain_command
 from sandbox.types import StepKind
 
@@ -19,6 +19,7 @@ _MODULES: dict[str, Reader] = {
     "pipenv": pipenv.read,
     "pdm": pdm.read,
     "pre_commit": pre_commit.read,
+    "poethepoet": poe.read,
 }
 _NOTHING = frozenset({"venv", "virtualenv", "ensurepip", "site", "sysconfig", "platform"})
 _DROPPED = {
