@@ -22,8 +22,12 @@ _STARTER_OPTION = re.compile(
     r"|-[pwC])[ =]\S+|--?[\w-]+(?:=\S+)?)\s+"
 )
 _PYTHON_OPTIONS = re.compile(
-    r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*\s+-m\s+"
+    r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*"
+    r"\s+-[bBdEiIOPqsSuvx]*m\s+"
 )
+_OPTION = r"\s+--?\w[\w-]*"
+_COVERAGE = re.compile(rf"coverage run(?:{_OPTION}(?:=\S+|\s+(?!-)[\w./,*]+(?=\s+-))?)*\s+-m\s+")
+_MANAGER_OPTIONS = re.compile(rf"^(poetry|uv|pdm|pipenv|hatch|rye)(?:{_OPTION}(?:=\S+)?)+\s+run\s")
 _TESTS = (
     *(
         "pytest",
@@ -217,7 +221,9 @@ def bare_command(command: str) -> str:
         text = text[assigned.end() :]
     if text.startswith(f"{FILE_SELECTOR} "):
         text = text.partition(" -- ")[2]
+    text = _MANAGER_OPTIONS.sub(r"\1 run ", text)
     while True:
+        text = _COVERAGE.sub("", text, count=1) if text.startswith("coverage ") else text
         starter = next((runner for runner in _RUNNERS if text.startswith(f"{runner} ")), None)
         if starter is None:
             return text
@@ -230,6 +236,7 @@ def bare_command(command: str) -> str:
 def classify_command(command: str, step_name: str | None = None) -> StepKind:
     """Classify a step by its command, else by its name."""
     bare = _PYTHON_OPTIONS.sub("", bare_command(listing_command(command) or command))
+    bare = bare_command(bare) if bare.startswith("coverage ") else bare
     words = split_command(bare)
     tool = words[0].rsplit("/", 1)[-1] if words else ""
     if words[1:] and _INFORMS.issuperset(words[1:]):
