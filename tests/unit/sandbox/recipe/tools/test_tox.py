@@ -101,6 +101,52 @@ def test_the_newer_plugin_names_environments() -> None:
     assert Read("tox", {"tox.ini": ini}).commands == ["pytest", "ruff check"]
 
 
+MAPPED = """
+[tox]
+envlist = py{310,311}-{a,b}-{linux,windows}, lint
+[gh-actions]
+python =
+    3.10: py310
+    3.11: py311, lint
+    pypy-3.11: pypy3
+[gh-actions:env]
+DB =
+    1.0: a
+    2.0: b
+PLATFORM =
+    ubuntu-latest: linux
+    windows-latest: windows
+[testenv]
+commands = pytest -k {envname}
+[testenv:lint]
+commands = ruff check
+"""
+
+
+def test_the_actions_plugin_chooses_by_variables_too() -> None:
+    files = {"tox.ini": MAPPED}
+    given = {"DB": "2.0", "PLATFORM": "ubuntu-latest"}
+    chosen = ["pytest -k py311-b-linux"]
+    assert Read("tox", files, environment=given).commands == chosen
+    assert Read("DB=1.0 tox", files, environment=given).commands == ["pytest -k py311-a-linux"]
+    assert len(Read("tox", files, python="3.10").commands) == 4
+    given = {"TOX_GH_MAJOR_MINOR": "3.10", **given}
+    assert Read("tox", files, environment=given).commands == ["pytest -k py310-b-linux"]
+
+
+def test_a_command_runs_in_an_environment() -> None:
+    ini = "[testenv]\ndeps = six\nsetenv = A = 1\nchangedir = x\ncommands = pytest\n"
+    read = Read("cd y && tox exec -e py -- pytest -k 'a b'", {"tox.ini": ini})
+    assert (read.commands, read.lines) == (["y: pytest -k 'a b'"], ["six"])
+    assert read.reading.commands[0].environment == {"A": "1"}
+
+
+def test_an_older_mark_for_arguments() -> None:
+    ini = "[testenv]\ncommands = pytest [] tests[]\n"
+    assert Read("tox -e py -- -k 'a b'", {"tox.ini": ini}).commands == ["pytest -k 'a b' tests[]"]
+    assert Read("tox -e py", {"tox.ini": ini}).commands == ["pytest tests[]"]
+
+
 def test_without_a_name_the_environments_of_the_jobs_python_run() -> None:
     ini = "[tox]\nenvlist = py39, py311, pypy3\n[testenv]\ncommands = pytest -k {envname}\n"
     assert Read("tox", {"tox.ini": ini}).commands == ["pytest -k py311"]
