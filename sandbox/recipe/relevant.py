@@ -25,6 +25,7 @@ _RELEVANT = re.compile(
     rf"|(?:[^/]+/){{0,3}}(?:{_TOP})|(?:[^/]+/){{4,6}}package\.json"
     r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
     r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
+    r"|(?:[^/]+/){0,2}(?:(?:requirements|reqs|requires)/(?:[^/]+/)?[\w-]+|[\w-]*requirements[\w-]*)"
     r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools"
     r"|tests)/[^/]+\.(?:sh|bash)"
     r"|(?:scripts?|ci|bin)/[^/.]+|[^/]+\.sh"

@@ -208,7 +208,11 @@ def _file(value: str, call: Call, context: ToolContext) -> Requirements:
         return Requirements(missing=(f"the requirement file {value}: it is not in the checkout",))
     if path.endswith("pyproject.toml"):
         return project_in(context.files, path.rpartition("/")[0] or ".").wanted
-    return read_requirement_file(path, context.files, folder=call.folder)
+    found = read_requirement_file(path, context.files, folder=call.folder)
+    if path in context.files.names and path not in context.files.contents:
+        missing = f"the requirement file {path}: it was not recognised as one, and is not read"
+        return found.with_(missing=(*found.missing, missing))
+    return found
 
 
 def _read_positional(word: str, call: Call, context: ToolContext) -> Requirements:

@@ -83,6 +83,12 @@ def test_what_comes_from_an_address_is_named_as_missing(script: str) -> None:
     assert "thing" in read.reading.wanted.missing[0]
 
 
+def test_requirement_files_without_an_ending() -> None:
+    files = {"requirements/test": "six\n-r base\n", "requirements/base": "attrs\n", "x.txt": "idna"}
+    read = Read("pip install -r requirements/test -rx.txt", files)
+    assert read.lines == ["six", "attrs", "idna"]
+
+
 def test_which_index_is_asked_is_the_operators_choice() -> None:
     read = Read("pip install -r requirements.txt --extra-index-url https://example.org", PIP_FILES)
     assert sum("operator" in note.reason for note in read.notes) == 2
