@@ -109,7 +109,14 @@ _KINDS = {
     **dict.fromkeys(_LINTS, StepKind.LINT),
     **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
-_FILE_TOOLS = frozenset({"sed", "cp", "mv", "mkdir", "rm", "chmod", "touch", "ln", "tar", "unzip"})
+_TEST_PROGRAM = re.compile(r"(?:run_?)?tests?\.py|test_\w+\.py|runtests")
+_TEST_MODULE = re.compile(r"(?:\w+\.)*tests?(?:\.test_\w+)?")
+"""A package of tests that is run as a program: `python -m tornado.test`."""
+_NAMES = re.compile(r"[A-Za-z]\w{1,30}")
+_FILE_TOOLS = frozenset(
+    {"sed", "cp", "mv", "mkdir", "rm", "chmod", "touch", "ln", "tar", "unzip"}
+    | {"gcc", "g++", "cc", "c++", "clang", "clang++"}
+)
 """Programs that check nothing, whatever the name of their step and files."""
 _INFORMS = frozenset({"--version", "-V", "--help"})
 _DISTRIBUTIONS = {
@@ -244,6 +251,8 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
     known = _known_kind(tool, words)
     if known is not None:
         return known
+    if _TEST_MODULE.fullmatch(tool) and f"m {tool}" in join_lines(command):
+        return StepKind.TEST
     if tool in NODE_MANAGERS:
         return classify_script(words, step_name)
     if re.match(
@@ -253,7 +262,10 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         if (found := guess_kind("" if "/" in named else named)) is not StepKind.OTHER:
             return found
     if tool in _WRAPPERS or (step_name and tool not in _FILE_TOOLS):
-        return guess_kind(f"{step_name or ''} {bare}")
+        found = guess_kind(f"{step_name or ''} {bare}")
+        if found is StepKind.OTHER:  # `tox -e flake8`
+            found = next((_KINDS[word] for word in _NAMES.findall(bare) if word in _KINDS), found)
+        return found
     return StepKind.OTHER
 
 
@@ -266,7 +278,7 @@ def _known_kind(tool: str, words: list[str]) -> StepKind | None:
     program = _subprogram(tool, words)
     if program in _OTHER_KINDS:
         return _OTHER_KINDS[program]
-    is_test = _is_django_test(words) or (tool == "node" and "--test" in words)
+    is_test = _is_test_program(words) or (tool == "node" and "--test" in words)
     return StepKind.TEST if is_test else None
 
 
@@ -296,14 +308,14 @@ def _package_of(words: list[str]) -> str:
     return found[1].removesuffix("-cli") if found else ""
 
 
-def _is_django_test(words: list[str]) -> bool:
-    """Recognise `python manage.py test`, `django-admin test`, `python runtests.py`."""
+def _is_test_program(words: list[str]) -> bool:
+    """Recognise `python manage.py test`, `django-admin test`, `python tests/test_all.py`."""
     words = words[1:] if words and _PYTHON.fullmatch(words[0]) else words
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in {"-W", "-X"} else words[1:]
     program = words[0].rsplit("/", 1)[-1] if words else ""
     asks = next((word for word in words[1:] if not word.startswith("-")), "")
-    return program in {"runtests.py", "run_tests.py", "runtests"} or (
+    return _TEST_PROGRAM.fullmatch(program) is not None or (
         program in {"manage.py", "django-admin"} and asks == "test"
     )
 

@@ -355,6 +355,8 @@ def _apply_filter(value: str, words: list[str]) -> str | None:
     match words:
         case ["tr", "-d", letters] if not set("[\\-") & set(letters):
             return "".join(letter for letter in value if letter not in letters)
+        case ["cut", *options]:
+            return _cut(value, " ".join(options))
         case ["sed", *options, program] if set(options) <= {"-e", "-E", "-r"}:
             found = re.fullmatch(r"s(.)(\\?[^\\*+?\[\]^$()|]{1,20})\1([^\\&]{0,20})\1(g?)", program)
             if found is None or (found[2] == "." and len(value) > 1):
@@ -362,6 +364,18 @@ def _apply_filter(value: str, words: list[str]) -> str | None:
             old = found[2].removeprefix("\\")
             return None if "." in old[1:] else value.replace(old, found[3], -1 if found[4] else 1)
     return None
+
+
+def _cut(value: str, options: str) -> str | None:
+    """Apply `cut -d . -f 1`."""
+    apart, field = (re.search(rf"(?:^|\s)-{name} ?(\S+)", options) for name in "df")
+    if apart is None or field is None or len(apart[1]) != 1 or not field[1].isdecimal():
+        return None
+    parts = value.split(apart[1])
+    number = int(field[1][:3])
+    if len(parts) == 1:
+        return value  # a line without the delimiter stays whole
+    return parts[number - 1] if 0 < number <= len(parts) else ""
 
 
 def _substitute(word: Word, variables: Mapping[str, str]) -> str:

@@ -85,6 +85,10 @@ _SYSTEM = frozenset(
         "add-apt-repository",
     }
 )
+_SETTINGS = frozenset(
+    {"sysctl", "modprobe", "ip", "ifconfig", "iptables", "mount", "umount", "swapon", "swapoff"}
+    | {"update-alternatives", "locale-gen", "useradd", "usermod", "groupadd", "dpkg"}
+)
 _NETWORK = frozenset(
     {"git", "curl", "wget", "gh", "ssh", "scp", "rsync", "aws", "gcloud", "az", "ssh-keyscan"}
 )
@@ -290,6 +294,8 @@ def _exclusion_reason(call: Call) -> str | None:
     program = call.program
     if program in _SYSTEM:
         return "system packages are not installed"
+    if program in _SETTINGS:
+        return "the system's settings are not changed"
     if program in _NETWORK and call.words[1:2] not in {
         ("diff",),
         ("status",),

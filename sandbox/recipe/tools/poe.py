@@ -174,7 +174,8 @@ class _Run:
 
     def _named(self, line: str, scope: _Scope) -> ToolReading:
         """Return what a task runs, by its name with arguments."""
-        name, *given = line.split()
+        known = {**self.context.variables, **self.places, **scope.environment}
+        name, *given = _fill(line, known).split() or [""]
         if name not in self.tasks:
             self.context.log.dropped(f"poe {name}", "there is no such task")
             return ToolReading()

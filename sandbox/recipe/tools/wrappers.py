@@ -21,6 +21,8 @@ _OPTIONS: dict[str, frozenset[str]] = {
     "unbuffer": frozenset(),
     "exec": frozenset({"-a"}),
     "nohup": frozenset(),
+    # The sandbox has no network anyway.
+    "unshare": frozenset({"-S", "--setuid", "-G", "--setgid", "-R", "--root", "-w", "--wd"}),
     "catchsegv": frozenset(),
     "dbus-run-session": frozenset({"--config-file"}),
     "chronic": frozenset(),
@@ -118,6 +120,7 @@ def _unwrap_coverage(call: Call, start: int) -> Call | None:
 def _env(call: Call) -> Call | None:
     """Unwrap `env A=1 -u B tool`."""
     own: dict[str, str] = {}
+    unset = set[str]()
     index = 1
     while index < len(call.words):
         word = call.words[index]
@@ -125,11 +128,13 @@ def _env(call: Call) -> Call | None:
             own[found[1]] = found[2]
         elif word in {"-u", "--unset", "-C", "-S"}:
             index += 1
+            unset.update(call.words[index : index + 1])
         elif not word.startswith("-"):
             break
         index += 1
     inner = call.from_(index)
-    return inner.with_(environment={**call.environment, **own}) if inner.words else None
+    kept = {name: value for name, value in call.environment.items() if name not in unset}
+    return inner.with_(environment={**kept, **own}) if inner.words else None
 
 
 def shell_script(call: Call) -> str | None:
