@@ -29,7 +29,7 @@ from sandbox.recipe.preparing import (
 )
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
-from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNSUPPORTED
+from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
 from sandbox.runners.builds import is_node_build, makes_files
@@ -51,7 +51,7 @@ _DANGEROUS = frozenset(
     }
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
-_NOT_FOLLOWED = frozenset({UNKNOWN_LOOP, UNSUPPORTED})
+_NOT_FOLLOWED = frozenset({UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED})
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 

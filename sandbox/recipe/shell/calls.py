@@ -15,6 +15,7 @@ from sandbox.recipe.shell.words import Expanded, ShellExpression
 from sandbox.types import USUAL, Frozen
 
 OUTSIDE = "it runs outside the checkout"
+UNKNOWN_VALUE = "it uses a value that only a shell knows"
 CHECKOUT_PATH = re.compile(rf"(--?[\w-]+=)?({USUAL.workdir}(?:/[\w./@+-]*)?)")
 """A word that is a path in the checkout, or an option with such a path."""
 
@@ -38,6 +39,12 @@ class Call(Frozen):
     background: bool = False
     tolerated: bool = False
     """Its failure does not count: `|| true` follows."""
+
+    @property
+    def uses_unknown(self) -> bool:
+        """Return True if the pipeline runs as written and uses a value that only a shell knows."""
+        names = re.findall(r"\$\{?([A-Za-z_]\w{0,99})", self.text)
+        return not self.whole and not set(names).isdisjoint(self.unknown)
 
     @property
     def program(self) -> str:

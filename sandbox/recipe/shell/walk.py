@@ -8,7 +8,7 @@ from pydantic import Field
 
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.shell.builtins import ASSIGNMENT, BUILT_IN
-from sandbox.recipe.shell.calls import OUTSIDE, Call, State
+from sandbox.recipe.shell.calls import OUTSIDE, UNKNOWN_VALUE, Call, State
 from sandbox.recipe.shell.conditions import choose_branch
 from sandbox.recipe.shell.syntax import (
     Assigned,
@@ -34,7 +34,15 @@ from sandbox.recipe.shell.words import (
 )
 from sandbox.types import Frozen
 
-__all__ = ["OUTSIDE", "UNKNOWN_LOOP", "UNSUPPORTED", "Call", "Walked", "walk_script"]
+__all__ = [
+    "OUTSIDE",
+    "UNKNOWN_LOOP",
+    "UNKNOWN_VALUE",
+    "UNSUPPORTED",
+    "Call",
+    "Walked",
+    "walk_script",
+]
 
 _MOST_CALLS = 400
 _MOST_ROUNDS = 20

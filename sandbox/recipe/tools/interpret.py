@@ -11,7 +11,7 @@ from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.programs import IMAGE_PROGRAMS
-from sandbox.recipe.shell.walk import Call, Walked, walk_script
+from sandbox.recipe.shell.walk import UNKNOWN_VALUE, Call, Walked, walk_script
 from sandbox.recipe.shell.words import ShellExpression
 from sandbox.recipe.tools import (
     go,
@@ -283,10 +283,12 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
                 ),
             )
         )
-    if classify_command(line) is not StepKind.OTHER:
-        # the output of a check is read here: `| tee log` and `> log` would only hide it
-        return checked_command(call, context)
-    return plain_command(call)
+    is_check = classify_command(line) is not StepKind.OTHER
+    if call.uses_unknown and not is_check:
+        context.log.dropped(call.text, UNKNOWN_VALUE)
+        return ToolReading()
+    # the output of a check is read here: `| tee log` and `> log` would only hide it
+    return checked_command(call, context) if is_check else plain_command(call)
 
 
 def _exclusion_reason(call: Call) -> str | None:

@@ -39,6 +39,9 @@ COMMANDS = {
     "A=x\nmy-check $A | tee log\nmy-other": "export A=x && my-check $A | tee log && my-other",
     "black .\ngit diff --exit-code": "black --check .",
     "ruff check --fix . && isort src && git diff --quiet": "ruff check --no-fix . && isort --check-only src",
+    "P=$(tool)\necho $P | grep x\ntests/run.sh": (
+        "bash -e -c 'P=$(tool)\necho $P | grep x\ntests/run.sh'"
+    ),
     ". venv/bin/activate\nwhile :; do pytest -x && break; done": "while :; do pytest -x && break; done",
     "python gen.py\ngit diff --exit-code": "python gen.py && git diff --exit-code",
     "my-tool check --all": "my-tool check --all",

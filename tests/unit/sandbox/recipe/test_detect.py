@@ -53,9 +53,18 @@ def test_obstacles_are_few_and_short_whatever_a_workflow_says() -> None:
     assert len(plan(workflow=f"jobs: {{a: {{steps: [{{run: '{many} pytest'}}]}}}}").obstacles) <= 30
 
 
+def test_a_requirement_file_that_is_not_read_is_named() -> None:
+    workflow = b"jobs: {a: {steps: [{run: pip install -r needs.lst}, {run: pytest}]}}"
+    names = {WORKFLOW, "needs.lst", "test_x.py"}
+    recipe = plan_recipe(JobHints(job_name="a"), names, {WORKFLOW: workflow})
+    assert recipe.obstacles == (
+        "the requirement file needs.lst: it was not recognised as one, and is not read",
+    )
+
+
 def test_a_job_without_a_known_check_is_refused() -> None:
     workflow = "jobs: {a: {steps: [{uses: x/deploy@v1}]}}"
-    with pytest.raises(SetupFailed, match="no check that can be run here: .*x/deploy@v1"):
+    with pytest.raises(SetupFailed, match=r"no check that can be run here: .*x/deploy@v1"):
         plan(JobHints(job_name="a"), workflow=workflow)
     assert plan(JobHints(job_name="a"), workflow=workflow, test_x__py="").obstacles
 

@@ -21,6 +21,9 @@ def lines(script: str, *names: str, **variables: str) -> list[str]:
 SCRIPTS = {
     'V=3.11\ntox -e py$(echo "$V" | tr -d .)': ["tox -e py311"],
     "V=3.11\ntox -e py${V//./} && tox -e py${V/./-}": ["tox -e py311", "tox -e py3-11"],
+    "tox -e py$(echo 3.11-dev | tr -d . | cut -f 1 -d '-')": ["tox -e py311"],
+    "tox -e $(echo a.b.c | cut -d. -f2),$(echo a | cut -d. -f2)": ["tox -e b,a"],
+    "tox -e $(echo a | cut -c 1)": ["tox -e $(echo a | cut -c 1)"],
     "tox -e py`echo 3.11 | sed 's/\\.//'`": ["tox -e py311"],
     "tox -e py$(echo 3.11 | sed 's/.//')": ["tox -e py$(echo 3.11 | sed 's/.//')"],
     "F=$(find tests -name 'a*' | sort)\npytest $F": ["pytest $(find tests -name 'a*' | sort)"],

@@ -25,6 +25,7 @@ soft = {sequence = ["lint", "test"], ignore_fail = true}
 built = {cmd = "pytest built", deps = ["gen"]}
 gen = {cmd = "python gen.py", env = {DEPTH = "${LEVEL}-${UNSET:-x}"}}
 both = {parallel = ["lint", "test"]}
+handed = {args = {_where = {positional = true}}, sequence = ["one ${_where}"]}
 [tool.poe.tasks.lint]
 cmd = '''
 ruff check  # comment
@@ -60,6 +61,7 @@ CALLS = {
     "poe both": ["ruff check --output-format=github .", "pytest -q"],
     "poe one -m slow": ["pytest -m slow tests"],
     "poe one --fast unit --mark=x -m y": ["pytest -m y unit"],
+    "poe handed unit": ["pytest -m ${mark} unit"],
     "poe grouped": ["pytest grouped"],
     "poe nowhere": ["poe nowhere"],
     "poe --version": [],

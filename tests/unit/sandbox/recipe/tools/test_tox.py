@@ -141,6 +141,21 @@ def test_a_command_runs_in_an_environment() -> None:
     assert read.reading.commands[0].environment == {"A": "1"}
 
 
+def test_words_of_a_table_stay_words() -> None:
+    toml = """
+    [env_run_base]
+    commands = [
+      ["python", "-c", "assert r'{env_python}'"],
+      ["pytest", "--cov", "{env_site_packages_dir}{/}m", "{posargs:tests}"],
+    ]
+    """
+    files = {"tox.toml": toml, "src/m.py": ""}
+    first, second = Read("tox -e py -- a 'b c'", files).commands
+    assert first == """python -c 'assert r'"'"'python'"'"''"""
+    assert second == "pytest --cov ./src/m a 'b c'"
+    assert Read("tox -e py", {"tox.toml": toml}).commands[1] == "pytest --cov ./m tests"
+
+
 def test_an_older_mark_for_arguments() -> None:
     ini = "[testenv]\ncommands = pytest [] tests[]\n"
     assert Read("tox -e py -- -k 'a b'", {"tox.ini": ini}).commands == ["pytest -k 'a b' tests[]"]

@@ -31,6 +31,9 @@ CALLS = {
     "stdbuf -oL pytest": ["pytest"],
     "dbus-run-session -- pytest": ["pytest"],
     "exec pytest": ["pytest"],
+    "unshare --map-root-user --net -- sh -c 'ip link set lo up; pytest -x'": ["pytest -x"],
+    "sudo sysctl x=0": [],
+    "A=$(date)\necho $A | grep -q x\npytest": ["pytest"],
     "command pytest": ["pytest"],
     "bash -c 'cd sub && pytest -q'": ["sub: pytest -q"],
     'bash -lc "pytest"': ["pytest"],
@@ -103,6 +106,11 @@ def test_a_pattern_stands_for_the_files_it_matches(script: str) -> None:
         "src/two/x.py",
     )
     assert Read(script, dict.fromkeys(names, "")).commands == GLOBS[script]
+
+
+def test_a_variable_may_be_removed() -> None:
+    for script in ("export A=b C=d; env -u A pytest", "C=d env -u A pytest"):
+        assert Read(script).reading.commands[0].environment == {"C": "d"}
 
 
 def test_assignments_go_with_the_command() -> None:
