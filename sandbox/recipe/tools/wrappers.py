@@ -74,6 +74,7 @@ def skip_python_options(words: tuple[str, ...]) -> int:
         index < len(words)
         and words[index].startswith("-")
         and words[index] not in {"-m", "-c", "-"}
+        and not _FLAGS_WITH_MODULE.fullmatch(words[index])
     ):
         index += 2 if words[index] in _PYTHON_VALUED else 1
     return index
@@ -81,13 +82,16 @@ def skip_python_options(words: tuple[str, ...]) -> int:
 
 def _separate_module(call: Call) -> Call:
     """Convert `python -Im pytest` to `python -I -m pytest`."""
-    found = _FLAGS_WITH_MODULE.fullmatch(call.words[1]) if call.words[1:] else None
-    if found is None or not _PYTHON.fullmatch(call.program):
+    if not _PYTHON.fullmatch(call.program):
+        return call
+    at = skip_python_options(call.words)
+    found = _FLAGS_WITH_MODULE.fullmatch(call.words[at]) if at < len(call.words) else None
+    if found is None:
         return call
     apart = (f"-{found[1]}", "-m")
     return call.with_(
-        words=(call.words[0], *apart, *call.words[2:]),
-        shown=(call.shown[0], *apart, *call.shown[2:]),
+        words=(*call.words[:at], *apart, *call.words[at + 1 :]),
+        shown=(*call.shown[:at], *apart, *call.shown[at + 1 :]),
     )
 
 

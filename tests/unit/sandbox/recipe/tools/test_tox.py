@@ -74,6 +74,7 @@ CHOICES = {
     "tox -e a-unit -e b-unit": ["pytest a", "pytest b"],
     "tox p -e a-unit -p auto": ["pytest a"],
     "TOXENV=a-unit tox": ["pytest a"],
+    "python -Xutf8 -Im tox -e a-unit": ["pytest a"],
     "python -m tox -e a-unit": ["pytest a"],
     "uvx --with tox-uv tox -e a-unit": ["pytest a"],
     "uv tool run tox run -e a-unit": ["pytest a"],

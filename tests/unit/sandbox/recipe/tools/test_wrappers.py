@@ -50,6 +50,7 @@ CALLS = {
     "python -X dev -bb -m coverage run --branch -m pytest -q": ["python -X dev -bb -m pytest -q"],
     "python -Im coverage run -m pytest": ["python -I -m pytest"],
     "python -Im tox --version": [],
+    "python -Xutf8 -Im pytest": ["python -Xutf8 -I -m pytest"],
     "python -m coverage run --source x tests/all.py -v": ["python tests/all.py -v"],
     "uv run python -X dev -m pytest": ["python -X dev -m pytest"],
     "python3.11 -m unittest": ["python -m unittest"],
