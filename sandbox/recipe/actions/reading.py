@@ -179,6 +179,7 @@ def _mentioned_artifacts(artifacts: Sequence[str], steps: Sequence[ResolvedStep]
         rest = re.sub(
             rf"(?<![\w-])(?:\./)?{name}/\S{{0,300}}\.(?:whl|tar\.gz)(?![\w.])", "", scripts
         )
+        rest = re.sub(rf"(?:--find-links|-f)[= ](?:\./)?{name}/?(?!\S)", "", rest)
         anything = artifact in {".", "./", "all artifacts"} and rest == scripts
         if anything or re.search(rf"(?<![\w-]){name}(?![\w-])", rest):
             found.append(artifact)
