@@ -248,7 +248,10 @@ class _Environment:
     def _prepare(self, environment: Mapping[str, str]) -> tuple[dict[str, str], ToolReading]:
         """Return its variables and its installs."""
         variables = {**environment, **self._variables({**self.context.variables, **environment})}
-        return variables, ToolReading(wanted=self._requirements(variables), python=self._python())
+        wanted, names = self._requirements(variables), self._lines("docker", variables)
+        # Containers that the plugin tox-docker starts.
+        missing = tuple(f"needs the service {name[:100]}, no service is started" for name in names)
+        return variables, ToolReading(wanted=wanted, python=self._python(), obstacles=missing)
 
     def _lines(self, key: str, environment: Mapping[str, str]) -> list[str]:
         return self.config.lines(self.env, key, self.posargs, environment)

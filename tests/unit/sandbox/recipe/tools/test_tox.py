@@ -157,6 +157,13 @@ def test_words_of_a_table_stay_words() -> None:
     assert Read("tox -e py", {"tox.toml": toml}).commands[1] == "pytest --cov ./m tests"
 
 
+def test_containers_of_an_environment_are_obstacles() -> None:
+    ini = "[testenv]\ndocker =\n    a: redis\ncommands = pytest\n"
+    missing = Read("tox -e py-a", {"tox.ini": ini}).reading.obstacles
+    assert missing == ("needs the service redis, no service is started",)
+    assert Read("tox -e py", {"tox.ini": ini}).reading.obstacles == ()
+
+
 def test_an_older_mark_for_arguments() -> None:
     ini = "[testenv]\ncommands = pytest [] tests[]\n"
     assert Read("tox -e py -- -k 'a b'", {"tox.ini": ini}).commands == ["pytest -k 'a b' tests[]"]
