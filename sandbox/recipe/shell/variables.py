@@ -52,7 +52,7 @@ class ShellVariables(Mapping[str, str]):
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._known = {**_RUNNER, **given}
-        self._exported = set[str]()
+        self._exported = dict[str, None]()
         self._is_complete = True
         self._forgotten = set[str]()
 
@@ -80,7 +80,7 @@ class ShellVariables(Mapping[str, str]):
     @property
     def exported(self) -> dict[str, str]:
         """Return the variables that the script's programs see in addition to their environment."""
-        return {name: self._known[name] for name in self._known if name in self._exported}
+        return {name: self._known[name] for name in self._exported if name in self._known}
 
     def assign(self, name: str, value: str) -> None:
         """Set a variable; it stays exported if it was."""
@@ -91,12 +91,12 @@ class ShellVariables(Mapping[str, str]):
         if value is not None:
             self._known[name] = value
         if name in self._known:
-            self._exported.add(name)
+            self._exported[name] = None
 
     def unset(self, name: str) -> None:
         """Remove a variable."""
         self._known.pop(name, None)
-        self._exported.discard(name)
+        self._exported.pop(name, None)
 
     def enter(self, folder: str | None) -> None:
         """Note the folder that the script is in now; None outside of the checkout."""

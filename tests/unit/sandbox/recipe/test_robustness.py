@@ -118,6 +118,9 @@ BOMBS = {
     "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
     "shell starters": ({}, "command " * 1900 + "pytest"),
     "conda starters": ({}, "conda run " * 900 + "pytest"),
+    "shell variables": ({}, "while a; do " + "".join(f"a{n}=1;" for n in range(5_000)) + " done\n"
+                        + "export a1 a2\n" + "x $a1 | y\n" * 400),
+    "python flags": ({}, "python" + " -b" * 900 + " -Im pytest"),
     "shell nesting": ({}, "( " * N),
     "shell quotes": ({}, "a '" * N),
     "shell expansions": ({}, "$(" * N),
