@@ -53,7 +53,7 @@ _TOP = "."
 _PYTHON_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,3}(?:[a-z]+\d*)?)")
 _NODE_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-[\w.]{1,40})?)", re.ASCII)
 _FROZEN = re.compile(r"\brev:[ \t]*['\"]?([0-9a-f]{40})['\"]?[ \t]+#[ \t]*frozen:[ \t]*(\S{1,60})")
-"""What `pre-commit autoupdate --freeze` writes: a commit, and its tag as a comment."""
+"""A commit with its tag in a comment, as `pre-commit autoupdate --freeze` writes it."""
 _OTHER_NUMBERS = ("@biomejs/biome", "0.")
 """Early releases of Biome's hooks have numbers of their own."""
 
