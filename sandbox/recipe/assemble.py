@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from pydantic import Field
 
+from sandbox.recipe.checks import MOST_CHECKS, choose_checks
 from sandbox.recipe.command import check_only, classify_command, plain_pytest
 from sandbox.recipe.failed_step import describe_unknown, missing_fetch, shell_remainder
-from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import (
     Job,
     NodeInstall,
@@ -20,22 +20,18 @@ from sandbox.recipe.job import (
     merge_folders,
 )
 from sandbox.recipe.preparing import (
-    TOLERATED,
-    is_file_work,
     line_needs_node,
     packs,
     prepares,
-    runs_own_script,
 )
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
 from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNSUPPORTED
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
-from sandbox.runners.builds import is_node_build, makes_files
+from sandbox.runners.builds import is_node_build
 from sandbox.types import Frozen, StepKind
 
-_MOST_COMMANDS = 120
 _MOST_PREPARED = 60
 _DANGEROUS = frozenset(
     {
@@ -191,8 +187,11 @@ def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext
 def _combine(
     before: ToolReading, failing: ToolReading, step: ResolvedStep, context: ToolContext
 ) -> Rebuilt:
-    checks, early = _checks(failing.commands, context.files)
+    checks, early = choose_checks(failing.commands, context.files)
     checks, undone = _convert_git_diff(checks, failing.commands)
+    if len(checks) > MOST_CHECKS:
+        undone = (*undone, f"the failed step runs more than {MOST_CHECKS} checks")
+        del checks[MOST_CHECKS:]
     kinds = [_kind(command, step) for command in checks]
     named = [kind for kind in kinds if kind is not StepKind.OTHER]
     kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(named), StepKind.OTHER)
@@ -293,48 +292,6 @@ def _kind(command: ToolCommand, step: ResolvedStep) -> StepKind:
     if found is not StepKind.OTHER:
         return found
     return classify_command(command.command, step.name.removeprefix("Run ")) if step.name else found
-
-
-def _checks(
-    commands: Sequence[ToolCommand], files: CheckoutFiles
-) -> tuple[list[ToolCommand], list[ToolCommand]]:
-    """Return the commands that test or check, and those before the first of them."""
-    judged = [command for command in commands if not command.command.endswith(TOLERATED)]
-    if not judged:
-        return [], list(commands)
-    known = [
-        command for command in judged if classify_command(command.command) is not StepKind.OTHER
-    ]
-    if not known:
-        named = [command for command in judged if not is_file_work(command)]
-        first = commands.index(named[0]) if named else 0
-        return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
-    checks = [number for number, command in enumerate(judged) if command in known]
-    last_test = max((n for n, command in enumerate(judged) if _is_node_test(command)), default=0)
-    # The step fails if its own build does, and its tests run what the build makes. A build between
-    # two checks may need the first one, as that of declarations needs `tsc`. Scripts of the
-    # repository behind a check are checks, or the next one needs them.
-    known = [
-        command
-        for number, command in enumerate(judged)
-        if command in known
-        or (number < last_test and makes_files(command.command))
-        or (checks[0] < number < checks[-1] and is_node_build(command.command))
-        or (checks[0] < number and runs_own_script(command, files))
-    ]
-    first = commands.index(known[0])
-    # A build of Node.js between two checks prepares the second one.
-    early = [
-        command
-        for number, command in enumerate(commands)
-        if command not in known and (number < first or line_needs_node(command.command))
-    ]
-    return known[:_MOST_COMMANDS], early
-
-
-def _is_node_test(command: ToolCommand) -> bool:
-    line = command.command
-    return classify_command(line) is StepKind.TEST and line_needs_node(line)
 
 
 def _common_settings(

@@ -3,7 +3,9 @@
 import re
 import shlex
 
-from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind
+from sandbox.recipe.monorepo import MONOREPO_TOOLS, split_monorepo
+from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind, guess_task_kind
+from sandbox.runners.builds import is_build_script
 from sandbox.types import StepKind
 from sandbox.types.launchers import (
     FILE_SELECTOR,
@@ -146,7 +148,6 @@ _KINDS_LIBRARY = "identify"
 _WRAPPERS = frozenset(
     {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
 )
-MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -238,6 +239,8 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         return known
     if tool in NODE_MANAGERS:
         return classify_script(words, step_name)
+    if tool in MONOREPO_TOOLS and (tasks := split_monorepo(words).tasks):
+        return guess_task_kind(task for task in tasks if not is_build_script(task))
     if re.match(
         r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()
     ):  # a script of the project, by its name

@@ -13,7 +13,7 @@ _TOP = (
     r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
     r"|manage\.py|(?:tests?/(?:tests?|index)|tests?)\.[cm]?[jt]s"
     r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
-    r"|(?:turbo|nx|lerna|tsconfig)\.json"
+    r"|(?:turbo|nx|lerna|tsconfig|project)\.json"
     r"|go\.mod|go\.sum|go\.work|go\.work\.sum|\.go-version|rust-toolchain(?:\.toml)?"
 )
 _RELEVANT = re.compile(
@@ -22,7 +22,7 @@ _RELEVANT = re.compile(
     r"|(?:[^/]+/){0,3}action\.ya?ml"
     r"|\.pre-commit-config\.ya?ml"
     r"|(?:\.yarn/|[^/]+/)?patches/(?:@[^/]+/)?[^/]+\.(?:patch|diff)"
-    rf"|(?:[^/]+/){{0,3}}(?:{_TOP})|(?:[^/]+/){{4,6}}package\.json"
+    rf"|(?:[^/]+/){{0,3}}(?:{_TOP})|(?:[^/]+/){{4,6}}(?:package|project)\.json"
     r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
     r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
     r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools"
@@ -35,7 +35,18 @@ FOREIGN = re.compile(r"(?:.*/)?(?:node_modules|site-packages|\.venv|venv|vendor)
 """Folders with code of others."""
 _MOST_RELEVANT = 200
 _DEEP = 3
-_LAST = ("__init__.py", "tsconfig.json", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
+_LAST = (
+    "__init__.py",
+    "tsconfig.json",
+    "/project.json",
+    ".mk",
+    ".js",
+    ".cjs",
+    ".mjs",
+    ".ts",
+    ".cts",
+    ".mts",
+)
 
 
 def relevant_files(names: Collection[str]) -> list[str]:

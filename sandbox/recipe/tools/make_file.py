@@ -182,7 +182,7 @@ class Makefile:
                 path = inside(self.folder, one)
                 if depth >= _DEEPEST or self._included > _MOST_INCLUDED:
                     self.context.log.dropped(f"include {one}", "too many files are included")
-                elif path in files.contents:
+                elif path is not None and path in files.contents:
                     self.read(path, depth + 1)
                 elif not optional and one not in self.rules:
                     self.context.log.dropped(f"include {one}", "the file is not read")

@@ -126,7 +126,8 @@ def _reference(text: str, start: int) -> tuple[str, int]:
 
 def _arguments(text: str, most: int) -> list[str]:
     """Split a function's arguments at commas outside of brackets."""
-    found, start, depth = [], 0, 0
+    found: list[str] = []
+    start = depth = 0
     for match in re.finditer(r"[(){},]", text):
         if len(found) == most - 1:
             break

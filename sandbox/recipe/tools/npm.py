@@ -5,9 +5,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.recipe.command import MONOREPO_TOOLS, classify_command, split_command
+from sandbox.recipe.command import classify_command, split_command
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
+from sandbox.recipe.monorepo import MONOREPO_TOOLS
 from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.programs import NODE
@@ -25,7 +26,6 @@ from sandbox.recipe.tools.node_calls import (
     RUN_WORDS,
     SCRIPT_NAMES,
     TESTING,
-    VALUED,
     split_call,
 )
 from sandbox.recipe.tools.node_installs import (
@@ -35,6 +35,7 @@ from sandbox.recipe.tools.node_installs import (
     read_lifecycle,
     read_setting,
 )
+from sandbox.recipe.tools.node_monorepo import read_monorepo
 from sandbox.recipe.tools.node_programs import (
     BROWSERS,
     missing_parts,
@@ -46,7 +47,6 @@ from sandbox.recipe.tools.node_programs import (
 from sandbox.recipe.tools.node_scripts import (
     matching_scripts,
     named_by_pattern,
-    needed_scripts,
     read_script,
     scripts_of,
 )
@@ -269,7 +269,8 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         lines = parallel_lines(call, context.files, folder)
         return context.scripts(lines, folder, call.environment)
     if call.program in MONOREPO_TOOLS:
-        return _read_monorepo(call, folder, context)
+        found = read_monorepo(call, folder, context)
+        return found if found is not None else _kept(call, context)
     options = {word.partition("=")[0] for word in call.words[1:]}
     needs_history = call.program == "commitlint" and not _COMMITS.isdisjoint(options)
     return _kept(call, context).with_(obstacles=(_NO_HISTORY,) if needs_history else ())
@@ -316,34 +317,6 @@ def _read_rest(call: Call, rest: Sequence[str], context: ToolContext) -> ToolRea
     """Read the last words of a call as a call of its own."""
     line = " ".join(call.shown[len(call.words) - len(rest) :])
     return context.script(line, call.folder, call.environment)
-
-
-def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading:
-    """Read `turbo run test`, `nx run-many -t test`, `lerna run test`: the packages' scripts."""
-    options, files = read_options(call.words[1:], VALUED[call.program]), context.files
-    names = [word for word in options.positional if word not in {"run", "run-many", "affected"}]
-    chosen = options.split("--filter", "-F", "--scope", "-p", "--projects")
-    if call.program == "nx" and names:
-        # `nx test PROJECT`, `nx run PROJECT:test`
-        project, _, script = names[0].rpartition(":")
-        names, chosen = [script], [*chosen, *([project] if project else names[1:2])]
-    names += options.split("-t", "--target", "--targets")
-    if unknown := next((one for one in chosen if "$" in one), None):
-        needs = f"`{call.line()[:100]}` needs {unknown}, which is not known here"
-        return _kept(call, context).with_(obstacles=(needs,))
-    places = select_packages(files, folder, chosen, options.split("--exclude", "--ignore"))
-    everything = select_packages(files, folder, ())
-    needed = {name: needed_scripts(files, folder, name) for name in names[:5]}
-    lines = [
-        *((place, script) for own in needed.values() for script in own for place in everything),
-        *((place, name) for name in needed for place in places),
-    ]
-    reading = ToolReading()
-    for place, script in dict.fromkeys(lines):
-        if script in scripts_of(files, place):
-            line = f"npm run {shlex.quote(script)}"
-            reading = reading.plus(context.script(line, place, call.environment))
-    return reading if reading.commands or reading.obstacles else _kept(call, context)
 
 
 def _kept(call: Call, context: ToolContext) -> ToolReading:
