@@ -86,7 +86,12 @@ def rebuild(job: Job, context: ToolContext) -> Rebuilt:
         if step.runs == "no" or not step.script:
             continue
         if step.failed:
-            failed, failing = _read_failed(step, context)
+            reading = _read_failed(step, context)
+            if failed.failed:
+                reading = _beside(reading, step, failed)
+            else:
+                failed = step
+            failing = failing.plus(reading)
             continue
         noted = len(context.log.entries())
         before = before.plus(_read_earlier(step, _read(step, context), context))
@@ -127,7 +132,20 @@ def _read(step: ResolvedStep, context: ToolContext) -> ToolReading:
     return reading
 
 
-def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep, ToolReading]:
+def _beside(reading: ToolReading, step: ResolvedStep, first: ResolvedStep) -> ToolReading:
+    """Return the reading of a step beside the first failed one, with the variables of its own."""
+    own = {
+        name: value
+        for name, value in step.environment.items()
+        if first.environment.get(name) != value
+    }
+    commands = (
+        command.with_(environment={**own, **command.environment}) for command in reading.commands
+    )
+    return reading.with_(commands=tuple(commands))
+
+
+def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
     """Read the failed step. A script without any recognised command runs unchanged."""
     noted = len(context.log.entries())
     reading = _read(step, context)
@@ -162,8 +180,8 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep
         reading = reading.with_(obstacles=(*reading.obstacles, fetched))
     if step.unknown:
         missing = f"the failed step needs {describe_unknown(step.unknown)}"
-        return step, reading.with_(obstacles=(*reading.obstacles, missing))
-    return step, reading
+        return reading.with_(obstacles=(*reading.obstacles, missing))
+    return reading
 
 
 def _is_check(command: ToolCommand) -> bool:

@@ -39,7 +39,7 @@ class ResolvedStep(Frozen):
     unknown_environment: dict[str, str] = Field(default_factory=dict)
     """Variables that only GitHub knows, with the names they need."""
     failed: bool = False
-    """The step to rebuild; always the last one."""
+    """A step to rebuild. The last one is; of an action, any of its checks may have failed."""
     continue_on_error: bool = False
     timeout_s: float | None = None
 

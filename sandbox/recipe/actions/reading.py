@@ -113,21 +113,16 @@ def _read(
     last = outer[-1]
     if failed[1] is not None and not _is_named(failed[1], last):
         log.replaced(failed[1], f"the job has no step of this name; `{last.name}` is used")
-    inner = _inner(last)
     steps = [step for step_ in outer[:-1] for step in step_.steps if step.script]
-    steps += (
-        [*last.steps[:inner], last.steps[inner].model_copy(update={"failed": True})]
-        if last.steps
-        else []
-    )
+    steps += _with_failed(last)
     obstacles = [*reader.obstacles]
     if last.obstacle and last.obstacle not in obstacles:
         obstacles.append(last.obstacle)
-    kind = _kind(steps[-1]) if steps else StepKind.OTHER
+    kinds = {_kind(step) for step in steps if step.failed}
     services = _services(candidate)
     elsewhere = _place_of_another(reader.others, steps)
     others = {path: name for path, name in reader.others.items() if path == elsewhere}
-    if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
+    if not kinds or kinds - {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
         obstacles += [
             f"needs the artifact {name} of another job"
@@ -144,11 +139,12 @@ def _read(
         f"needs the repository {name}, which is not fetched: it would lie in {path}"
         for path, name in others.items()
     ]
-    if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
-        obstacles.append(
-            f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the "
-            f"sandbox"
-        )
+    shells = dict.fromkeys(step.shell for step in steps if step.failed)
+    obstacles += [
+        f"the failed step is written for {_SHELLS[shell]}, which is not in the sandbox"
+        for shell in shells
+        if shell in _SHELLS
+    ]
     job = _job(candidate, tuple(steps), obstacles)
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
@@ -236,17 +232,18 @@ def _is_named(wanted: str, step: OuterStep) -> bool:
     return fits_pieces(plain, " ".join(step.written.split()))
 
 
-def _inner(step: OuterStep) -> int:
-    """Return the failed step of an action: the first that tests or checks, else its last script."""
-    ranked = [
-        (RANKED.index(_kind(inner)), i)
-        for i, inner in enumerate(step.steps)
-        if _kind(inner) is not StepKind.OTHER
-    ]
-    if ranked:
-        return min(ranked)[1]
+def _with_failed(step: OuterStep) -> list[ResolvedStep]:
+    """Return the steps of the failed one up to its last check.
+
+    Any check of an action may have failed. Of an action without one, it is the last script.
+    """
+    checks = [index for index, inner in enumerate(step.steps) if _kind(inner) in RANKED]
     scripts = [index for index, inner in enumerate(step.steps) if inner.script]
-    return scripts[-1] if scripts else max(len(step.steps) - 1, 0)
+    failed = checks or scripts[-1:] or [len(step.steps) - 1]
+    return [
+        inner.model_copy(update={"failed": index in failed})
+        for index, inner in enumerate(step.steps[: failed[-1] + 1])
+    ]
 
 
 def _job(candidate: JobCandidate, steps: tuple[ResolvedStep, ...], obstacles: Sequence[str]) -> Job:
