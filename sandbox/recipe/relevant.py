@@ -8,12 +8,12 @@ from sandbox.recipe.needs import read_for_needs
 _TOP = (
     r"pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py"
     r"|Pipfile|package\.json|package-lock\.json|npm-shrinkwrap\.json|\.npmrc|\.nvmrc|\.node-version"
-    r"|GNUmakefile|[Mm]akefile(?:[.-][\w.-]+)?|[\w.-]+\.mk|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version"
-    r"|\.tool-versions"
+    r"|GNUmakefile|[Mm]akefile(?:[.-][\w.-]+)?|[\w.-]+\.mk|\.?[Jj]ustfile"
+    r"|environment\.ya?ml|runtime\.txt|\.python-version|\.tool-versions"
     r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
     r"|manage\.py|(?:tests?/(?:tests?|index)|tests?)\.[cm]?[jt]s"
     r"|pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|\.yarnrc\.yml|bun\.lockb?"
-    r"|(?:turbo|nx|lerna|tsconfig|project)\.json"
+    r"|\.nycrc(?:\.json|\.ya?ml)?|(?:turbo|nx|lerna|tsconfig|project)\.json"
     r"|go\.mod|go\.sum|go\.work|go\.work\.sum|\.go-version|rust-toolchain(?:\.toml)?"
 )
 _RELEVANT = re.compile(

@@ -39,6 +39,7 @@ from sandbox.recipe.tools.node_monorepo import read_monorepo
 from sandbox.recipe.tools.node_programs import (
     BROWSERS,
     missing_parts,
+    modules_of_nyc,
     names_source,
     parallel_lines,
     start_by_npx,
@@ -302,7 +303,11 @@ def _read_covered(call: Call, context: ToolContext) -> ToolReading:
         context.log.dropped(call.line(), "coverage is not measured")
         return ToolReading()
     context.log.replaced(call.line(), "coverage is not measured")
-    return _read_rest(call, rest, context)
+    loaded = modules_of_nyc(call, context.files) if call.program == "nyc" else ()
+    before = call.environment.get("NODE_OPTIONS", context.variables.get("NODE_OPTIONS", ""))
+    options = " ".join(filter(None, (before, *(f"--require {name}" for name in loaded))))
+    own = {"NODE_OPTIONS": options} if loaded else {}
+    return _read_rest(call.with_(environment={**call.environment, **own}), rest, context)
 
 
 def _read_launched(call: Call, context: ToolContext) -> ToolReading:

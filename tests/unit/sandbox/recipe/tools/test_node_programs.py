@@ -162,3 +162,38 @@ def test_a_step_needs_what_it_fetches() -> None:
     (obstacle,) = plan_job([script]).obstacles
     assert obstacle.startswith("the failed step needs what `git clone")
     assert plan_job([f"{script}\nnpx mocha"]).obstacles == ()
+
+
+REGISTER = "--require @babel/register"
+
+
+@pytest.mark.parametrize(
+    ("files", "script", "options"),
+    [
+        ({".nycrc": '{"require": ["@babel/register"]}'}, "nyc mocha", REGISTER),
+        ({".nycrc.json": '{"require": "@babel/register"}'}, "nyc mocha", REGISTER),
+        ({".nycrc.yml": "require: [ '@babel/register' ]"}, "nyc mocha", REGISTER),
+        ({}, "nyc --require @babel/register -i ./b.js mocha", f"{REGISTER} --require ./b.js"),
+        (
+            {".nycrc": '{"require": ["@babel/register"]}'},
+            "cross-env NODE_OPTIONS=--trace-warnings nyc mocha",
+            f"--trace-warnings {REGISTER}",
+        ),
+        ({".nycrc": '{"require": ["--eval=x", "a b", 3]}'}, "nyc mocha", None),
+        ({".nycrc": '{"require": ["@babel/register"]}'}, "c8 mocha", None),
+        ({}, "nyc mocha", None),
+    ],
+)
+def test_modules_that_only_nyc_loads_are_loaded(
+    files: dict[str, str], script: str, options: str | None
+) -> None:
+    recipe = plan_job(["npm ci", "npm test"], more={"package-lock.json": "{}"} | files, test=script)
+    assert recipe.command == "npx mocha"
+    assert recipe.environment.get("NODE_OPTIONS") == options
+
+
+def test_modules_of_nyc_may_stand_in_the_package() -> None:
+    package = '{"scripts": {"test": "nyc mocha"}, "nyc": {"require": ["ts-node/register"]}}'
+    more = {"package-lock.json": "{}", "package.json": package}
+    recipe = plan_job(["npm ci", "npm test"], more=more)
+    assert recipe.environment["NODE_OPTIONS"] == "--require ts-node/register"
