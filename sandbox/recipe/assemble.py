@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pydantic import Field
 
+from sandbox.recipe.absent import find_absent, find_unknown_values
 from sandbox.recipe.checks import MOST_CHECKS, choose_checks
 from sandbox.recipe.command import check_only, classify_command, plain_pytest
 from sandbox.recipe.failed_step import describe_unknown, missing_fetch, shell_remainder
@@ -79,7 +80,7 @@ def rebuild(job: Job, context: ToolContext) -> Rebuilt:
         job: The steps up to the failed one.
         context: The files of the checkout.
     """
-    before = ToolReading()
+    before = ToolReading(absent=job.absent)
     failing = ToolReading()
     failed = ResolvedStep(name="")
     for step in job.steps:
@@ -178,10 +179,11 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
         )
     if fetched := missing_fetch(reading, context.log.entries()[noted:]):
         reading = reading.with_(obstacles=(*reading.obstacles, fetched))
+    checks = [command for command in reading.commands if _is_check(command)] or reading.commands
+    missing = find_unknown_values(checks, step.unknown_environment)
     if step.unknown:
-        missing = f"the failed step needs {describe_unknown(step.unknown)}"
-        return reading.with_(obstacles=(*reading.obstacles, missing))
-    return reading
+        missing.append(f"the failed step needs {describe_unknown(step.unknown)}")
+    return reading.with_(obstacles=(*reading.obstacles, *missing))
 
 
 def _is_check(command: ToolCommand) -> bool:
@@ -233,9 +235,12 @@ def _combine(
     may_fail = {_line(making, folder, shared) for making in made if is_node_build(making.command)}
     environment = _environment({**step.environment, **shared}, context)
     obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
-    if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
+    reads_only = kind in {StepKind.LINT, StepKind.FORMAT}
+    if not reads_only:
         obstacles += before.obstacles
-    if node_folders is not None or kind not in {StepKind.LINT, StepKind.FORMAT}:
+    absent, running = (*before.absent, *failing.absent), (*made, *early, *checks)
+    obstacles += find_absent(absent, running, reads_only=reads_only)
+    if node_folders is not None or not reads_only:
         node_folders = merge_folders(before.node_folders, node_folders)
     tools = _node_tools(before, failing)
     if tools:

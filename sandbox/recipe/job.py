@@ -11,6 +11,17 @@ from sandbox.types import AddedPackage, Frozen
 Shell = Literal["bash", "sh", "python", "pwsh", "cmd", "other"]
 
 
+class Absent(Frozen):
+    """Files that the job has and the sandbox has not."""
+
+    place: str
+    """Where they lie: a path of the checkout, or a name."""
+    reason: str
+    """The obstacle of a command that uses them."""
+    anywhere: bool = False
+    """The place is a name that may stand behind any folder."""
+
+
 class ResolvedStep(Frozen):
     """One step as the runner would run it: expressions resolved, local actions inlined."""
 
@@ -68,6 +79,7 @@ class Job(Frozen):
     go: str | None = None
     """The version of setup-go, as `1.24` or `1.24.3`."""
     obstacles: tuple[str, ...] = ()
+    absent: tuple[Absent, ...] = ()
 
 
 class ListedJob(Frozen):
@@ -135,6 +147,7 @@ class ToolReading(Frozen):
     node_install: NodeInstall = NodeInstall()
     node_tools: tuple[str, ...] = ()
     """Packages of Node.js that it installs apart from the project."""
+    absent: tuple[Absent, ...] = ()
 
     def plus(self, other: "ToolReading") -> "ToolReading":
         """Concatenate two readings."""
@@ -147,6 +160,7 @@ class ToolReading(Frozen):
             node_folders=merge_folders(self.node_folders, other.node_folders),
             node_install=self.node_install.plus(other.node_install),
             node_tools=tuple(dict.fromkeys(self.node_tools + other.node_tools)),
+            absent=self.absent + other.absent,
         )
 
 

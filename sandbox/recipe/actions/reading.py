@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.recipe.actions.artifacts import find_artifacts
 from sandbox.recipe.actions.candidates import JobCandidate, candidates
 from sandbox.recipe.actions.choosing import choose, fits_pieces, is_meant, named_values
 from sandbox.recipe.actions.matrix import plain_cell
@@ -124,14 +125,10 @@ def _read(
     others = {path: name for path, name in reader.others.items() if path == elsewhere}
     if not kinds or kinds - {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
-        obstacles += [
-            f"needs the artifact {name} of another job"
-            for name in _mentioned_artifacts(reader.artifacts, steps)
-        ]
         others |= {
             path: name
             for path, name in reader.others.items()
-            if path != "." and _mentioned_artifacts([path], steps)
+            if path != "." and _is_mentioned(path, steps)
         }
     else:
         obstacles = [text_ for text_ in obstacles if "no service is started" not in text_]
@@ -149,7 +146,8 @@ def _read(
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
     versions = {"python": python, "node": reader.node, "pnpm": reader.pnpm, "go": reader.go}
-    return job.model_copy(update=versions)
+    absent = find_artifacts(reader.downloads, candidate.document)
+    return job.model_copy(update={**versions, "absent": absent})
 
 
 def _nothing_to_run(candidate: JobCandidate) -> str:
@@ -163,22 +161,10 @@ def _nothing_to_run(candidate: JobCandidate) -> str:
 _SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "another shell"}
 
 
-def _mentioned_artifacts(artifacts: Sequence[str], steps: Sequence[ResolvedStep]) -> list[str]:
-    """Return the artifacts that a script mentions. One that is unpacked at the top may be any file.
-
-    Wheels and source distributions were built from this commit: the checkout is installed instead.
-    """
-    scripts = "\n".join(step.script for step in steps)
-    found = []
-    for artifact in artifacts:
-        name = re.escape(artifact.strip("./") or artifact)
-        rest = re.sub(
-            rf"(?<![\w-])(?:\./)?{name}/\S{{0,300}}\.(?:whl|tar\.gz)(?![\w.])", "", scripts
-        )
-        anything = artifact in {".", "./", "all artifacts"} and rest == scripts
-        if anything or re.search(rf"(?<![\w-]){name}(?![\w-])", rest):
-            found.append(artifact)
-    return found
+def _is_mentioned(path: str, steps: Sequence[ResolvedStep]) -> bool:
+    """Return True if a script names a path."""
+    name = re.compile(rf"(?<![\w-]){re.escape(path.strip('./') or path)}(?![\w-])")
+    return any(name.search(step.script) for step in steps)
 
 
 def _place_of_another(others: Mapping[str, str], steps: Sequence[ResolvedStep]) -> str | None:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from posixpath import join, relpath
 
+from sandbox.recipe.absent import read_clone
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
@@ -64,6 +65,7 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(rust.PROGRAMS, rust.read),
 }
 """Program name to reader, explicitly."""
+_NOT_FETCHED = "nothing is fetched or sent while a recipe runs"
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
 _ALL_ARGUMENTS = re.compile(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*')
 _SYSTEM = frozenset(
@@ -249,7 +251,7 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
     program, line = call.program, call.line()
     if (reason := _exclusion_reason(call)) is not None:
         context.log.dropped(line, reason)
-        return ToolReading()
+        return read_clone(call, context.files)
     if program in _HARMLESS and call.whole:
         return ToolReading()
     if program in _CONTAINERS:
@@ -288,7 +290,7 @@ def _exclusion_reason(call: Call) -> str | None:
         ("ls-files",),
         ("grep",),
     }:
-        return "nothing is fetched or sent while a recipe runs"
+        return _NOT_FETCHED
     if program in _PUBLISHING:
         return "nothing is published"
     if program in _COVERAGE:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sandbox.recipe.command import classify_command, split_command
 from sandbox.recipe.files import inside
-from sandbox.recipe.job import ToolReading
+from sandbox.recipe.job import Absent, ToolReading
 from sandbox.recipe.monorepo import MONOREPO_TOOLS
 from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.node_packages import INSTALLED, node_folder
@@ -163,6 +163,12 @@ class _Reader:
 
     def _install(self, words: list[str]) -> ToolReading:
         options, context = self.options, self.context
+        if archive := next(
+            (word for word in words[1:] if word.endswith((".tgz", ".tar.gz"))), None
+        ):
+            reason = f"needs the archive {archive[:100]}, and no package is packed here"
+            context.log.dropped(self.call.line(), reason)
+            return ToolReading(absent=(Absent(place=self.folder, reason=reason),))
         if words[1:] or options.has("-g", "--global"):
             is_elsewhere = options.has("-g", "--global", *_EVERY) or any(
                 options.values(*_SELECTING)

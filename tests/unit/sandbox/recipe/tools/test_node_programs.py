@@ -160,8 +160,9 @@ def test_a_project_that_only_github_knows_is_named() -> None:
 def test_a_step_needs_what_it_fetches() -> None:
     script = "git clone https://code.example/a/b\nrm b/x\ncat b/* > all"
     (obstacle,) = plan_job([script]).obstacles
-    assert obstacle.startswith("the failed step needs what `git clone")
-    assert plan_job([f"{script}\nnpx mocha"]).obstacles == ()
+    assert obstacle.startswith("needs what `git clone")
+    (obstacle,) = plan_job(["curl https://x.example/b > b\nrm b\ncp b c"]).obstacles
+    assert obstacle.startswith("the failed step needs what `curl")
 
 
 REGISTER = "--require @babel/register"
