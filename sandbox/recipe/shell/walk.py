@@ -2,12 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from sandbox.recipe.files import CheckoutFiles, inside
+from sandbox.recipe.shell.budget import Spend, expand_all
 from sandbox.recipe.shell.conditions import choose_branch, evaluate_test
 from sandbox.recipe.shell.syntax import (
     Assigned,
@@ -22,7 +23,7 @@ from sandbox.recipe.shell.syntax import (
     Simple,
     read_shell,
 )
-from sandbox.recipe.shell.words import Expanded, NotShell, ShellExpression, expand, expand_text
+from sandbox.recipe.shell.words import Expanded, NotShell, ShellExpression, Word, expand_text
 from sandbox.types import Frozen
 
 _MOST_CALLS = 400
@@ -91,6 +92,7 @@ class _State:
     files: CheckoutFiles
     folder: str | None
     variables: dict[str, str]
+    spend: Spend
     exported: dict[str, str] = field(default_factory=dict)
     later: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -99,7 +101,7 @@ class _State:
 
 
 def walk_script(
-    text: str, files: CheckoutFiles, folder: str = ".", variables: Mapping[str, str] | None = None
+    text: str, files: CheckoutFiles, folder: str, variables: Mapping[str, str], *, spend: Spend
 ) -> Walked:
     """Return the program calls of a script in order.
 
@@ -108,8 +110,13 @@ def walk_script(
         files: The checkout's files, which decide conditions such as `if [ -f requirements.txt ]`.
         folder: The folder in which the script starts.
         variables: Its environment variables.
+        spend: Pays for expanded words.
+
+    Raises:
+        ScriptExhausted: The script expands to more text than the budget allows.
     """
-    state = _State(files=files, folder=folder, variables={**_RUNNER, **(variables or {})})
+    known = {**_RUNNER, **variables}
+    state = _State(files=files, folder=folder, variables=known, spend=spend)
     try:
         _walk(read_shell(text), state)
     except NotShell:
@@ -147,7 +154,7 @@ def _walk(script: Script, state: _State) -> bool | None:
 def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:
     first, last = pipeline.commands[0], pipeline.commands[-1]
     if first is not last and isinstance(first, Simple) and isinstance(last, Simple):
-        words = _expand(first, state)
+        words = _expand(first.words, state)
         if words and words[0].value in _SOURCES:
             return _follow_pipe(words, last, pipeline, state)
     return _command(first, pipeline, state)
@@ -157,7 +164,7 @@ def _follow_pipe(
     words: list[Expanded], last: Simple, pipeline: Pipeline, state: _State
 ) -> bool | None:
     """Follow `echo y | tool` and `cat requirements.txt | xargs pip install`."""
-    target = _expand(last, state)
+    target = _expand(last.words, state)
     if target and target[0].value == "xargs":
         rest = target[1:]
         while rest and (rest[0].value.startswith("-") or rest[0].value.isdigit()):
@@ -206,7 +213,7 @@ def _if(command: If, state: _State) -> bool | None:
 
 def _for(command: For, state: _State) -> bool | None:
     values: list[str] = []
-    for value in (item.value for word in command.words for item in expand(word, state.variables)):
+    for value in (one.value for one in _expand(command.words, state)):
         glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
         values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
@@ -221,7 +228,7 @@ def _for(command: For, state: _State) -> bool | None:
 def _chosen(command: Case, state: _State) -> Script | None:
     """Return the commands that a `case` runs; None if only a shell knows."""
     value, *patterns = (
-        [item.value for word in words for item in expand(word, state.variables)]
+        [item.value for item in _expand(words, state)]
         for words in ((command.word,), *(words for words, _ in command.branches))
     )
     number = choose_branch(" ".join(value), patterns)
@@ -229,7 +236,7 @@ def _chosen(command: Case, state: _State) -> Script | None:
 
 
 def _assign(command: Assigned, state: _State) -> None:
-    words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
+    words = _expand(command.words[:_MOST_CALLS], state)
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
     text = " ".join([before, *(item.shown for item in words)]).strip()
     known = not isinstance(before, ShellExpression) and all(
@@ -241,12 +248,12 @@ def _assign(command: Assigned, state: _State) -> None:
         state.variables[name] = text if known else ShellExpression(text)
 
 
-def _expand(command: Simple, state: _State) -> list[Expanded]:
-    return [item for word in command.words[:2000] for item in expand(word, state.variables)]
+def _expand(words: Sequence[Word], state: _State) -> list[Expanded]:
+    return expand_all(words[:2000], state.variables, state.spend)
 
 
 def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
-    words = _expand(command, state)
+    words = _expand(command.words, state)
     own: dict[str, str] = {}
     while (
         words
@@ -357,14 +364,6 @@ def _test(words: list[str], _command: Simple, state: _State) -> bool | None:
     return evaluate_test(words, state.files, state.folder)
 
 
-def _true(_words: list[str], _command: Simple, _state: _State) -> bool | None:
-    return True
-
-
-def _false(_words: list[str], _command: Simple, _state: _State) -> bool | None:
-    return False
-
-
 def _unknown(words: list[str], command: Simple, state: _State) -> bool | None:
     """Follow `command tool` as a call; `command -v tool` only tests for a tool."""
     first = next((n for n, word in enumerate(words) if word != "command"), 0)
@@ -388,11 +387,11 @@ _BUILT_IN = {
     "command": _unknown,
     "type": _unknown,
     "which": _unknown,
-    "false": _false,
+    "false": lambda *_: False,
     **dict.fromkeys(
         ["set", "shopt", "true", ":", "exit", "return", "unset", "source", ".", "ulimit", "umask",
         "trap", "wait", "alias", "local", "readonly", "sleep", "ls", "pwd", "date", "whoami", "id",
         "uname", "df", "free", "nproc"],
-        _true,
+        lambda *_: True,
     ),
 }  # fmt: skip

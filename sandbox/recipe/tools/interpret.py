@@ -11,6 +11,7 @@ from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.programs import IMAGE_PROGRAMS
+from sandbox.recipe.shell.budget import ScriptExhausted
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
 from sandbox.recipe.tools import (
     go,
@@ -65,6 +66,7 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(rust.PROGRAMS, rust.read),
 }
 """Program name to reader, explicitly."""
+_TOO_LONG = "its variables expand to more text than is read here"
 _NOT_FETCHED = "nothing is fetched or sent while a recipe runs"
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
 _ALL_ARGUMENTS = re.compile(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*')
@@ -150,7 +152,11 @@ def read_script(
     Returns:
         The reading, and the script's calls.
     """
-    walked = walk_script(text, context.files, folder, variables)
+    try:
+        walked = walk_script(text, context.files, folder, variables, spend=context.budget.spend)
+    except ScriptExhausted:
+        context.log.dropped(text, _TOO_LONG)
+        return ToolReading(obstacles=(f"`{text[:100]}`: {_TOO_LONG}",)), Walked()
     read: list[tuple[Call, ToolReading]] = []
     for call in walked.calls:
         if not context.budget.take():
