@@ -4,36 +4,14 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sandbox.recipe.files import CheckoutFiles, inside
-from sandbox.recipe.job import Absent, ToolCommand, ToolReading
-from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import read_options
+from sandbox.recipe.job import Absent, ToolCommand
 from sandbox.runners.builds import is_node_build
 
-_CLONE_VALUED = frozenset({"-b", "--branch", "--depth", "-o", "--origin", "-c", "-j", "--jobs"})
 _BUILT = re.compile(r"(?<![\w./-])(?:\./)?dist/\S*(?:[*?]\S*|\.whl|\.tar\.gz)")
 _BUILDS = re.compile(r"\bbuild\b|\bsdist\b|\bbdist_wheel\b")
 _SCRIPT_NAME = re.compile(r"\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?[\w:-]+")
 _NAMED = re.compile(r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})\})")
 _MOST_SHOWN = 100
-
-
-def read_clone(call: Call, files: CheckoutFiles) -> ToolReading:
-    """Return the folder that a `git clone` would make; nothing for another call.
-
-    Args:
-        call: The call.
-        files: The checkout, which may have the folder itself.
-    """
-    if call.words[:2] != ("git", "clone"):
-        return ToolReading()
-    named = read_options(call.words[2:], _CLONE_VALUED).positional
-    last = named[-1].rstrip("/").rpartition("/")[2].removesuffix(".git") if named else ""
-    folder = named[1] if named[1:] else last
-    place = inside(call.folder, folder) or folder
-    is_missing = bool(place) and not files.is_folder(place)
-    reason = f"needs what `{call.line()[:_MOST_SHOWN]}` fetches"
-    return ToolReading(absent=(Absent(place=place, reason=reason),) if is_missing else ())
 
 
 def find_absent(

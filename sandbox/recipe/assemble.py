@@ -225,19 +225,15 @@ def _combine(
         and not (without_node and line_needs_node(command.command))
     ]
     _note_earlier(before, made, context)
-    for other in failing.commands:
-        if other not in checks and not (other in early and _is_needed(other, failing, context)):
-            context.log.dropped(other.command, "it is no check, and makes nothing that one needs")
     early = [command for command in early if _is_needed(command, failing, context)]
+    _note_left_out(failing, (*checks, *early), context)
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[
         :_MOST_PREPARED
     ]
     may_fail = {_line(making, folder, shared) for making in made if is_node_build(making.command)}
     environment = _environment({**step.environment, **shared}, context)
-    obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
-    reads_only = kind in {StepKind.LINT, StepKind.FORMAT}
-    if not reads_only:
-        obstacles += before.obstacles
+    reads_only, node_folders = kind in {StepKind.LINT, StepKind.FORMAT}, failing.node_folders
+    obstacles = [*failing.obstacles, *undone, *(() if reads_only else before.obstacles)]
     absent, running = (*before.absent, *failing.absent), (*made, *early, *checks)
     obstacles += find_absent(absent, running, reads_only=reads_only)
     if node_folders is not None or not reads_only:
@@ -285,6 +281,15 @@ def _note_earlier(before: ToolReading, made: Sequence[ToolCommand], context: Too
                 other.command,
                 "an earlier check" if checks_something else "the failing step does not need it",
             )
+
+
+def _note_left_out(
+    failing: ToolReading, running: Sequence[ToolCommand], context: ToolContext
+) -> None:
+    """Log the commands of the failed step that do not run."""
+    for other in failing.commands:
+        if other not in running:
+            context.log.dropped(other.command, "it is no check, and makes nothing that one needs")
 
 
 def _node_tools(before: ToolReading, failing: ToolReading) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ class Absent(Frozen):
     """Files that the job has and the sandbox has not."""
 
     place: str
-    """Where they lie: a path of the checkout, or a name."""
+    """Their path in the checkout, or a name of theirs."""
     reason: str
     """The obstacle of a command that uses them."""
     anywhere: bool = False

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Mapping
 from posixpath import join, relpath
 
-from sandbox.recipe.absent import read_clone
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
@@ -14,6 +13,7 @@ from sandbox.recipe.programs import IMAGE_PROGRAMS
 from sandbox.recipe.shell.budget import ScriptExhausted
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
 from sandbox.recipe.tools import (
+    clone,
     go,
     hatch,
     just,
@@ -257,7 +257,7 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
     program, line = call.program, call.line()
     if (reason := _exclusion_reason(call)) is not None:
         context.log.dropped(line, reason)
-        return read_clone(call, context.files)
+        return clone.read_clone(call, context.files)
     if program in _HARMLESS and call.whole:
         return ToolReading()
     if program in _CONTAINERS:

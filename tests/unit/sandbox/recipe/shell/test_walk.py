@@ -168,7 +168,6 @@ LONG = " ".join(["a"] * 900)
         ("pytest " + "$L " * 10 + "\n") * 100,
         f"A=({LONG})\npytest " + '"${A[@]}" ' * 350,
         "for i in " + "$L " * 400 + "; do pytest; done",
-        "case x in " + "|".join(["$L"] * 400) + ") pytest;; esac",
     ],
 )
 def test_lines_that_name_a_long_list_very_often_are_not_followed(script: str) -> None:
