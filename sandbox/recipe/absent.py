@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from sandbox.recipe.failed_step import describe_unknown
 from sandbox.recipe.job import Absent, ToolCommand
 from sandbox.runners.builds import is_node_build
 
@@ -11,6 +12,12 @@ _BUILT = re.compile(r"(?<![\w./-])(?:\./)?dist/\S*(?:[*?]\S*|\.whl|\.tar\.gz)")
 _BUILDS = re.compile(r"\bbuild\b|\bsdist\b|\bbdist_wheel\b")
 _SCRIPT_NAME = re.compile(r"\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?[\w:-]+")
 _NAMED = re.compile(r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})\})")
+_AROUND = {
+    "path": (r"(?<![\w./-])(?:\./)?", r"(?![\w.-])"),
+    "name": (r"(?<![\w.-])", r"(?![\w.-])"),
+    "program": (r"(?<![\w./-])", r"(?![\w./-])"),
+}
+"""Patterns before and after a place in a command, by its kind."""
 _MOST_SHOWN = 100
 
 
@@ -44,12 +51,12 @@ def find_absent(
 def _uses(command: ToolCommand, absent: Absent) -> bool:
     """Return True if a command works in a place, or names it."""
     folder, place = command.working_directory, absent.place
-    if place == "." or f"{folder}/".startswith(f"{place}/"):
+    if place == "." or (absent.kind != "program" and f"{folder}/".startswith(f"{place}/")):
         return True
-    named = place if absent.anywhere else posixpath.relpath(place, folder)
-    before = r"(?<![\w.-])" if absent.anywhere else r"(?<![\w./-])(?:\./)?"
+    named = posixpath.relpath(place, folder) if absent.kind == "path" else place
+    before, after = _AROUND[absent.kind]
     text = _SCRIPT_NAME.sub(" ", command.command)
-    return re.search(rf"{before}{re.escape(named)}(?![\w.-])", text) is not None
+    return re.search(f"{before}{re.escape(named)}{after}", text) is not None
 
 
 def find_unknown_values(commands: Iterable[ToolCommand], unknown: Mapping[str, str]) -> list[str]:
@@ -60,7 +67,7 @@ def find_unknown_values(commands: Iterable[ToolCommand], unknown: Mapping[str, s
         unknown: The variables with what they need.
     """
     return [
-        f"`{command.command[:_MOST_SHOWN]}` needs {name}: {unknown[name]}, which only GitHub knows"
+        f"`{command.command[:_MOST_SHOWN]}` needs {name}: {describe_unknown([unknown[name]])}"
         for command in commands
         for name in dict.fromkeys(one[1] or one[2] for one in _NAMED.finditer(command.command))
         if name in unknown and name not in command.environment

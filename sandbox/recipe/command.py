@@ -3,7 +3,6 @@
 import re
 import shlex
 
-from sandbox.recipe.monorepo import MONOREPO_TOOLS, split_monorepo
 from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind, guess_task_kind
 from sandbox.runners.builds import is_build_script
 from sandbox.types import StepKind
@@ -13,6 +12,7 @@ from sandbox.types.launchers import (
     PYTHON_LAUNCHERS,
     listing_command,
 )
+from sandbox.types.monorepo import MONOREPO_TOOLS, split_monorepo
 
 _RUNNERS = (
     *map(" ".join, PYTHON_LAUNCHERS),

@@ -18,8 +18,8 @@ class Absent(Frozen):
     """Their path in the checkout, or a name of theirs."""
     reason: str
     """The obstacle of a command that uses them."""
-    anywhere: bool = False
-    """The place is a name that may stand behind any folder."""
+    kind: Literal["path", "name", "program"] = "path"
+    """A name may stand behind any folder, a program only by itself."""
 
 
 class ResolvedStep(Frozen):

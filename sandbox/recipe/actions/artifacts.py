@@ -29,7 +29,7 @@ def find_artifacts(downloads: Sequence[Use], document: Mapping[str, Any]) -> tup
         else:
             # It is unpacked at the top.
             places = _uploaded(name, document) or ([name] if name else ["."])
-        found += [Absent(place=place, reason=reason, anywhere=True) for place in places]
+        found += [Absent(place=place, reason=reason, kind="name") for place in places]
     return tuple(found)
 
 

@@ -99,11 +99,7 @@ class _Run:
 
     def _find(self, name: str) -> tuple[MakeRule | None, str]:
         """Return the rule of a target, and what the `%` of its pattern stands for."""
-        rules = self.makefile.rules
-        self.makefile.values.spend(len(self.patterns))
-        stems = ((rules[pattern], match_stem(pattern, name)) for pattern in self.patterns)
-        by_pattern = next(((rule, stem) for rule, stem in stems if stem is not None), None)
-        exact = rules.get(name)
+        exact, by_pattern = self.makefile.rules.get(name), self._by_pattern(name)
         if exact is not None and (exact.recipe or by_pattern is None):
             return exact, ""
         if by_pattern is None:
@@ -113,6 +109,31 @@ class _Run:
             return rule, stem
         needed = [*exact.prerequisites, *rule.prerequisites]
         return MakeRule(needed, rule.recipe, exact.variables, exact.exported), stem
+
+    def _by_pattern(self, name: str) -> tuple[MakeRule, str] | None:
+        """Return the rule with the closest pattern whose prerequisites exist or have a rule."""
+        self.makefile.values.spend(len(self.patterns))
+        stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
+        matching = [(len(stem), stem, pattern) for pattern, stem in stems if stem is not None]
+        for _, stem, pattern in sorted(matching):
+            rule = self.makefile.rules[pattern]
+            self.makefile.values.spend(len(rule.prerequisites) * len(self.patterns))
+            needed = (one.replace("%", stem) for one in rule.prerequisites)
+            if all(self._exists(one) for one in needed):
+                return rule, stem
+        return None
+
+    def _exists(self, name: str) -> bool:
+        path = inside(self.folder, name)
+        files = self.context.files
+        is_there = path is not None and (files.is_file(path) or files.is_folder(path))
+        return is_there or name in self.makefile.rules or self._is_made(name)
+
+    def _is_made(self, name: str) -> bool:
+        """Return True if a pattern without needs makes a file: chains of patterns are not read."""
+        stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
+        rules = (self.makefile.rules[one] for one, stem in stems if stem is not None)
+        return any(not rule.prerequisites for rule in rules)
 
     def _recipe(self, rule: MakeRule, own: Mapping[str, str]) -> ToolReading:
         """Return the commands of a target's own recipe."""

@@ -93,12 +93,16 @@ class MakeValues:
         if (called := _FUNCTION.fullmatch(name)) is not None:
             function = _FUNCTIONS.get(called[1])
             return function(self, called[2].lstrip()) if function is not None else UNKNOWN
-        if (changed := _SUBSTITUTION.fullmatch(name)) is not None:
-            old, new = self.expand(changed[2]), self.expand(changed[3])
-            old, new = (old, new) if "%" in old else (f"%{old}", f"%{new}")
-            return _patsubst(old, new, self.value(changed[1]))
+        # The name may be computed: `$(FLAGS_$(@:test-%=%))`.
         plain = self.expand(name).strip() if "$" in name else name
-        return self.expand(self.own.get(plain, self.variables.get(plain, "")))
+        if (changed := _SUBSTITUTION.fullmatch(plain)) is not None:
+            old, new = changed[2], changed[3]
+            old, new = (old, new) if "%" in old else (f"%{old}", f"%{new}")
+            return _patsubst(old, new, self._variable(changed[1]))
+        return self._variable(plain)
+
+    def _variable(self, name: str) -> str:
+        return self.expand(self.own.get(name, self.variables.get(name, "")))
 
 
 def for_shell(text: str) -> str:

@@ -1,5 +1,6 @@
 """Read turbo, nx and lerna: the scripts or commands of all tasks in all selected packages."""
 
+import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,11 +8,11 @@ from typing import Any
 
 from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping
 from sandbox.recipe.job import ToolCommand, ToolReading
-from sandbox.recipe.monorepo import MonorepoCall, split_monorepo
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.node_scripts import Needed, needed_scripts, scripts_of
 from sandbox.recipe.tools.node_workspaces import find_unread, list_packages, select_packages
+from sandbox.types.monorepo import MonorepoCall, split_monorepo
 
 _RUN_COMMANDS = frozenset({"nx:run-commands", "@nrwl/workspace:run-commands"})
 _RUN_SCRIPT = frozenset({"nx:run-script", "@nrwl/workspace:run-script"})
@@ -95,7 +96,9 @@ class _Monorepo:
             for name in sorted(self.context.files.contents)
             if name.startswith(prefix) and name.rpartition("/")[2] == "project.json"
         ]
-        return [place for place in places if place not in packages]
+        if "nx" in self.context.files.json(beside(self.folder, "package.json")):
+            places = [self.folder, *places]
+        return [place for place in dict.fromkeys(places) if place not in packages]
 
     def _with_top(self, task: str, places: list[str]) -> list[str]:
         """Return packages, with the top if turbo has a task of its own there: `//#format`."""
@@ -113,9 +116,19 @@ class _Monorepo:
             target = self._target(task, place)
             if target is not None:
                 reading = reading.plus(self._read_target(task, place, target, arguments))
-            elif task in scripts_of(self.context.files, place):
+            elif self._is_script(task, place):
                 reading = reading.plus(self._script(task, place, arguments))
         return reading
+
+    def _is_script(self, task: str, place: str) -> bool:
+        """Return True if a task is a script of a package, and does not run the tool again."""
+        script = scripts_of(self.context.files, place).get(task)
+        if script is None or self.call.program != "nx":
+            return script is not None
+        own = mapping(self.context.files.json(beside(place, "package.json")).get("nx"))
+        included = own.get("includedScripts")
+        is_included = not isinstance(included, list) or task in included
+        return is_included and re.search(r"(?<![\w-])nx\s", script) is None
 
     def _target(self, task: str, place: str) -> dict[str, Any] | None:
         """Return nx's definition of a target; None if it is a script of the package or none."""
@@ -123,10 +136,15 @@ class _Monorepo:
         if self.call.program != "nx":
             return None
         package = mapping(files.json(beside(place, "package.json")).get("nx"))
+        defaults = mapping(files.json(beside(self.folder, "nx.json")).get("targetDefaults"))
+        usual = mapping(defaults.get(task))
         for table in (files.json(beside(place, "project.json")), package):
-            found = mapping(table.get("targets")).get(task)
-            if isinstance(found, dict) and (found.get("executor") or found.get("command")):
-                return found
+            own = mapping(table.get("targets")).get(task)
+            if isinstance(own, dict):
+                options = {**mapping(usual.get("options")), **mapping(own.get("options"))}
+                found = {**usual, **own, "options": options}
+                if found.get("executor") or found.get("command"):
+                    return found
         return None
 
     def _read_target(

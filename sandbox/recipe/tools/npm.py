@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sandbox.recipe.command import classify_command, split_command
 from sandbox.recipe.files import inside
 from sandbox.recipe.job import Absent, ToolReading
-from sandbox.recipe.monorepo import MONOREPO_TOOLS
 from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.programs import NODE
@@ -57,6 +56,7 @@ from sandbox.runners.builds import BUILD_PROGRAMS
 from sandbox.runners.javascript.command import NODE_VALUED
 from sandbox.types import StepKind
 from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_MANAGERS
+from sandbox.types.monorepo import MONOREPO_TOOLS
 
 _CHECKS = dict.fromkeys(row.split()[0] for row in NODE_CHECKS)
 PROGRAMS = (

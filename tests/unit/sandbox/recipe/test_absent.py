@@ -58,6 +58,8 @@ def obstacles(*steps: str | dict[str, Any], uploads: tuple[dict[str, Any], ...] 
         ((download(), "pytest"), "all artifacts"),
         ((download(), "ruff check"), ""),
         ((download(name="tool"), "chmod +x tool", "make check"), "the artifact tool"),
+        (("go install example.org/x/golint/v2@latest", "golint ./..."), "needs golint"),
+        (("go install example.org/x/golint@latest", "go test ./golint/..."), ""),
         (("npm i ./x-1.0.0.tgz", "mocha"), "the archive ./x-1.0.0.tgz"),
         (("cd here && npm i ../x.tgz", "mocha"), ""),
         (("cd here && npm i ../x.tgz", "cd here && mocha"), "the archive ../x.tgz"),

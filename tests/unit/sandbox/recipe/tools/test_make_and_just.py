@@ -207,6 +207,21 @@ MAKEFILES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"Makefile": "test-a: lint\ntest-%:\n\tpytest $*\nlint:\n\tmypy\nall: test-a\n.DEFAULT:\n"},
         ["mypy", "pytest a"],
     ),
+    "names that are computed": (
+        {
+            "Makefile": "F_a = --a\nF_b-c = --b\nall: test-a test-x-b-c\n"
+            "test-%:\n\tpytest ${F_${@:test-%=%}}\ntest-x-%:\n\tmypy ${F_$*}\n"
+        },
+        ["pytest --a", "mypy --b"],
+    ),
+    "a pattern for any target": (
+        {
+            "Makefile": "include common.mk\ntest: common-test extra.go\nextra.go: %.go: gen.go\n",
+            "common.mk": "%: common-% ;\ncommon-test: none.go\n\tpytest\nall: test\n",
+            "gen.go": "",
+        },
+        ["pytest"],
+    ),
     "one shell": (
         {"Makefile": ".ONESHELL:\ntest:\n\tcd sub\n\tpytest\n", "sub/x": ""},
         ["sub: pytest"],

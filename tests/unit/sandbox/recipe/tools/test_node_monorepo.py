@@ -7,8 +7,9 @@ import pytest
 
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.detect import plan_recipe
-from sandbox.recipe.monorepo import MonorepoCall, split_monorepo
+from sandbox.runners.builds import is_node_build
 from sandbox.types import JobHints, Recipe, StepKind
+from sandbox.types.monorepo import MonorepoCall, split_monorepo
 
 Files = dict[str, Any]
 
@@ -29,7 +30,11 @@ BOTH = f"{LINT} && cd ../a && npx jest && cd ../b && npx mocha"
 NX: Files = {
     "package.json": {"name": "top", "devDependencies": {"nx": "1"}},
     "package-lock.json": {},
-    "nx.json": {},
+    "nx.json": {
+        "targetDefaults": {
+            "tsgo": {"executor": "nx:run-commands", "options": {"command": "tsgo", "cwd": "{projectRoot}"}}
+        }
+    },
     "apps/app/project.json": {
         "name": "app",
         "targets": {
@@ -41,6 +46,7 @@ NX: Files = {
             },
             "e2e": {"executor": "@acme/e2e:run"},
             "unit": {"executor": "nx:run-script", "options": {"script": "units"}},
+            "tsgo": {},
         },
     },
     "apps/app/package.json": package("@x/app", units="mocha"),
@@ -107,12 +113,24 @@ def test_all_tasks_run_in_all_packages(command: str, more: Files, expected: str)
         ("nx types app", "cd apps/app && npx tsc --noEmit && npx tsd"),
         ("nx unit app", "cd apps/app && npx mocha"),
         ("nx e2e app", "npx nx run app:e2e"),
+        ("nx tsgo app", "cd apps/app && npx tsgo"),
+        ("nx test app --coverage", "npx vitest run -r apps/app --coverage"),
         ("nx run-many -t test", "npx vitest run -r apps/app && npx jest"),
         ("nx format:check", "npx nx format:check"),
     ],
 )
 def test_targets_of_nx_are_read(command: str, expected: str) -> None:
     assert plan(f"npx {command}", NX).command.endswith(expected)
+
+
+def test_scripts_of_the_top_that_nx_includes_are_tasks() -> None:
+    scripts = {"test": "nx run-many -t test", "knip": "knip", "lint": "eslint top"}
+    top = {**WORKSPACE["package.json"], "scripts": scripts, "nx": {"includedScripts": ["knip"]}}
+    recipe = plan("npx nx run-many -t knip lint test", {**WORKSPACE, "package.json": top})
+    assert recipe.command == f"npx knip && {BOTH}"
+    top["nx"] = {}
+    recipe = plan("npx nx run-many -t lint test", {**WORKSPACE, "package.json": top})
+    assert recipe.command == f"{LINT} && cd ../.. && npx eslint top && {TEST}"
 
 
 def test_the_builds_that_a_task_needs_are_found_through_others() -> None:
@@ -151,12 +169,19 @@ def test_a_step_with_very_many_checks_is_refused() -> None:
         ("nx app:build", MonorepoCall(("build",), ("app",))),
         ("nx format:check", MonorepoCall()),
         ("nx reset", MonorepoCall()),
+        ("nx affected -t a --coverage --fix=no", MonorepoCall(("a",), (), (), ("--coverage", "--fix=no"))),
         ("turbo build --filter ./a... --filter=!b", MonorepoCall(("build",), ("./a...", "!b"))),
         ("lerna exec -- eslint .", MonorepoCall((), (), (), ("eslint", "."))),
     ],
 )  # fmt: skip
 def test_calls_are_split(line: str, expected: MonorepoCall) -> None:
     assert split_monorepo(line.split()) == expected
+
+
+def test_a_build_by_nx_makes_files() -> None:
+    assert is_node_build("npx nx run-many -t build --exclude=site")
+    assert not is_node_build("npx nx run-many -t build test")
+    assert not is_node_build("npx nx reset")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,13 @@ _VALUED = {
     "lerna": frozenset({"--scope", "--ignore", "--concurrency", "--since", "--loglevel"}),
 }
 _MANY = frozenset({"run-many", "affected"})
+_NX_FLAGS = frozenset(
+    {"--all", "--verbose", "--skip-nx-cache", "--skipNxCache", "--nx-bail", "--nxBail", "--graph"}
+    | {"--skip-remote-cache", "--cloud", "--no-cloud", "--dte", "--no-dte", "--agents", "--batch"}
+    | {"--no-agents", "--uncommitted", "--untracked", "--tui", "--no-tui", "--prod", "--skip-sync"}
+    | {"--exclude-task-dependencies", "--nx-ignore-cycles", "--parallel"}
+)
+"""Options of nx itself without a value. It hands others to the task."""
 _NX_OWN = frozenset(
     {"format", "reset", "report", "graph", "sync", "migrate", "release", "exec", "list", "show"}
     | {"init", "g", "generate", "connect", "daemon", "repair", "fix-ci", "start-ci-run", "record"}
@@ -39,7 +46,7 @@ class MonorepoCall(NamedTuple):
     """Selectors of packages; empty for all of them."""
     excluded: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
-    """The words after `--`."""
+    """The words after `--`, and options that nx hands to a task."""
 
 
 def split_monorepo(words: Sequence[str]) -> MonorepoCall:
@@ -63,8 +70,11 @@ def split_monorepo(words: Sequence[str]) -> MonorepoCall:
         task, projects = _read_nx(positional)
         named += task
         chosen += projects
+    before = words[1 : len(words) - len(rest)]
+    handed = [word for word in before if tool == "nx" and _is_handed(word)]
+    arguments = (*handed, *rest)
     return MonorepoCall(
-        tuple(dict.fromkeys(named)), tuple(dict.fromkeys(chosen)), tuple(excluded), tuple(rest)
+        tuple(dict.fromkeys(named)), tuple(dict.fromkeys(chosen)), tuple(excluded), arguments
     )
 
 
@@ -107,6 +117,13 @@ def _sort(
         elif not word.isdigit():
             positional.append(word)
     return positional, given, ()
+
+
+def _is_handed(word: str) -> bool:
+    """Return True if a word is an option of the task."""
+    name = word.partition("=")[0]
+    known = _LISTS["nx"] | _VALUED["nx"] | _NX_FLAGS
+    return word.startswith("-") and word != "--" and name not in known
 
 
 def _values(name: str, text: str) -> list[tuple[str, str]]:
