@@ -133,6 +133,8 @@ class Makefile:
         self._is_new = False
 
     def _directive(self, name: str, rest: str, depth: int) -> None:
+        if name in {"define", "endef"} or "include" in name:
+            self._current = []  # no command of a rule follows
         if name in {"define", "endef"}:
             self._end_define()
             self._define = [rest.rstrip(":=").strip()] if name == "define" else None

@@ -2,11 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping
+from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping, words
 from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
@@ -31,6 +31,11 @@ _INFERRED = {
     "storybook": ("build-storybook", "test-storybook"),
 }
 """Targets that plugins of nx make from a tool's own settings, by a part of the plugin's name."""
+_COMMAND_OPTIONS = frozenset(
+    {"command", "commands", "cwd", "args", "parallel", "readyWhen", "color", "env", "envFile"}
+    | {"forwardAllArgs", "usePty", "streamOutput", "tty"}
+)
+"""Options of `nx:run-commands` that are no arguments of its commands."""
 _MOST_TASKS = 20
 _MOST_PLUGINS = 60
 
@@ -72,12 +77,14 @@ class _Monorepo:
         if len(asked.tasks) > _MOST_TASKS:
             return ToolReading(obstacles=(f"`{self.call.line()[:100]}` names too many tasks",))
         needed = {task: needed_scripts(files, folder, task) for task in asked.tasks}
-        for build in dict.fromkeys(one for own in needed.values() for one in own.builds):
-            reading = reading.plus(self._tasks(build, everything, ()))
+        # What nx runs by itself has its builds.
+        read = [own for task, own in needed.items() if not self._is_inferred(task)]
+        for build in dict.fromkeys(one for own in read for one in own.builds):
+            reading = reading.plus(self._tasks(build, everything, MonorepoCall()))
         for task in _in_order(needed):
             here = places if self.call.program != "turbo" else self._with_top(task, places)
-            arguments = asked.arguments if task in asked.tasks else ()
-            reading = reading.plus(self._tasks(task, here, arguments))
+            given = asked if task in asked.tasks else asked._replace(arguments=())
+            reading = reading.plus(self._tasks(task, here, given))
         if not reading.commands and not reading.obstacles:
             return None
         if (path := find_unread(files, folder)) is not None:
@@ -107,10 +114,15 @@ class _Monorepo:
         is_own = f"//#{task}" in named and not self.asked.chosen
         return [self.folder, *places] if is_own and self.folder not in places else places
 
-    def _tasks(self, task: str, places: Iterable[str], arguments: tuple[str, ...]) -> ToolReading:
+    def _is_inferred(self, task: str) -> bool:
+        """Return True if only nx knows in which packages it runs a task."""
+        return self.call.program == "nx" and task in _inferred(self.context.files, self.folder)
+
+    def _tasks(self, task: str, places: Iterable[str], asked: MonorepoCall) -> ToolReading:
         """Return the commands of a task in some packages."""
-        if self.call.program == "nx" and task in _inferred(self.context.files, self.folder):
-            return self._by_nx(["run-many", "-t", task], self.asked)
+        if self._is_inferred(task):
+            return self._by_nx(["run-many", "-t", task], asked)
+        arguments = asked.arguments
         reading = ToolReading()
         for place in places:
             target = self._target(task, place)
@@ -162,8 +174,9 @@ class _Monorepo:
         texts = [mapping(one).get("command", one) for one in lines]
         where = options.get("cwd") if isinstance(options.get("cwd"), str) else "."
         here = inside(self.folder, self._filled(str(where), place)) or self.folder
-        found = [self._filled(one, place) for one in texts if isinstance(one, str)]
-        found = [" ".join((one, *arguments)) for one in found]
+        given = (*_own_arguments(options), *map(shlex.quote, arguments))
+        found = [" ".join((one, *given)) for one in texts if isinstance(one, str)]
+        found = [self._filled(one, place) for one in found]
         return self.context.scripts(found, here, self.call.environment)
 
     def _filled(self, text: str, place: str) -> str:
@@ -197,6 +210,21 @@ class _Monorepo:
             environment=self.call.environment,
         )
         return ToolReading(commands=(command,))
+
+
+def _own_arguments(options: Mapping[str, Any]) -> list[str]:
+    """Return the arguments that the options of a target add to its commands."""
+    args = options.get("args", [])
+    found = [args] if isinstance(args, str) else words(args)
+    named = {name: value for name, value in options.items() if name not in _COMMAND_OPTIONS}
+    return [
+        *found,
+        *(shlex.quote(f"--{name}={value}") for name, value in named.items() if _is_plain(value)),
+    ]
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and value.isprintable())
 
 
 def _in_order(needed: dict[str, Needed]) -> list[str]:

@@ -222,6 +222,13 @@ MAKEFILES: dict[str, tuple[dict[str, str], list[str]]] = {
         },
         ["pytest"],
     ),
+    "a variable with a tab": (
+        {
+            "Makefile": "test:\n\tpytest $(A)\ninclude a.mk\nifdef CI\n\tA ?= -x\nendif\n",
+            "a.mk": "",
+        },
+        ["pytest -x"],
+    ),
     "one shell": (
         {"Makefile": ".ONESHELL:\ntest:\n\tcd sub\n\tpytest\n", "sub/x": ""},
         ["sub: pytest"],

@@ -47,6 +47,7 @@ NX: Files = {
             "e2e": {"executor": "@acme/e2e:run"},
             "unit": {"executor": "nx:run-script", "options": {"script": "units"}},
             "tsgo": {},
+            "style": {"command": "eslint", "options": {"args": ["{projectRoot}"], "config": "{workspaceRoot}/x.mjs"}},
         },
     },
     "apps/app/package.json": package("@x/app", units="mocha"),
@@ -95,6 +96,11 @@ def plan(command: str, files: Files) -> Recipe:
             "npx nx run-many -t test --exclude=@x/b",
         ),
         (
+            "npx nx test @x/a -- --coverage",
+            {"nx.json": {"plugins": ["@nx/jest/plugin"], "targetDefaults": {"test": {"dependsOn": ["build"]}}}},
+            "npx nx run-many -t test -p @x/a -- --coverage",
+        ),
+        (
             "npx nx run-many -t unit lint",
             {"nx.json": {"plugins": [{"plugin": "@nx/vite/plugin", "options": {"testTargetName": "unit"}}]}},
             f"npx nx run-many -t unit && {LINT}",
@@ -113,6 +119,7 @@ def test_all_tasks_run_in_all_packages(command: str, more: Files, expected: str)
         ("nx types app", "cd apps/app && npx tsc --noEmit && npx tsd"),
         ("nx unit app", "cd apps/app && npx mocha"),
         ("nx e2e app", "npx nx run app:e2e"),
+        ("nx style app --quiet", "npx eslint apps/app --config=x.mjs --quiet"),
         ("nx tsgo app", "cd apps/app && npx tsgo"),
         ("nx test app --coverage", "npx vitest run -r apps/app --coverage"),
         ("nx run-many -t test", "npx vitest run -r apps/app && npx jest"),
