@@ -15,6 +15,8 @@ from sandbox.types import StepKind
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
 _VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "-o", "-W"})
+_RUNNER = {"CI": "true", "GITHUB_ACTIONS": "true"}
+"""Variables of every runner that a Makefile may ask for."""
 _PIECES = re.compile(r"&&|\|\||[;,()]")
 _MOST_LINES = 200
 _MOST_TARGETS = 60
@@ -39,7 +41,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     given = dict(
         word.split("=", 1) for word in words if re.fullmatch(r"[\w.-]+=.*", word, re.DOTALL)
     )
-    environment = {**context.variables, **call.environment}
+    environment = {**_RUNNER, **context.variables, **call.environment}
     makefile = Makefile(context, folder, environment, given, {**KNOWN, **environment, **given})
     reading = ToolReading()
     try:
