@@ -174,6 +174,8 @@ class _Reader:
                 options.values(*_SELECTING)
             )
             added = None if is_elsewhere else read_added(self.call, words, options, context)
+            if added is None and is_elsewhere and not options.has("-g", "--global"):
+                return self._added_elsewhere()
             if added is None:
                 reason = "only the project's own packages are installed"
                 context.log.dropped(self.call.line(), reason)
@@ -186,6 +188,14 @@ class _Reader:
         if options.has("--ignore-scripts"):
             return reading
         return reading.plus(read_lifecycle(call, context))
+
+    def _added_elsewhere(self) -> ToolReading:
+        """Return the packages that get others, which the set-up does not add."""
+        reason = f"needs what `{self.call.line()[:100]}` adds"
+        self.context.log.dropped(self.call.line(), "the set-up adds packages at the top only")
+        chosen = self.options.split(*_SELECTING)
+        places = select_packages(self.context.files, self.folder, chosen)
+        return ToolReading(absent=tuple(Absent(place=one, reason=reason) for one in places))
 
     def _run_in_packages(self, words: list[str]) -> ToolReading:
         """Read `pnpm -r test` and the like: the script of each selected package that has it."""

@@ -32,6 +32,7 @@ def obstacles(*steps: str | dict[str, Any], uploads: tuple[dict[str, Any], ...] 
         "package.json": json.dumps(package).encode(),
         "package-lock.json": b"{}",
         "here/x.py": b"",
+        "member/package.json": b'{"name": "member"}',
         "Makefile": b"check:\n\t./tool check\n",
     }
     failed = listed[-1]
@@ -60,6 +61,9 @@ def obstacles(*steps: str | dict[str, Any], uploads: tuple[dict[str, Any], ...] 
         ((download(name="tool"), "chmod +x tool", "make check"), "the artifact tool"),
         (("go install example.org/x/golint/v2@latest", "golint ./..."), "needs golint"),
         (("go install example.org/x/golint@latest", "go test ./golint/..."), ""),
+        (("npm i -D typescript@latest -w member", "cd member && mocha"), "adds"),
+        (("npm i -D typescript@latest -w member", "mocha"), ""),
+        (("npm i -g npm@latest", "mocha"), ""),
         (("npm i ./x-1.0.0.tgz", "mocha"), "the archive ./x-1.0.0.tgz"),
         (("cd here && npm i ../x.tgz", "mocha"), ""),
         (("cd here && npm i ../x.tgz", "cd here && mocha"), "the archive ../x.tgz"),

@@ -14,6 +14,8 @@ from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
         ({"test": "npm run unit && npm run x", "unit": "my-runner", "x": "eslint ."}, "npm test"),
         ({"test": "my-tool && npm run unit", "unit": "mocha"}, "npx mocha"),
         ({"test": "tsc && eslint ."}, "npx tsc && npx eslint ."),
+        ({"test": "mocha && ts-node a.ts && tsx b.ts"}, "npx mocha && npx ts-node a.ts"),
+        ({"test": "echo 'x y' | sha256sum -c && mocha"}, "npx mocha"),
         ({"test": "rm -rf dist && tsc"}, "npx tsc"),
         ({"test": "c8 mocha && c8 report --reporter=lcov"}, "npx mocha"),
         ({"test": "nyc --silent mocha && nyc check-coverage --lines 90"}, "npx mocha"),
@@ -25,7 +27,8 @@ from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
 def test_a_script_without_the_check_of_its_name_runs_unchanged(
     scripts: dict[str, str], expected: str
 ) -> None:
-    recipe = plan_job(["npm ci", "npm test"], own=scripts)
+    more = {"package-lock.json": "{}", "a.ts": ""}
+    recipe = plan_job(["npm ci", "npm test"], own=scripts, more=more)
     prepared = " && ".join((*recipe.prepare, recipe.command))
     assert (prepared, recipe.obstacles) == (expected, ())
 
