@@ -19,6 +19,8 @@ _AROUND = {
 }
 """Patterns before and after a place in a command, by its kind."""
 _MOST_SHOWN = 100
+_MOST_ABSENT = 30
+_LONGEST = 20_000
 
 
 def find_absent(
@@ -34,11 +36,15 @@ def find_absent(
         commands: The judged commands, and those that prepare them.
         reads_only: The commands are linters, which need no more than the sources.
     """
+    texts = [
+        (command.working_directory, _SCRIPT_NAME.sub(" ", command.command[:_LONGEST]))
+        for command in commands
+    ]
     found = [
         one.reason
-        for one in absent
+        for one in list(dict.fromkeys(absent))[:_MOST_ABSENT]
         if not (reads_only and one.place == ".")
-        and any(_uses(command, one) for command in commands)
+        and any(_uses(folder, text, one) for folder, text in texts)
     ]
     if not any(is_node_build(one.command) or _BUILDS.search(one.command) for one in commands):
         built = (_BUILT.search(one.command) for one in commands)
@@ -48,14 +54,13 @@ def find_absent(
     return list(dict.fromkeys(found))
 
 
-def _uses(command: ToolCommand, absent: Absent) -> bool:
+def _uses(folder: str, text: str, absent: Absent) -> bool:
     """Return True if a command works in a place, or names it."""
-    folder, place = command.working_directory, absent.place
+    place = absent.place
     if place == "." or (absent.kind != "program" and f"{folder}/".startswith(f"{place}/")):
         return True
     named = posixpath.relpath(place, folder) if absent.kind == "path" else place
     before, after = _AROUND[absent.kind]
-    text = _SCRIPT_NAME.sub(" ", command.command)
     return re.search(f"{before}{re.escape(named)}{after}", text) is not None
 
 

@@ -1,5 +1,7 @@
 """Read `git clone`: nothing is fetched, so that the folder which it would make is missing."""
 
+from typing import Literal
+
 from sandbox.recipe.files import CheckoutFiles, inside
 from sandbox.recipe.job import Absent, ToolReading
 from sandbox.recipe.shell.walk import Call
@@ -21,7 +23,10 @@ def read_clone(call: Call, files: CheckoutFiles) -> ToolReading:
     named = read_options(call.words[2:], _VALUED).positional
     last = named[-1].rstrip("/").rpartition("/")[2].removesuffix(".git") if named else ""
     folder = named[1] if named[1:] else last
-    place = inside(call.folder, folder) or folder
+    path = inside(call.folder, folder)
+    place = path or folder
     is_missing = bool(place) and not files.is_folder(place)
     reason = f"needs what `{call.line()[:_MOST_SHOWN]}` fetches"
-    return ToolReading(absent=(Absent(place=place, reason=reason),) if is_missing else ())
+    kind: Literal["path", "name"] = "name" if path is None else "path"
+    absent = Absent(place=place, reason=reason, kind=kind)
+    return ToolReading(absent=(absent,) if is_missing else ())

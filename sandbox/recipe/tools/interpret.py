@@ -30,6 +30,7 @@ from sandbox.recipe.tools import (
     uv,
 )
 from sandbox.recipe.tools.base import (
+    TOO_MANY,
     Reader,
     ToolContext,
     checked_command,
@@ -158,14 +159,15 @@ def read_script(
         context.log.dropped(text, _TOO_LONG)
         return ToolReading(obstacles=(f"`{text[:100]}`: {_TOO_LONG}",)), Walked()
     read: list[tuple[Call, ToolReading]] = []
+    reading = ToolReading()
     for call in walked.calls:
         if not context.budget.take():
-            context.log.dropped(call.line(), "the limit of tool calls is reached")
+            context.log.dropped(call.line(), TOO_MANY)
+            reading = ToolReading(obstacles=(TOO_MANY,))
             break
         read.append((call, read_call(call, context)))
     # A check before `|| true` only counts if the script has no other one.
     judged = any(_checks_something(found) for call, found in read if not call.tolerated)
-    reading = ToolReading()
     for call, found in read:
         if call.tolerated and judged and _checks_something(found):
             context.log.dropped(call.line(), "it cannot fail the step")

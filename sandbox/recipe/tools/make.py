@@ -9,8 +9,8 @@ from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext, read_options
-from sandbox.recipe.tools.make_file import KNOWN, Makefile, MakeRule, match_stem
-from sandbox.recipe.tools.make_values import SHELL, UNKNOWN, MakeExhausted, for_shell
+from sandbox.recipe.tools.make_file import KNOWN, Makefile, MakeRule
+from sandbox.recipe.tools.make_values import SHELL, UNKNOWN, MakeExhausted, for_shell, match_stem
 from sandbox.types import StepKind
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
@@ -116,7 +116,7 @@ class _Run:
         """Return the rule with the closest pattern whose prerequisites exist or have a rule."""
         self.makefile.values.spend(len(self.patterns))
         stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
-        matching = [(len(stem), stem, pattern) for pattern, stem in stems if stem is not None]
+        matching = [(len(stem), stem, pattern) for pattern, stem in stems if stem]
         for _, stem, pattern in sorted(matching):
             rule = self.makefile.rules[pattern]
             self.makefile.values.spend(len(rule.prerequisites) * len(self.patterns))
@@ -134,7 +134,7 @@ class _Run:
     def _is_made(self, name: str) -> bool:
         """Return True if a pattern without needs makes a file: chains of patterns are not read."""
         stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
-        rules = (self.makefile.rules[one] for one, stem in stems if stem is not None)
+        rules = (self.makefile.rules[one] for one, stem in stems if stem)
         return any(not rule.prerequisites for rule in rules)
 
     def _recipe(self, rule: MakeRule, own: Mapping[str, str]) -> ToolReading:

@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from sandbox.recipe.files import inside
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.make_values import (
+    MATCHING_STEPS,
     MOST_CHARACTERS,
     SHELL,
     MakeExhausted,
     MakeValues,
     known_words,
+    match_stem,
 )
 
 _ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)*([\w.-]{1,80})\s*(\?=|::?=|\+=|!=|=)\s?(.*)")
-_RULE = re.compile(r"([^\t:=#][^:=#]{0,2000}?)\s*::?(?!=)\s*([^;#=]{0,8000})")
-_OWN = re.compile(
-    r"([^\t:=#][^:=#]{0,300}?)\s*:\s*((?:export\s+|override\s+)*[\w.-]+\s*[?:+!]?=.*)"
-)
+_ENDS_NEEDS = re.compile(r"[;#=]")
 _QUOTED_SIDES = re.compile(r"""(["'])([^"']*)\1[ \t]*(["'])([^"']*)\3""")
 _DIRECTIVE = re.compile(
     r"\s*(ifeq|ifneq|ifdef|ifndef|else|endif|define|endef|-?include|sinclude|vpath|unexport)\b(.*)"
@@ -178,6 +177,7 @@ class Makefile:
         """Parse the files that an `include` names."""
         found, files = self.values.expand(rest.partition("#")[0]), self.context.files
         for name in known_words(found):
+            self.values.spend(MATCHING_STEPS * len(files.names) if "*" in name else 0)
             names = files.matching(name, self.folder) if "*" in name else [name]
             for one in names:
                 self._included += 1
@@ -213,16 +213,18 @@ class Makefile:
     def _begin_rule(self, line: str) -> None:
         """Add a line's prerequisites, command or variable to the rules of its targets."""
         self._current, self._is_new = [], True
-        if (own := _OWN.fullmatch(line)) is not None:
-            self._add_variable(own[1], own[2])
+        written, _, rest = line.partition(":")
+        if (own := _ASSIGNMENT.fullmatch(rest.strip())) is not None:
+            self._add_variable(written, own, exported=rest.lstrip().startswith("export"))
             return
         head, semicolon, command = line.partition(";")
-        found = _RULE.match(self.values.expand(head.partition("#")[0]).strip())
-        if found is None:
+        named, is_rule, wanted = self.values.expand(head.partition("#")[0]).partition(":")
+        if not is_rule or wanted.startswith("=") or "=" in named:
             return
-        pattern, colon, wanted = found[2].partition(":")
-        needs = known_words((wanted if colon else pattern).partition("|")[0])
-        targets = known_words(found[1])
+        wanted = _ENDS_NEEDS.split(wanted.removeprefix(":"), maxsplit=1)[0]
+        pattern, colon, after = wanted.partition(":")
+        needs = known_words((after if colon else pattern).partition("|")[0])
+        targets = known_words(named)
         self.values.spend(len(targets) * len(needs))
         for target in targets:
             rule = self.rules.setdefault(target, MakeRule())
@@ -236,23 +238,12 @@ class Makefile:
         if semicolon:
             self._add_command(command.strip())
 
-    def _add_variable(self, targets: str, assignment: str) -> None:
-        found = _ASSIGNMENT.fullmatch(assignment.strip())
+    def _add_variable(self, targets: str, found: re.Match[str], *, exported: bool) -> None:
         for target in known_words(self.values.expand(targets)):
             rule = self.rules.setdefault(target, MakeRule())
-            if found is not None:
-                self._assign(found, rule.variables)
-                if assignment.startswith("export"):
-                    rule.exported.add(found[1])
-
-
-def match_stem(pattern: str, name: str) -> str | None:
-    """Return what the `%` of a pattern stands for in a name; None if the name does not match."""
-    before, percent, after = pattern.partition("%")
-    is_long = len(name) >= len(before) + len(after) + 1
-    if not percent or not is_long or not (name.startswith(before) and name.endswith(after)):
-        return None
-    return name[len(before) : len(name) - len(after)]
+            self._assign(found, rule.variables)
+            if exported:
+                rule.exported.add(found[1])
 
 
 def _sides(text: str) -> tuple[str, str] | None:

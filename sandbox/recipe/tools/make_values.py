@@ -12,6 +12,8 @@ MOST_CHARACTERS = 8000
 _DEEPEST = 20
 _EXPANSION_STEPS = 50
 """Cost of one expansion beyond its characters."""
+MATCHING_STEPS = 4
+"""Cost of comparing one file of the checkout with a pattern."""
 _PRODUCT_SHARE = 8
 """Characters of two texts that are combined for one step of the budget."""
 SHELL = "\1"
@@ -165,24 +167,33 @@ def _each(change: Callable[[str], str]) -> Function:
     return _of_words(1, lambda text: " ".join(map(change, text.split())))
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    before, percent, after = text.partition("%")
-    return re.compile(f"{re.escape(before)}({'.*' if percent else ''}){re.escape(after)}")
+def match_stem(pattern: str, name: str) -> str | None:
+    """Return what the `%` of a pattern stands for in a name; None if the name does not match."""
+    before, percent, after = pattern.partition("%")
+    if not percent:
+        return "" if name == pattern else None
+    is_long = len(name) >= len(before) + len(after)
+    if not is_long or not (name.startswith(before) and name.endswith(after)):
+        return None
+    return name[len(before) : len(name) - len(after)]
 
 
 def _patsubst(old: str, new: str, text: str) -> str:
     if any(SHELL in one for one in (old, new, text)):
         return UNKNOWN
-    pattern = _pattern(old)
-    matches = ((word, pattern.fullmatch(word)) for word in text.split())
-    changed = (new.replace("%", found[1], 1) if found else word for word, found in matches)
+    stems = ((word, match_stem(old, word)) for word in text.split())
+    changed = (word if stem is None else new.replace("%", stem, 1) for word, stem in stems)
     return " ".join(changed)
 
 
 def _filter(patterns: str, text: str, *, keep: bool) -> str:
-    wanted = [_pattern(one) for one in patterns.split()[:60]]
-    words = text.split()
-    return " ".join(word for word in words if any(one.fullmatch(word) for one in wanted) is keep)
+    wanted = patterns.split()
+    found = (
+        word
+        for word in text.split()
+        if any(match_stem(one, word) is not None for one in wanted) is keep
+    )
+    return " ".join(found)
 
 
 def _word(number: str, text: str) -> str:
@@ -201,7 +212,7 @@ def _wildcard(values: MakeValues, text: str) -> str:
         return UNKNOWN
     found: list[str] = []
     for pattern in patterns.split():
-        values.spend(len(values.files.names))
+        values.spend(MATCHING_STEPS * len(values.files.names))
         if "*" in pattern or "?" in pattern:
             found += values.files.matching(pattern, values.folder)
         elif (path := inside(values.folder, pattern)) is not None:

@@ -10,6 +10,8 @@ from sandbox.recipe.relevant import FOREIGN
 
 MOST_PACKAGES = 200
 _MOST_PATTERNS = 100
+_DEEPEST = 6
+"""Files in more folders than these are never read."""
 _LONGEST_PATTERN = 200
 _DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _BRACES = re.compile(r"\{([^{},]{1,100}(?:,[^{},]{1,100}){0,20})\}")
@@ -45,7 +47,15 @@ def _package_places(files: CheckoutFiles, folder: str, names: Collection[str]) -
 
 def find_unread(files: CheckoutFiles, folder: str) -> str | None:
     """Return a file that describes a package and is not read; None if all are read."""
-    unread = [name for name in files.names - files.contents.keys() if not FOREIGN.match(name)]
+    return files.remember(("unread", folder), lambda: _find_unread(files, folder))
+
+
+def _find_unread(files: CheckoutFiles, folder: str) -> str | None:
+    unread = [
+        name
+        for name in files.names - files.contents.keys()
+        if name.count("/") <= _DEEPEST and not FOREIGN.match(name)
+    ]
     places = _package_places(files, folder, unread) if _patterns(files, folder) else []
     projects = (name for name in sorted(unread) if name.endswith("/project.json"))
     is_nx = beside(folder, "nx.json") in files.contents

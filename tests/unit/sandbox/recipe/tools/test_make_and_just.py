@@ -265,6 +265,8 @@ COSTLY = {
     "conditions": LARGE + "ifeq ($(LARGE),x)\nendif\n" * 2000,
     "loops": LARGE + "X := $(foreach a,$(LARGE),$(foreach b,$(LARGE),x))\n",
     "texts for words": LARGE + "X := $(addprefix $(LARGE),$(LARGE))\n" * 50,
+    "patterns": LARGE + "X := $(filter $(LARGE),$(LARGE))\n" * 50,
+    "files": "X := $(wildcard " + "*.a " * 1900 + ")\n" * 60,
     "names in a circle": "A = $$(B)\nB = $$(A)\nX := $($(A)) $(X)\n" * 900,
     "calls": "f = $(call f,$(1)$(1))$(call f,$(1))\nX := $(call f,x)\n",
 }
