@@ -8,9 +8,14 @@ from sandbox.recipe.failed_step import describe_unknown
 from sandbox.recipe.job import Absent, ToolCommand
 from sandbox.runners.builds import is_node_build
 
-_BUILT = re.compile(r"(?<![\w./-])(?:\./)?dist/\S*(?:[*?]\S*|\.whl|\.tar\.gz)")
+_BUILT = re.compile(r"(?<![\w./!-])(?:\./)?dist/\S*(?:[*?]\S*|\.whl|\.tar\.gz)")
+_DISTRIBUTION = re.compile(r"\.(?:whl|tar\.gz)(?!\w)")
 _BUILDS = re.compile(r"\bbuild\b|\bsdist\b|\bbdist_wheel\b")
-_SCRIPT_NAME = re.compile(r"\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?[\w:-]+")
+_SCRIPT_NAME = r"\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?[\w:-]+"
+_LEFT_OUT = re.compile(
+    rf"{_SCRIPT_NAME}|\s-{{1,2}}(?:x|[\w-]{{0,20}}(?:exclude|ignore|skip|omit)[\w-]{{0,20}})(?:=|\s+)\S+"
+)
+"""Names of scripts, and what options tell a program to leave out."""
 _NAMED = re.compile(r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})\})")
 _AROUND = {
     "path": (r"(?<![\w./-])(?:\./)?", r"(?![\w.-])"),
@@ -37,7 +42,7 @@ def find_absent(
         reads_only: The commands are linters, which need no more than the sources.
     """
     texts = [
-        (command.working_directory, _SCRIPT_NAME.sub(" ", command.command[:_LONGEST]))
+        (command.working_directory, _LEFT_OUT.sub(" ", command.command[:_LONGEST]))
         for command in commands
     ]
     found = [
@@ -47,9 +52,11 @@ def find_absent(
         and any(_uses(folder, text, one) for folder, text in texts)
     ]
     if not any(is_node_build(one.command) or _BUILDS.search(one.command) for one in commands):
-        built = (_BUILT.search(one.command) for one in commands)
+        built = [one[0] for _, text in texts if (one := _BUILT.search(text))]
         found += [
-            f"needs {one[0][:_MOST_SHOWN]}, which no command here builds" for one in built if one
+            f"needs {one[:_MOST_SHOWN]}, which no command here builds"
+            for one in built
+            if _DISTRIBUTION.search(one) or not reads_only
         ]
     return list(dict.fromkeys(found))
 

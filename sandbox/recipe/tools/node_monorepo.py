@@ -36,6 +36,8 @@ _COMMAND_OPTIONS = frozenset(
     | {"forwardAllArgs", "usePty", "streamOutput", "tty"}
 )
 """Options of `nx:run-commands` that are no arguments of its commands."""
+_NAME = re.compile(r"(?:\./)?[@\w/-]+(?:\.[\w/-]+)*")
+"""A selector of one package."""
 _MOST_TASKS = 20
 _MOST_PLUGINS = 60
 
@@ -87,7 +89,8 @@ class _Monorepo:
             reading = reading.plus(self._tasks(task, here, given))
         if not reading.commands and not reading.obstacles:
             return None
-        if (path := find_unread(files, folder)) is not None:
+        is_named = places != everything and all(map(_NAME.fullmatch, asked.chosen))
+        if not is_named and (path := find_unread(files, folder)) is not None:
             obstacle = f"`{self.call.line()[:100]}` may run a task of {path}, which is not read"
             reading = reading.with_(obstacles=(*reading.obstacles, obstacle))
         return reading

@@ -70,6 +70,10 @@ def obstacles(*steps: str | dict[str, Any], uploads: tuple[dict[str, Any], ...] 
         (("npm i ./x.tgz", "eslint ."), ""),
         (({"run": "check-wheel-contents dist/*.whl", "name": "lint"},), "dist/*.whl"),
         (("node --test dist/*.test.js",), "dist/*.test.js"),
+        (("pytest --ignore=dist/* --ignore-glob 'dist/*'",), ""),
+        (("npx mocha '!dist/**' -x 'dist/*'",), ""),
+        (("npx prettier --check 'dist/*'",), ""),
+        ((download(name="n", path="dist"), "eslint . --ignore-pattern dist"), ""),
         (("npm run build", "node --test dist/*.test.js"), ""),
     ],
 )

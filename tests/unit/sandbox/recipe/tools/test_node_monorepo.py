@@ -158,7 +158,10 @@ def test_a_package_that_is_not_read_may_hide_a_check() -> None:
     (obstacle,) = obstacles("npx turbo run test", WORKSPACE, "packages/c/package.json")
     assert "packages/c/package.json" in obstacle
     assert not obstacles("npx turbo run test", WORKSPACE, "other/package.json")
-    (obstacle,) = obstacles("npx nx test app", NX, "libs/z/project.json")
+    assert not obstacles("npx turbo run test -F @x/b", WORKSPACE, "packages/c/package.json")
+    assert obstacles("npx turbo run test -F '@x/*'", WORKSPACE, "packages/c/package.json")
+    assert not obstacles("npx nx test app", NX, "libs/z/project.json")
+    (obstacle,) = obstacles("npx nx run-many -t test", NX, "libs/z/project.json")
     assert "libs/z/project.json" in obstacle
 
 
