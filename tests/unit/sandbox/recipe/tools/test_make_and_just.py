@@ -266,7 +266,7 @@ COSTLY = {
     "loops": LARGE + "X := $(foreach a,$(LARGE),$(foreach b,$(LARGE),x))\n",
     "texts for words": LARGE + "X := $(addprefix $(LARGE),$(LARGE))\n" * 50,
     "patterns": LARGE + "X := $(filter $(LARGE),$(LARGE))\n" * 50,
-    "files": "X := $(wildcard " + "*.a " * 1900 + ")\n" * 60,
+    "files": ("X := $(wildcard " + "*.a " * 1900 + ")\n") * 60,
     "names in a circle": "A = $$(B)\nB = $$(A)\nX := $($(A)) $(X)\n" * 900,
     "calls": "f = $(call f,$(1)$(1))$(call f,$(1))\nX := $(call f,x)\n",
 }
