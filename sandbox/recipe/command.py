@@ -3,7 +3,8 @@
 import re
 import shlex
 
-from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind
+from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind, guess_task_kind
+from sandbox.runners.builds import is_build_script
 from sandbox.types import StepKind
 from sandbox.types.launchers import (
     FILE_SELECTOR,
@@ -11,6 +12,7 @@ from sandbox.types.launchers import (
     PYTHON_LAUNCHERS,
     listing_command,
 )
+from sandbox.types.monorepo import MONOREPO_TOOLS, split_monorepo
 
 _RUNNERS = (
     *map(" ".join, PYTHON_LAUNCHERS),
@@ -158,7 +160,6 @@ _KINDS_LIBRARY = "identify"
 _WRAPPERS = frozenset(
     {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit", "poe"}
 )
-MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -255,6 +256,8 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         return StepKind.TEST
     if tool in NODE_MANAGERS:
         return classify_script(words, step_name)
+    if tool in MONOREPO_TOOLS and (tasks := split_monorepo(words).tasks):
+        return guess_task_kind(task for task in tasks if not is_build_script(task))
     if re.match(
         r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()
     ):  # a script of the project, by its name

@@ -16,7 +16,7 @@ _CHECKS = re.compile(
 )
 _ACTIVATES = re.compile(r"\s*(?:source|\.)\s+\S*bin/activate\s*(?:#.*)?$")
 _LONGEST_SCRIPT = 20_000
-_FETCHES = re.compile(r"git clone\b|curl\b|wget\b")
+_FETCHES = re.compile(r"curl\b|wget\b")
 
 
 def missing_fetch(reading: ToolReading, entries: Sequence[Fidelity]) -> str:

@@ -12,6 +12,17 @@ from sandbox.types import AddedPackage, Frozen
 Shell = Literal["bash", "sh", "python", "pwsh", "cmd", "other"]
 
 
+class Absent(Frozen):
+    """Files that the job has and the sandbox has not."""
+
+    place: str
+    """Their path in the checkout, or a name of theirs."""
+    reason: str
+    """The obstacle of a command that uses them."""
+    kind: Literal["path", "name", "program"] = "path"
+    """A name may stand behind any folder, a program only by itself."""
+
+
 class ResolvedStep(Frozen):
     """One step as the runner would run it: expressions resolved, local actions inlined."""
 
@@ -40,7 +51,7 @@ class ResolvedStep(Frozen):
     unknown_environment: dict[str, str] = Field(default_factory=dict)
     """Variables that only GitHub knows, with the names they need."""
     failed: bool = False
-    """The step to rebuild; always the last one."""
+    """A step to rebuild. The last one is; of an action, any of its checks may have failed."""
     continue_on_error: bool = False
     timeout_s: float | None = None
 
@@ -75,6 +86,7 @@ class Job(Frozen):
     go: str | None = None
     """The version of setup-go, as `1.24` or `1.24.3`."""
     obstacles: tuple[str, ...] = ()
+    absent: tuple[Absent, ...] = ()
 
 
 class ListedJob(Frozen):
@@ -142,6 +154,7 @@ class ToolReading(Frozen):
     node_install: NodeInstall = NodeInstall()
     node_tools: tuple[str, ...] = ()
     """Packages of Node.js that it installs apart from the project."""
+    absent: tuple[Absent, ...] = ()
 
     def plus(self, other: "ToolReading") -> "ToolReading":
         """Concatenate two readings."""
@@ -154,6 +167,7 @@ class ToolReading(Frozen):
             node_folders=merge_folders(self.node_folders, other.node_folders),
             node_install=self.node_install.plus(other.node_install),
             node_tools=tuple(dict.fromkeys(self.node_tools + other.node_tools)),
+            absent=self.absent + other.absent,
         )
 
 

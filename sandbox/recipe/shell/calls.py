@@ -9,6 +9,7 @@ from posixpath import join, relpath
 from pydantic import Field
 
 from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.shell.budget import Spend
 from sandbox.recipe.shell.syntax import Pipeline
 from sandbox.recipe.shell.variables import ShellVariables
 from sandbox.recipe.shell.words import Expanded, ShellExpression
@@ -67,6 +68,7 @@ class State:
     files: CheckoutFiles
     folder: str | None
     variables: ShellVariables
+    spend: Spend
     later: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     folders: list[str | None] = field(default_factory=list)

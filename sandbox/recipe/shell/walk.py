@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.shell.budget import Spend, expand_all
 from sandbox.recipe.shell.builtins import ASSIGNMENT, BUILT_IN
 from sandbox.recipe.shell.calls import OUTSIDE, UNKNOWN_VALUE, Call, State
 from sandbox.recipe.shell.conditions import choose_branch
@@ -29,7 +30,6 @@ from sandbox.recipe.shell.words import (
     NotShell,
     ShellExpression,
     Word,
-    expand,
     expand_text,
 )
 from sandbox.types import Frozen
@@ -62,7 +62,7 @@ class Walked(Frozen):
 
 
 def walk_script(
-    text: str, files: CheckoutFiles, folder: str = ".", variables: Mapping[str, str] | None = None
+    text: str, files: CheckoutFiles, folder: str, variables: Mapping[str, str], *, spend: Spend
 ) -> Walked:
     """Return the program calls of a script in order.
 
@@ -71,8 +71,12 @@ def walk_script(
         files: The checkout's files, which decide conditions such as `if [ -f requirements.txt ]`.
         folder: The folder in which the script starts.
         variables: Its environment variables.
+        spend: Pays for expanded words.
+
+    Raises:
+        ScriptExhausted: The script expands to more text than the budget allows.
     """
-    state = State(files=files, folder=folder, variables=ShellVariables(variables or {}))
+    state = State(files=files, folder=folder, variables=ShellVariables(variables), spend=spend)
     state.enter(folder)
     try:
         _walk(read_shell(text), state)
@@ -111,7 +115,7 @@ def _walk(script: Script, state: State) -> bool | None:
 def _pipeline(pipeline: Pipeline, state: State) -> bool | None:
     first, last = pipeline.commands[0], pipeline.commands[-1]
     if first is not last and isinstance(first, Simple) and isinstance(last, Simple):
-        words = _expand(first.words, state.variables.known)
+        words = _expand(first.words, state.variables.known, state)
         if words and words[0].value in _SOURCES:
             return _follow_pipe(words, last, pipeline, state)
     return _command(first, pipeline, state)
@@ -121,7 +125,7 @@ def _follow_pipe(
     words: list[Expanded], last: Simple, pipeline: Pipeline, state: State
 ) -> bool | None:
     """Follow `echo y | tool` and `cat requirements.txt | xargs pip install`."""
-    target = _expand(last.words, state.variables.known)
+    target = _expand(last.words, state.variables.known, state)
     if target and target[0].value == "xargs":
         rest = target[1:]
         while rest and (rest[0].value.startswith("-") or rest[0].value.isdigit()):
@@ -173,9 +177,7 @@ def _if(command: If, state: State) -> bool | None:
 
 def _for(command: For, state: State) -> bool | None:
     values: list[str] = []
-    for value in (
-        item.value for word in command.words for item in expand(word, state.variables.known)
-    ):
+    for value in (one.value for one in _expand(command.words, state.variables.known, state)):
         glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
         values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
@@ -192,7 +194,7 @@ def _for(command: For, state: State) -> bool | None:
 def _chosen(command: Case, state: State) -> Script | None:
     """Return the commands that a `case` runs; None if only a shell knows."""
     value, *patterns = (
-        [item.value for word in words for item in expand(word, state.variables)]
+        [item.value for item in _expand(words, state.variables, state)]
         for words in ((command.word,), *(words for words, _ in command.branches))
     )
     number = choose_branch(" ".join(value), patterns)
@@ -200,7 +202,7 @@ def _chosen(command: Case, state: State) -> Script | None:
 
 
 def _assign(command: Assigned, state: State) -> None:
-    words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
+    words = _expand(command.words[:_MOST_CALLS], state.variables, state)
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
     text = " ".join([before, *(item.shown for item in words)]).strip()
     known = not isinstance(before, ShellExpression) and all(
@@ -212,13 +214,13 @@ def _assign(command: Assigned, state: State) -> None:
         state.variables.assign(name, text if known else ShellExpression(text))
 
 
-def _expand(words: Sequence[Word], variables: Mapping[str, str]) -> list[Expanded]:
-    return [item for word in words[:2000] for item in expand(word, variables)]
+def _expand(words: Sequence[Word], variables: Mapping[str, str], state: State) -> list[Expanded]:
+    return expand_all(words[:2000], variables, state.spend)
 
 
 def _simple(command: Simple, pipeline: Pipeline, state: State) -> bool | None:
     # What no variable sets is left to the shell, except in assignments and conditions.
-    words = _expand(command.words, state.variables.known)
+    words = _expand(command.words, state.variables.known, state)
     own: dict[str, str] = {}
     left = command.words
     while words and left and (found := ASSIGNMENT.fullmatch(words[0].value)) and "=" in left[0].raw:
@@ -226,7 +228,7 @@ def _simple(command: Simple, pipeline: Pipeline, state: State) -> bool | None:
         own[found[1]] = ShellExpression(found[2]) if text is None else text.partition("=")[2]
         words, left = words[1:], left[1:]
     if words and words[0].value.startswith("$"):  # such as `$SUDO make`
-        words = _expand(left, state.variables)
+        words = _expand(left, state.variables, state)
     if not words:
         for name, value in own.items():
             state.variables.assign(name, value)
@@ -242,7 +244,7 @@ def _simple(command: Simple, pipeline: Pipeline, state: State) -> bool | None:
         return _simple(inner, pipeline, state)
     known = BUILT_IN.get(words[0].value)
     if known is not None:
-        words = _expand(left, state.variables)
+        words = _expand(left, state.variables, state)
         return known([word.value for word in words], command, state)
     state.add(words, own, pipeline, whole=_is_whole(command, pipeline))
     return None if words[0].value in {"which", "hash"} else True

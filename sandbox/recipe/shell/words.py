@@ -263,6 +263,9 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
     """Substitute known variables in a word; unquoted ones split into several words."""
     value, live, split = "", False, False
     for part in word.parts:
+        # Repeated substitution could double a text with each line.
+        if len(value) > _MOST_EXPANDED:
+            return [Expanded(word.raw, word.raw)]
         if part.kind == "text":
             value += part.text
             continue
@@ -273,7 +276,6 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
         else:
             value += known[:_MOST_EXPANDED]
             split = split or not part.quoted or part.text.endswith("[@]")
-    # Repeated substitution could double a text with each line.
     if len(value) > _MOST_EXPANDED:
         return [Expanded(word.raw, word.raw)]
     if live:
@@ -286,11 +288,15 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
 
 def expand_text(word: Word, variables: Mapping[str, str]) -> str | None:
     """Return a word's text with variables substituted; None if only a shell can compute it."""
-    pieces = [part.text if part.kind == "text" else _value(part, variables) for part in word.parts]
-    if any(piece is None or isinstance(piece, ShellExpression) for piece in pieces):
-        return None
-    text = "".join(piece for piece in pieces if piece is not None)
-    return text if len(text) <= _MOST_EXPANDED else None
+    text = ""
+    for part in word.parts:
+        piece = part.text if part.kind == "text" else _value(part, variables)
+        if piece is None or isinstance(piece, ShellExpression):
+            return None
+        text += piece[: _MOST_EXPANDED + 1]
+        if len(text) > _MOST_EXPANDED:
+            return None
+    return text
 
 
 def _value(part: WordPart, variables: Mapping[str, str]) -> str | None:

@@ -11,9 +11,11 @@ from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.programs import IMAGE_PROGRAMS
+from sandbox.recipe.shell.budget import ScriptExhausted
 from sandbox.recipe.shell.walk import UNKNOWN_VALUE, Call, Walked, walk_script
 from sandbox.recipe.shell.words import ShellExpression
 from sandbox.recipe.tools import (
+    clone,
     go,
     hatch,
     just,
@@ -31,6 +33,7 @@ from sandbox.recipe.tools import (
     uv,
 )
 from sandbox.recipe.tools.base import (
+    TOO_MANY,
     Reader,
     ToolContext,
     checked_command,
@@ -69,6 +72,8 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(rust.PROGRAMS, rust.read),
 }
 """Program name to reader, explicitly."""
+_TOO_LONG = "its variables expand to more text than is read here"
+_NOT_FETCHED = "nothing is fetched or sent while a recipe runs"
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
 _ALL_ARGUMENTS = re.compile(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*')
 _SYSTEM = frozenset(
@@ -157,16 +162,21 @@ def read_script(
     Returns:
         The reading, and the script's calls.
     """
-    walked = walk_script(text, context.files, folder, variables)
+    try:
+        walked = walk_script(text, context.files, folder, variables, spend=context.budget.spend)
+    except ScriptExhausted:
+        context.log.dropped(text, _TOO_LONG)
+        return ToolReading(obstacles=(f"`{text[:100]}`: {_TOO_LONG}",)), Walked()
     read: list[tuple[Call, ToolReading]] = []
+    reading = ToolReading()
     for call in walked.calls:
         if not context.budget.take():
-            context.log.dropped(call.line(), "the limit of tool calls is reached")
+            context.log.dropped(call.line(), TOO_MANY)
+            reading = ToolReading(obstacles=(TOO_MANY,))
             break
         read.append((call, read_call(call, context)))
     # A check before `|| true` only counts if the script has no other one.
     judged = any(_checks_something(found) for call, found in read if not call.tolerated)
-    reading = ToolReading()
     for call, found in read:
         if call.tolerated and judged and _checks_something(found):
             context.log.dropped(call.line(), "it cannot fail the step")
@@ -261,7 +271,7 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
     program, line = call.program, call.line()
     if (reason := _exclusion_reason(call)) is not None:
         context.log.dropped(line, reason)
-        return ToolReading()
+        return clone.read_clone(call, context.files)
     if program in _HARMLESS and call.whole:
         return ToolReading()
     if program in _CONTAINERS:
@@ -304,7 +314,7 @@ def _exclusion_reason(call: Call) -> str | None:
         ("ls-files",),
         ("grep",),
     }:
-        return "nothing is fetched or sent while a recipe runs"
+        return _NOT_FETCHED
     if program in _PUBLISHING:
         return "nothing is published"
     if program in _COVERAGE:

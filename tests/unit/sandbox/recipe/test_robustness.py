@@ -171,6 +171,11 @@ def test_a_text_that_repeats_its_arguments_stays_short() -> None:
     assert filled == "b" * 70_000
 
 
+def test_a_script_that_expands_to_too_much_is_an_obstacle() -> None:
+    (obstacle,) = plan_step("L=(" + "a " * 900 + ")\npytest " + '"${L[@]}" ' * 350).obstacles
+    assert obstacle.endswith("its variables expand to more text than is read here")
+
+
 @pytest.mark.slow
 def test_many_commands_and_requirements_take_bounded_time() -> None:
     files = {f"requirements{n}.txt": "".join(f"a{n}x{i}\n" for i in range(2000)) for n in range(8)}

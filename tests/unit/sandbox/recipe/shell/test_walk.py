@@ -4,11 +4,14 @@ import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.shell.budget import ScriptExhausted
 from sandbox.recipe.shell.walk import Walked, walk_script
+from sandbox.recipe.tools.base import ReadingBudget
 
 
 def walk(script: str, *names: str, **variables: str) -> Walked:
-    return walk_script(script, CheckoutFiles({}, names, FidelityLog()), ".", variables)
+    files = CheckoutFiles({}, names, FidelityLog())
+    return walk_script(script, files, ".", variables, spend=ReadingBudget().spend)
 
 
 def lines(script: str, *names: str, **variables: str) -> list[str]:
@@ -191,3 +194,24 @@ def test_calls_are_bounded() -> None:
 def test_variables_that_double_do_not_grow_without_end() -> None:
     script = "A=xxxxxxxxxx\n" + "A=$A$A\n" * 60 + "x $A\n"
     assert sum(len(call.line()) for call in walk(script).calls) < 100_000
+
+
+LONG = " ".join(["a"] * 900)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "pytest " + "$L " * 1200,
+        ("pytest " + "$L " * 10 + "\n") * 100,
+        f"A=({LONG})\npytest " + '"${A[@]}" ' * 350,
+        "for i in " + "$L " * 400 + "; do pytest; done",
+    ],
+)
+def test_lines_that_name_a_long_list_very_often_are_not_followed(script: str) -> None:
+    with pytest.raises(ScriptExhausted):
+        walk(script, L=LONG)
+
+
+def test_a_long_value_is_not_repeated_before_it_is_refused() -> None:
+    assert lines("X=" + "$L" * 900 + "\npytest", L="a" * 4000) == ["pytest"]
