@@ -377,20 +377,19 @@ def _cut(value: str, options: str) -> str | None:
     apart, field = (re.search(rf"(?:^|\s)-{name} ?(\S+)", options) for name in "df")
     if apart is None or field is None or len(apart[1]) != 1 or not field[1].isdecimal():
         return None
-    parts = value.split(apart[1])
-    number = int(field[1][:3])
-    if len(parts) == 1:
-        return value  # a line without the delimiter stays whole
-    return parts[number - 1] if 0 < number <= len(parts) else ""
+    parts, number = value.split(apart[1]), int(field[1][:3])
+    chosen = parts[number - 1] if 0 < number <= len(parts) else ""
+    return value if len(parts) == 1 else chosen  # a line without the delimiter stays whole
 
 
 def _substitute(word: Word, variables: Mapping[str, str]) -> str:
     """Substitute known variables in a word with expansions."""
 
     def substitute(match: re.Match[str]) -> str:
-        value = variables.get(match[1] or match[2] or "")
+        name = match[1] or match[2] or ""
+        value = variables.get(name)
         # An empty value may be set within the expansion, as by a loop in `$( ... )`.
-        if not value or not (
+        if value in {None, "", f"${{{name}}}"} or not (
             isinstance(value, ShellExpression) or re.fullmatch(r"[\w./:=@%+-]*", value)
         ):
             return match[0]

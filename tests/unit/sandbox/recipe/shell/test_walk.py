@@ -166,6 +166,11 @@ def test_a_pipeline_has_the_variables_that_it_names() -> None:
     assert other.environment == {}
 
 
+def test_the_default_of_an_unknown_variable_stays() -> None:
+    (call,) = walk("while :; do A=x; done\npytest --a=${A:-none} $A").calls
+    assert call.line() == "pytest --a=${A:-none} $A"
+
+
 def test_what_is_written_to_a_file_is_kept_whole() -> None:
     (call,) = walk("echo '[x]' > conf.ini").calls
     assert not call.whole
