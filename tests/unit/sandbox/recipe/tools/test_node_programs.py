@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.errors import SetupFailed
 from sandbox.runners.builds import is_build_script
 from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
 
@@ -156,8 +157,8 @@ def test_linters_of_a_package_get_the_packages_of_all_folders() -> None:
 
 
 def test_a_project_that_only_github_knows_is_named() -> None:
-    (obstacle,) = plan_job(["npm ci", 'npx nx test "$PACKAGE"']).obstacles
-    assert "PACKAGE" in obstacle
+    with pytest.raises(SetupFailed, match="PACKAGE"):
+        plan_job(["npm ci", 'npx nx test "$PACKAGE"'])
 
 
 def test_a_step_needs_what_it_fetches() -> None:
