@@ -16,6 +16,7 @@ from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import USUAL, Recipe, Surroundings, beside
 
 _LOG_CHARACTERS = 4000
+_USUAL_PATH = re.compile(rf"{WORKDIR}(?![\w.@-])")
 _CARGO = re.compile(r"(?<![\w./-])cargo\s")
 _MARK = 'touch -- "$2" && sleep 0.02'
 # Save the files that the commands touched. The change time (ctime) identifies them, because no
@@ -86,9 +87,14 @@ class Baseline:
             # What it compiles is no change of the checkout.
             built = beside(workdir, "cargo-target")
             own |= {"CARGO_NET_OFFLINE": "true", "CARGO_TARGET_DIR": built}
+        # A recipe names the checkout by its usual path, as in PYTHONPATH.
+        given = {
+            name: _USUAL_PATH.sub(lambda _: workdir, value)
+            for name, value in self.recipe.environment.items()
+        }
         return {
             **own,
-            **self.recipe.environment,
+            **given,
             **self._go_variables,
             **self._node_variables,
             **elsewhere,
@@ -203,11 +209,13 @@ class Baseline:
                 raise SandboxError(
                     f"The folders could not be reversed: {done.stderr[-300:].strip()}"
                 )
-        holds_path = bool(self.recipe.setup or project_folders(self.recipe))
+        lines = (*self.recipe.prepare, self.recipe.command)
+        is_named = any(_USUAL_PATH.search(line) for line in lines)
+        holds_path = bool(is_named or self.recipe.setup or project_folders(self.recipe))
         if holds_path and workdir == asked.workdir != USUAL.workdir:
-            # The path file of an editable project names the usual path, and other output of set-up
-            # commands may, too. A process that a test starts without our variable must find the
-            # checkout there.
+            # The path file of an editable project names the usual path; a command, and output of
+            # set-up commands may, too. A process that a test starts without our variable must find
+            # the checkout there.
             folder, name = posixpath.split(USUAL.workdir)
             await self._guest.run(("/bin/ln", "-sfn", workdir, name), limits=limits, cwd=folder)
 

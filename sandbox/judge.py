@@ -291,7 +291,7 @@ def _check_killed(result: CommandResult) -> tuple[RunVerdict, str] | None:
         return RunVerdict.TIMEOUT, f"timed out after {result.duration_s:.1f} s"
     if result.flooded:
         return RunVerdict.OUTPUT_LIMIT, "killed because it printed too much"
-    if result.oom_kills:
+    if result.out_of_memory:
         return RunVerdict.OOM, "out of memory"
     return None
 

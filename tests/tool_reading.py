@@ -1,5 +1,6 @@
 """Read a script against a few files, as the readers of tools do for a job's step."""
 
+from dataclasses import replace
 from textwrap import dedent
 
 from sandbox.recipe.fidelity import FidelityLog
@@ -34,6 +35,7 @@ class Read:
         }
         self._log = FidelityLog()
         context = new_context(CheckoutFiles(contents, None, self._log), python)
+        context = replace(context, variables=environment or {})
         reading, walked = read_script(context, dedent(script), folder, environment or {})
         self.reading: ToolReading = reading
         self.later = walked.environment

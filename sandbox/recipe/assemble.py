@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from pydantic import Field
 
+from sandbox.recipe.absent import find_absent, find_unknown_values
+from sandbox.recipe.checks import MOST_CHECKS, choose_checks
 from sandbox.recipe.command import check_only, classify_command, plain_pytest
 from sandbox.recipe.failed_step import describe_unknown, missing_fetch, shell_remainder
-from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import (
     Job,
     NodeInstall,
@@ -20,22 +21,18 @@ from sandbox.recipe.job import (
     merge_folders,
 )
 from sandbox.recipe.preparing import (
-    TOLERATED,
-    is_file_work,
     line_needs_node,
     packs,
     prepares,
-    runs_own_script,
 )
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
-from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNSUPPORTED
+from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
-from sandbox.runners.builds import is_node_build, makes_files
+from sandbox.runners.builds import is_node_build
 from sandbox.types import Frozen, StepKind
 
-_MOST_COMMANDS = 120
 _MOST_PREPARED = 60
 _DANGEROUS = frozenset(
     {
@@ -51,7 +48,7 @@ _DANGEROUS = frozenset(
     }
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
-_NOT_FOLLOWED = frozenset({UNKNOWN_LOOP, UNSUPPORTED})
+_NOT_FOLLOWED = frozenset({UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED})
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -83,14 +80,19 @@ def rebuild(job: Job, context: ToolContext) -> Rebuilt:
         job: The steps up to the failed one.
         context: The files of the checkout.
     """
-    before = ToolReading()
+    before = ToolReading(absent=job.absent)
     failing = ToolReading()
     failed = ResolvedStep(name="")
     for step in job.steps:
         if step.runs == "no" or not step.script:
             continue
         if step.failed:
-            failed, failing = _read_failed(step, context)
+            reading = _read_failed(step, context)
+            if failed.failed:
+                reading = _beside(reading, step, failed)
+            else:
+                failed = step
+            failing = failing.plus(reading)
             continue
         noted = len(context.log.entries())
         before = before.plus(_read_earlier(step, _read(step, context), context))
@@ -122,16 +124,27 @@ def _read(step: ResolvedStep, context: ToolContext) -> ToolReading:
         return ToolReading(
             commands=(ToolCommand(command=line, working_directory=step.working_directory),)
         )
+    seen = step.variables
     reading, _ = read_script(
-        replace(context, variables=step.environment),
-        step.script,
-        step.working_directory,
-        step.environment,
+        replace(context, variables=seen), step.script, step.working_directory, seen
     )
     return reading
 
 
-def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep, ToolReading]:
+def _beside(reading: ToolReading, step: ResolvedStep, first: ResolvedStep) -> ToolReading:
+    """Return the reading of a step beside the first failed one, with the variables of its own."""
+    own = {
+        name: value
+        for name, value in step.environment.items()
+        if first.environment.get(name) != value
+    }
+    commands = (
+        command.with_(environment={**own, **command.environment}) for command in reading.commands
+    )
+    return reading.with_(commands=tuple(commands))
+
+
+def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
     """Read the failed step. A script without any recognised command runs unchanged."""
     noted = len(context.log.entries())
     reading = _read(step, context)
@@ -164,10 +177,11 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> tuple[ResolvedStep
         )
     if fetched := missing_fetch(reading, context.log.entries()[noted:]):
         reading = reading.with_(obstacles=(*reading.obstacles, fetched))
+    checks = [command for command in reading.commands if _is_check(command)] or reading.commands
+    missing = find_unknown_values(checks, step.unknown_environment)
     if step.unknown:
-        missing = f"the failed step needs {describe_unknown(step.unknown)}"
-        return step, reading.with_(obstacles=(*reading.obstacles, missing))
-    return step, reading
+        missing.append(f"the failed step needs {describe_unknown(step.unknown)}")
+    return reading.with_(obstacles=(*reading.obstacles, *missing))
 
 
 def _is_check(command: ToolCommand) -> bool:
@@ -191,8 +205,11 @@ def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext
 def _combine(
     before: ToolReading, failing: ToolReading, step: ResolvedStep, context: ToolContext
 ) -> Rebuilt:
-    checks, early = _checks(failing.commands, context.files)
+    checks, early = choose_checks(failing.commands, context.files)
     checks, undone = _convert_git_diff(checks, failing.commands)
+    if len(checks) > MOST_CHECKS:
+        undone = (*undone, f"the failed step runs more than {MOST_CHECKS} checks")
+        del checks[MOST_CHECKS:]
     kinds = [_kind(command, step) for command in checks]
     named = [kind for kind in kinds if kind is not StepKind.OTHER]
     kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(named), StepKind.OTHER)
@@ -206,19 +223,18 @@ def _combine(
         and not (without_node and line_needs_node(command.command))
     ]
     _note_earlier(before, made, context)
-    for other in failing.commands:
-        if other not in checks and not (other in early and _is_needed(other, failing, context)):
-            context.log.dropped(other.command, "it is no check, and makes nothing that one needs")
     early = [command for command in early if _is_needed(command, failing, context)]
+    _note_left_out(failing, (*checks, *early), context)
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[
         :_MOST_PREPARED
     ]
     may_fail = {_line(making, folder, shared) for making in made if is_node_build(making.command)}
     environment = _environment({**step.environment, **shared}, context)
-    obstacles, node_folders = [*failing.obstacles, *undone], failing.node_folders
-    if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
-        obstacles += before.obstacles
-    if node_folders is not None or kind not in {StepKind.LINT, StepKind.FORMAT}:
+    reads_only, node_folders = kind in {StepKind.LINT, StepKind.FORMAT}, failing.node_folders
+    obstacles = [*failing.obstacles, *undone, *(() if reads_only else before.obstacles)]
+    absent, running = (*before.absent, *failing.absent), (*made, *early, *checks)
+    obstacles += find_absent(absent, running, reads_only=reads_only)
+    if node_folders is not None or not reads_only:
         node_folders = merge_folders(before.node_folders, node_folders)
     tools = _node_tools(before, failing)
     if tools:
@@ -265,6 +281,15 @@ def _note_earlier(before: ToolReading, made: Sequence[ToolCommand], context: Too
             )
 
 
+def _note_left_out(
+    failing: ToolReading, running: Sequence[ToolCommand], context: ToolContext
+) -> None:
+    """Log the commands of the failed step that do not run."""
+    for other in failing.commands:
+        if other not in running:
+            context.log.dropped(other.command, "it is no check, and makes nothing that one needs")
+
+
 def _node_tools(before: ToolReading, failing: ToolReading) -> tuple[str, ...]:
     """Return the packages apart from the project, if the failing step runs on Node.js."""
     missing = any(text.endswith(NODE.needs) for text in failing.obstacles)
@@ -295,48 +320,6 @@ def _kind(command: ToolCommand, step: ResolvedStep) -> StepKind:
     return classify_command(command.command, step.name.removeprefix("Run ")) if step.name else found
 
 
-def _checks(
-    commands: Sequence[ToolCommand], files: CheckoutFiles
-) -> tuple[list[ToolCommand], list[ToolCommand]]:
-    """Return the commands that test or check, and those before the first of them."""
-    judged = [command for command in commands if not command.command.endswith(TOLERATED)]
-    if not judged:
-        return [], list(commands)
-    known = [
-        command for command in judged if classify_command(command.command) is not StepKind.OTHER
-    ]
-    if not known:
-        named = [command for command in judged if not is_file_work(command)]
-        first = commands.index(named[0]) if named else 0
-        return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
-    checks = [number for number, command in enumerate(judged) if command in known]
-    last_test = max((n for n, command in enumerate(judged) if _is_node_test(command)), default=0)
-    # The step fails if its own build does, and its tests run what the build makes. A build between
-    # two checks may need the first one, as that of declarations needs `tsc`. Scripts of the
-    # repository behind a check are checks, or the next one needs them.
-    known = [
-        command
-        for number, command in enumerate(judged)
-        if command in known
-        or (number < last_test and makes_files(command.command))
-        or (checks[0] < number < checks[-1] and is_node_build(command.command))
-        or (checks[0] < number and runs_own_script(command, files))
-    ]
-    first = commands.index(known[0])
-    # A build of Node.js between two checks prepares the second one.
-    early = [
-        command
-        for number, command in enumerate(commands)
-        if command not in known and (number < first or line_needs_node(command.command))
-    ]
-    return known[:_MOST_COMMANDS], early
-
-
-def _is_node_test(command: ToolCommand) -> bool:
-    line = command.command
-    return classify_command(line) is StepKind.TEST and line_needs_node(line)
-
-
 def _common_settings(
     commands: Sequence[ToolCommand], step: ResolvedStep
 ) -> tuple[str, dict[str, str]]:
@@ -354,7 +337,8 @@ def _line(command: ToolCommand, folder: str, shared: Mapping[str, str]) -> str:
     text = _plain(command.command)
     if kept:
         assigned = " ".join(f"{name}={shlex.quote(value)}" for name, value in kept.items())
-        text = f"{assigned} {text}" if re.match(r"[\w./]", text) else f"export {assigned} && {text}"
+        simple = re.fullmatch(r"[\w./][^$`]*", text)  # a text that names none of the variables
+        text = f"{assigned} {text}" if simple else f"export {assigned} && {text}"
     there = posixpath.relpath(command.working_directory, folder)
     return text if there == "." else f"cd {shlex.quote(there)} && {text}"
 

@@ -3,7 +3,8 @@
 import re
 import shlex
 
-from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind
+from sandbox.recipe.node_checks import NODE_CHECKS, classify_script, guess_kind, guess_task_kind
+from sandbox.runners.builds import is_build_script
 from sandbox.types import StepKind
 from sandbox.types.launchers import (
     FILE_SELECTOR,
@@ -11,6 +12,7 @@ from sandbox.types.launchers import (
     PYTHON_LAUNCHERS,
     listing_command,
 )
+from sandbox.types.monorepo import MONOREPO_TOOLS, split_monorepo
 
 _RUNNERS = (
     *map(" ".join, PYTHON_LAUNCHERS),
@@ -22,8 +24,12 @@ _STARTER_OPTION = re.compile(
     r"|-[pwC])[ =]\S+|--?[\w-]+(?:=\S+)?)\s+"
 )
 _PYTHON_OPTIONS = re.compile(
-    r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*\s+-m\s+"
+    r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*"
+    r"\s+-[bBdEiIOPqsSuvx]*m\s+"
 )
+_OPTION = r"\s+--?\w[\w-]*"
+_COVERAGE = re.compile(rf"coverage run(?:{_OPTION}(?:=\S+|\s+(?!-)[\w./,*]+(?=\s+-))?)*\s+-m\s+")
+_MANAGER_OPTIONS = re.compile(rf"^(poetry|uv|pdm|pipenv|hatch|rye)(?:{_OPTION}(?:=\S+)?)+\s+run\s")
 _TESTS = (
     *(
         "pytest",
@@ -105,7 +111,14 @@ _KINDS = {
     **dict.fromkeys(_LINTS, StepKind.LINT),
     **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
-_FILE_TOOLS = frozenset({"sed", "cp", "mv", "mkdir", "rm", "chmod", "touch", "ln", "tar", "unzip"})
+_TEST_PROGRAM = re.compile(r"(?:run_?)?tests?\.py|test_\w+\.py|runtests")
+_TEST_MODULE = re.compile(r"(?:\w+\.)*tests?(?:\.test_\w+)?")
+"""A package of tests that is run as a program: `python -m tornado.test`."""
+_NAMES = re.compile(r"[A-Za-z]\w{1,30}")
+_FILE_TOOLS = frozenset(
+    {"sed", "cp", "mv", "mkdir", "rm", "chmod", "touch", "ln", "tar", "unzip"}
+    | {"gcc", "g++", "cc", "c++", "clang", "clang++"}
+)
 """Programs that check nothing, whatever the name of their step and files."""
 _INFORMS = frozenset({"--version", "-V", "--help"})
 _DISTRIBUTIONS = {
@@ -137,6 +150,7 @@ _DISTRIBUTIONS = {
     "jupytext": "jupytext",
     "coverage": "coverage",
     "nox": "nox",
+    "poe": "poethepoet",
 }
 """Distributions whose name differs from the command, and commands without checks that come from
 one.
@@ -144,9 +158,8 @@ one.
 _KINDS_LIBRARY = "identify"
 """The distribution with which the sandbox names the kinds of files."""
 _WRAPPERS = frozenset(
-    {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
+    {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit", "poe"}
 )
-MONOREPO_TOOLS = frozenset({"turbo", "nx", "lerna"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -216,7 +229,9 @@ def bare_command(command: str) -> str:
         text = text[assigned.end() :]
     if text.startswith(f"{FILE_SELECTOR} "):
         text = text.partition(" -- ")[2]
+    text = _MANAGER_OPTIONS.sub(r"\1 run ", text)
     while True:
+        text = _COVERAGE.sub("", text, count=1) if text.startswith("coverage ") else text
         starter = next((runner for runner in _RUNNERS if text.startswith(f"{runner} ")), None)
         if starter is None:
             return text
@@ -229,6 +244,7 @@ def bare_command(command: str) -> str:
 def classify_command(command: str, step_name: str | None = None) -> StepKind:
     """Classify a step by its command, else by its name."""
     bare = _PYTHON_OPTIONS.sub("", bare_command(listing_command(command) or command))
+    bare = bare_command(bare) if bare.startswith("coverage ") else bare
     words = split_command(bare)
     tool = words[0].rsplit("/", 1)[-1] if words else ""
     if words[1:] and _INFORMS.issuperset(words[1:]):
@@ -236,8 +252,12 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
     known = _known_kind(tool, words)
     if known is not None:
         return known
+    if _TEST_MODULE.fullmatch(tool) and f"m {tool}" in join_lines(command):
+        return StepKind.TEST
     if tool in NODE_MANAGERS:
         return classify_script(words, step_name)
+    if tool in MONOREPO_TOOLS and (tasks := split_monorepo(words).tasks):
+        return guess_task_kind(task for task in tasks if not is_build_script(task))
     if re.match(
         r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()
     ):  # a script of the project, by its name
@@ -245,7 +265,10 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         if (found := guess_kind("" if "/" in named else named)) is not StepKind.OTHER:
             return found
     if tool in _WRAPPERS or (step_name and tool not in _FILE_TOOLS):
-        return guess_kind(f"{step_name or ''} {bare}")
+        found = guess_kind(f"{step_name or ''} {bare}")
+        if found is StepKind.OTHER:  # `tox -e flake8`
+            found = next((_KINDS[word] for word in _NAMES.findall(bare) if word in _KINDS), found)
+        return found
     return StepKind.OTHER
 
 
@@ -258,7 +281,7 @@ def _known_kind(tool: str, words: list[str]) -> StepKind | None:
     program = _subprogram(tool, words)
     if program in _OTHER_KINDS:
         return _OTHER_KINDS[program]
-    is_test = _is_django_test(words) or (tool == "node" and "--test" in words)
+    is_test = _is_test_program(words) or (tool == "node" and "--test" in words)
     return StepKind.TEST if is_test else None
 
 
@@ -288,14 +311,14 @@ def _package_of(words: list[str]) -> str:
     return found[1].removesuffix("-cli") if found else ""
 
 
-def _is_django_test(words: list[str]) -> bool:
-    """Recognise `python manage.py test`, `django-admin test`, `python runtests.py`."""
+def _is_test_program(words: list[str]) -> bool:
+    """Recognise `python manage.py test`, `django-admin test`, `python tests/test_all.py`."""
     words = words[1:] if words and _PYTHON.fullmatch(words[0]) else words
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in {"-W", "-X"} else words[1:]
     program = words[0].rsplit("/", 1)[-1] if words else ""
     asks = next((word for word in words[1:] if not word.startswith("-")), "")
-    return program in {"runtests.py", "run_tests.py", "runtests"} or (
+    return _TEST_PROGRAM.fullmatch(program) is not None or (
         program in {"manage.py", "django-admin"} and asks == "test"
     )
 

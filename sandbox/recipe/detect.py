@@ -66,6 +66,7 @@ _INSTALLERS = (
     ("Pipfile", "pipenv install --dev"),
 )
 """Files that show how a project is installed, in order of precedence."""
+_NAME_ONE = "Name the command: `--test COMMAND`, or `test_command` in .github/metaagent.yml."
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
 _TOOLS_ALONE = frozenset(
@@ -106,7 +107,10 @@ def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
     if job is not None and rebuilt.command:
         return _without_wrapper(rebuilt, context, tested=tested)
     if job is not None and (job.obstacles or rebuilt.obstacles) and not rebuilt.command:
-        return rebuilt.with_(command="python -m pytest" if tested else "true", kind=StepKind.TEST)
+        if tested:
+            return rebuilt.with_(command="python -m pytest", kind=StepKind.TEST)
+        reasons = _short((*job.obstacles, *rebuilt.obstacles))
+        raise SetupFailed(f"The job has no check that can be run here: {reasons[0]}.", _NAME_ONE)
     found = _detect_command(context, tested=tested)
     if job is not None and not rebuilt.obstacles:
         obstacle = "the failed step runs nothing that is known to test or check and can be run here"
@@ -188,7 +192,7 @@ def _detect_command(context: ToolContext, *, tested: bool) -> Rebuilt:
                 return found
     raise SetupFailed(
         "There is nothing to run: no test command was given and none was found in the repository.",
-        "Name the command: `--test COMMAND`, or `test_command` in .github/metaagent.yml.",
+        _NAME_ONE,
     )
 
 

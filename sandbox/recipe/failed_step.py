@@ -12,11 +12,11 @@ _INSTALLS = re.compile(r"\s*(?:(?:python3?\s+-m|uv|sudo)\s+)?pip3?\s+install\b[^
 _CHECKS = re.compile(
     r"(?<![\w./-])(?:pytest|py\.test|unittest|ruff|flake8|pylint|mypy|pyright|black|isort|gofmt"
     r"|go (?:test|vet|build))(?![\w-])"
-    r"|(?:^|\s)(?:\./(?!\.\.)|(?:ba)?sh\s+)[\w./-]+",
+    r"|(?:^|\s)(?:\./(?!\.\.)|(?:ba)?sh\s+)[\w./-]+|(?:^|\s)[\w-]+/[\w/-]+\.sh(?:\s|$)",
 )
 _ACTIVATES = re.compile(r"\s*(?:source|\.)\s+\S*bin/activate\s*(?:#.*)?$")
 _LONGEST_SCRIPT = 20_000
-_FETCHES = re.compile(r"git clone\b|curl\b|wget\b")
+_FETCHES = re.compile(r"curl\b|wget\b")
 
 
 def missing_fetch(reading: ToolReading, entries: Sequence[Fidelity]) -> str:

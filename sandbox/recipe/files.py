@@ -14,6 +14,7 @@ from sandbox.changes.ini import parse_ini
 from sandbox.changes.syntax import has_huge_number
 from sandbox.recipe.document import read_document
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.types import USUAL
 
 _Value = TypeVar("_Value")
 MOST_BYTES = 512 * 1024
@@ -22,6 +23,8 @@ _LONGEST_PATH = 400
 _MOST_PYTHON_BYTES = 256 * 1024
 _MOST_CHARACTERS = 100_000
 _MOST_VERSION_LINES = 20
+_TOPS = ("$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE}", USUAL.workdir)
+"""Names of the checkout's folder."""
 
 
 def _parse_toml(text: str) -> dict[str, Any]:
@@ -178,11 +181,10 @@ def beside(folder: str, name: str) -> str:
 def inside(folder: str, path: str) -> str | None:
     """Resolve a relative path to a path of the checkout; None if it leads outside."""
     plain = path.removeprefix("file:")
-    for top in ("$GITHUB_WORKSPACE/", "${GITHUB_WORKSPACE}/", "$PWD/", "${PWD}/"):
-        if plain.startswith(top):
-            folder, plain = ("." if "WORKSPACE" in top else folder), plain[len(top) :]
-    if plain in {"$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE}"}:
-        return "."
+    for top in ("$PWD", "${PWD}", *_TOPS):
+        if plain == top or plain.startswith(f"{top}/"):
+            folder = "." if top in _TOPS else folder
+            plain = plain[len(top) + 1 :] or "."
     if not plain or plain.startswith(("/", "~")) or len(plain) > _LONGEST_PATH or "\0" in plain:
         return None
     found = normpath(f"{folder}/{plain}")

@@ -5,10 +5,22 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.recipe.requirements import Requirements
+from sandbox.recipe.shell.words import ShellExpression
 from sandbox.setup.node.layout import Manager
 from sandbox.types import AddedPackage, Frozen
 
 Shell = Literal["bash", "sh", "python", "pwsh", "cmd", "other"]
+
+
+class Absent(Frozen):
+    """Files that the job has and the sandbox has not."""
+
+    place: str
+    """Their path in the checkout, or a name of theirs."""
+    reason: str
+    """The obstacle of a command that uses them."""
+    kind: Literal["path", "name", "program"] = "path"
+    """A name may stand behind any folder, a program only by itself."""
 
 
 class ResolvedStep(Frozen):
@@ -39,9 +51,15 @@ class ResolvedStep(Frozen):
     unknown_environment: dict[str, str] = Field(default_factory=dict)
     """Variables that only GitHub knows, with the names they need."""
     failed: bool = False
-    """The step to rebuild; always the last one."""
+    """A step to rebuild. The last one is; of an action, any of its checks may have failed."""
     continue_on_error: bool = False
     timeout_s: float | None = None
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the environment as its script sees it, with an expression for unknown values."""
+        unknown = {name: ShellExpression(f"${{{name}}}") for name in self.unknown_environment}
+        return {**unknown, **self.environment}
 
 
 class Job(Frozen):
@@ -68,6 +86,7 @@ class Job(Frozen):
     go: str | None = None
     """The version of setup-go, as `1.24` or `1.24.3`."""
     obstacles: tuple[str, ...] = ()
+    absent: tuple[Absent, ...] = ()
 
 
 class ListedJob(Frozen):
@@ -135,6 +154,7 @@ class ToolReading(Frozen):
     node_install: NodeInstall = NodeInstall()
     node_tools: tuple[str, ...] = ()
     """Packages of Node.js that it installs apart from the project."""
+    absent: tuple[Absent, ...] = ()
 
     def plus(self, other: "ToolReading") -> "ToolReading":
         """Concatenate two readings."""
@@ -147,6 +167,7 @@ class ToolReading(Frozen):
             node_folders=merge_folders(self.node_folders, other.node_folders),
             node_install=self.node_install.plus(other.node_install),
             node_tools=tuple(dict.fromkeys(self.node_tools + other.node_tools)),
+            absent=self.absent + other.absent,
         )
 
 

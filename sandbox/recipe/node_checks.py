@@ -1,6 +1,7 @@
 """The known checks of Node.js packages, and the kinds of scripts by their names."""
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 from sandbox.runners.builds import is_build_script
@@ -28,6 +29,7 @@ _GUESSES = (
     (re.compile(r"(?<!a)(?<!at)(?<!con)(?<!fas)(?<!pro)test"), StepKind.TEST),
 )
 """Words in the name of a step or script: `latest`, `typedoc` and `information` are none."""
+_TASK = re.compile(r"(?:^|[\s:-])(?:unit|units|spec|specs|e2e|check|checks|verify)(?![\w-])")
 _SCRIPT_VALUED = frozenset(
     {"--filter", "-F", "--dir", "-C", "--cwd", "--include", "--exclude", "--from", "-j", "--jobs"}
 )
@@ -38,6 +40,14 @@ def guess_kind(name: str) -> StepKind:
     """Return the kind that a name suggests."""
     lowered = name.lower()
     return next((kind for word, kind in _GUESSES if word.search(lowered)), StepKind.OTHER)
+
+
+def guess_task_kind(tasks: Iterable[str]) -> StepKind:
+    """Return the kind of a workspace's tasks: that of their names, or tests for usual ones."""
+    names = " ".join(tasks)
+    found = guess_kind(names)
+    is_usual = found is StepKind.OTHER and _TASK.search(names) is not None
+    return StepKind.TEST if is_usual else found
 
 
 def classify_script(words: list[str], step_name: str | None) -> StepKind:

@@ -29,6 +29,8 @@ _FILE_TOOLS = frozenset(
     }
     | {"awk", "envsubst", "tee", "tr", "truncate", "sort"}
 )
+_STARTERS = frozenset({"node", "tsx", "ts-node"})
+_PRINTERS = frozenset({"echo", "printf", "cat"})
 _PROGRAM_OPTIONS = frozenset({"-e", "--expression"})
 _UNPACKERS = frozenset({"tar", "unzip", "gunzip", "xz"})
 _REMOVERS = frozenset({"rm", "rmdir"})
@@ -116,6 +118,8 @@ def _only_checks_types(words: list[str], folder: str, files: CheckoutFiles) -> b
 def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
     if any(re.match(r"(?:\./)?\.?venv/", word) for word in words[1:]):
         return False  # the recipe has its own environment
+    if words[0] in _PRINTERS and "|" in words:
+        return _makes_files(words[words.index("|") + 1 :] or [""], files)
     if words[0] in _UNPACKERS:
         return any(files.is_file(word) for word in words[1:])
     if words[0] in _FILE_TOOLS | _GENERATORS:
@@ -147,11 +151,11 @@ def packs(command: ToolCommand) -> bool:
 
 
 def runs_own_script(command: ToolCommand, files: CheckoutFiles) -> bool:
-    """Return True if a command is `node FILE` with a file of the checkout."""
+    """Return True if a command is `node FILE` or `tsx FILE` with a file of the checkout."""
     words = _program(command.command)
-    path = (
-        inside(command.working_directory, words[1]) if words[:1] == ["node"] and words[1:] else None
-    )
+    words = words[1:] if words[:1] == ["npx"] else words
+    is_started = bool(words) and words[0] in _STARTERS and len(words) > 1
+    path = inside(command.working_directory, words[1]) if is_started else None
     return path is not None and files.is_file(path)
 
 

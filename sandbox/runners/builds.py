@@ -4,6 +4,7 @@ import re
 
 from sandbox.guest.pytest_command import split_words
 from sandbox.types.launchers import ASSIGNMENT, NODE_MANAGERS
+from sandbox.types.monorepo import MONOREPO_TOOLS, split_monorepo
 
 _NAME = r"(?:pre)?(?:build|compile|bundle|generate|codegen|transpile)"
 # Tests do not use these, and they need more than the packages.
@@ -80,6 +81,9 @@ def is_node_build(command: str) -> bool:
         # Other managers than npm start a script by its name alone.
         names = plain[1:] if is_run else plain if program != "npm" else []
         return bool(names) and is_build_script(names[0])
+    if program in MONOREPO_TOOLS:
+        tasks = split_monorepo([program, *rest]).tasks
+        return bool(tasks) and all(map(is_build_script, tasks))
     if program == "node":
         return bool(plain) and _SCRIPT_FILE.fullmatch(plain[0].removeprefix("./")) is not None
     if not _NO_OUTPUT.isdisjoint(rest):

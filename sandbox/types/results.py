@@ -1,5 +1,6 @@
 """Results of commands and tests."""
 
+import re
 from enum import StrEnum
 from typing import Literal
 
@@ -14,6 +15,9 @@ FAILURES_IN_FULL = 10
 
 TestOrder = Literal["given", "reversed", "random"]
 """Order of the tests; `random` shuffles by the given seed."""
+
+
+_HEAP_FULL = re.compile(r"^FATAL ERROR: .{0,200}JavaScript heap out of memory", re.MULTILINE)
 
 
 class CommandResult(Frozen):
@@ -40,6 +44,14 @@ class CommandResult(Frozen):
     def ok(self) -> bool:
         """Return True if the command ended by itself with status 0."""
         return self.exit_code == 0 and not (self.timed_out or self.flooded)
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Return True if the command failed for lack of memory.
+
+        V8 sizes its heap by the memory of the sandbox, and ends Node.js before the system has to.
+        """
+        return self.oom_kills > 0 or (self.exit_code != 0 and bool(_HEAP_FULL.search(self.stderr)))
 
 
 class TestStatus(StrEnum):

@@ -114,7 +114,9 @@ def no_verdict(report: TestReport) -> str | None:
         RunVerdict.TIMEOUT: (
             "the command did not end within the time limit, and no test could be named that hangs"
         ),
-        RunVerdict.OOM: "the command ran out of the sandbox's memory",
+        RunVerdict.OOM: (
+            "the command ran out of the sandbox's memory, which `sandbox.memory_bytes` limits"
+        ),
         RunVerdict.OUTPUT_LIMIT: "the command printed more than the limit and was stopped",
         RunVerdict.TAMPERED: (
             "the run's records contradict each other: something in the run wrote its own result"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from sandbox.recipe.actions.values import Unknown
-from sandbox.recipe.editable import WORKDIR
+from sandbox.recipe.shell.variables import ShellVariables
 from sandbox.recipe.shell.words import NotShell, expand_text, read_tokens
 
 _FILE = r"""["']?\$\{?(GITHUB_ENV|GITHUB_OUTPUT)\}?["']?"""
@@ -17,7 +17,10 @@ _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1")
 _PAIR = re.compile(r"([A-Za-z_][\w-]{0,99})=(.{0,2000})")
 _CONTROL = re.compile(r"\s*(?:if|for|while|until|case)\b")
 _CLOSED = re.compile(r"(?:^|;)\s*(?:fi|done|esac)\b")
-_SETS = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w{0,99})=")
+_ECHOED = re.compile(r"""\b(?:echo|printf)\s+(?:-\w+\s+)?(?:"[^"]*"|'[^']*'|\S+)""")
+_SETS = re.compile(r"(?<![\w$])[A-Za-z_]\w{0,99}\+?=|\b(?:read|for|mapfile|readarray)\s")
+_MOVES = re.compile(r"\b(?:cd|pushd|popd)\b")
+_SOURCES = re.compile(r"(?:^|[;&|])\s*(?:source|\.|eval)\s+\S(?!\S*/activate)")
 _MOST_CHARACTERS = 50_000
 _MOST_VALUES = 50
 _LONGEST_LINE = 2_000
@@ -38,9 +41,16 @@ def read_exports(script: str, environment: Mapping[str, str]) -> tuple[Exported,
     found: dict[str, Exported] = {"GITHUB_ENV": {}, "GITHUB_OUTPUT": {}}
     if len(script) > _MOST_CHARACTERS or "GITHUB_" not in script:
         return found["GITHUB_ENV"], found["GITHUB_OUTPUT"]
-    known = {"GITHUB_WORKSPACE": WORKDIR, "HOME": "/home/sandbox", **environment}
     lines = script.replace("\\\n", " ").splitlines()
-    known = {name: value for name, value in known.items() if name not in _assigned_names(lines)}
+    known = ShellVariables({"HOME": "/home/sandbox", **environment})
+    for line in lines:
+        plain = _ECHOED.sub("", line)
+        if _SETS.search(plain):
+            known.forget(plain)  # An earlier value does not count.
+        if _MOVES.search(plain):
+            known.enter(None)
+        if _SOURCES.search(plain):
+            known.forget_all()
     for file, words, certain in _list_writes(lines):
         literal = words[:1] == "'"
         plain = words.strip("\"'").removesuffix("\\n")
@@ -54,11 +64,6 @@ def read_exports(script: str, environment: Mapping[str, str]) -> tuple[Exported,
             else value
         )
     return found["GITHUB_ENV"], found["GITHUB_OUTPUT"]
-
-
-def _assigned_names(lines: list[str]) -> set[str]:
-    """Return the variables that a script sets, whose earlier values do not count."""
-    return {found[1] for line in lines if (found := _SETS.match(line)) is not None}
 
 
 def _list_writes(lines: list[str]) -> list[tuple[str, str, bool]]:

@@ -289,6 +289,10 @@ def _pre_commit(inputs: Inputs) -> str:
     )
 
 
+def _prek(inputs: Inputs) -> str:
+    return f"prek run {inputs.get('extra-args', inputs.get('extra_args', '--all-files'))}"
+
+
 def _pyright(inputs: Inputs) -> str:
     options = _options(inputs, {
         "project": "--project ",
@@ -354,6 +358,7 @@ _TOOLS: dict[str, Callable[[Inputs], str]] = {
     "py-actions/py-dependency-install": _install,
     "pre-commit/action": _pre_commit,
     "tox-dev/action-pre-commit-uv": _pre_commit,
+    "j178/prek-action": _prek,
     "jakebailey/pyright-action": _pyright,
     "codespell-project/actions-codespell": _codespell,
     "tsuyoshicho/action-mypy": lambda inputs: f"mypy {inputs.get('target', '.')}",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.recipe.actions.artifacts import find_artifacts
 from sandbox.recipe.actions.candidates import JobCandidate, candidates
 from sandbox.recipe.actions.choosing import choose, fits_pieces, is_meant, named_values
 from sandbox.recipe.actions.matrix import plain_cell
@@ -113,30 +114,21 @@ def _read(
     last = outer[-1]
     if failed[1] is not None and not _is_named(failed[1], last):
         log.replaced(failed[1], f"the job has no step of this name; `{last.name}` is used")
-    inner = _inner(last)
     steps = [step for step_ in outer[:-1] for step in step_.steps if step.script]
-    steps += (
-        [*last.steps[:inner], last.steps[inner].model_copy(update={"failed": True})]
-        if last.steps
-        else []
-    )
+    steps += _with_failed(last)
     obstacles = [*reader.obstacles]
     if last.obstacle and last.obstacle not in obstacles:
         obstacles.append(last.obstacle)
-    kind = _kind(steps[-1]) if steps else StepKind.OTHER
+    kinds = {_kind(step) for step in steps if step.failed}
     services = _services(candidate)
     elsewhere = _place_of_another(reader.others, steps)
     others = {path: name for path, name in reader.others.items() if path == elsewhere}
-    if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
+    if not kinds or kinds - {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
-        obstacles += [
-            f"needs the artifact {name} of another job"
-            for name in _mentioned_artifacts(reader.artifacts, steps)
-        ]
         others |= {
             path: name
             for path, name in reader.others.items()
-            if path != "." and _mentioned_artifacts([path], steps)
+            if path != "." and _is_mentioned(path, steps)
         }
     else:
         obstacles = [text_ for text_ in obstacles if "no service is started" not in text_]
@@ -144,16 +136,18 @@ def _read(
         f"needs the repository {name}, which is not fetched: it would lie in {path}"
         for path, name in others.items()
     ]
-    if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
-        obstacles.append(
-            f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the "
-            f"sandbox"
-        )
+    shells = dict.fromkeys(step.shell for step in steps if step.failed)
+    obstacles += [
+        f"the failed step is written for {_SHELLS[shell]}, which is not in the sandbox"
+        for shell in shells
+        if shell in _SHELLS
+    ]
     job = _job(candidate, tuple(steps), obstacles)
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
     versions = {"python": python, "node": reader.node, "pnpm": reader.pnpm, "go": reader.go}
-    return job.model_copy(update=versions)
+    absent = find_artifacts(reader.downloads, candidate.document)
+    return job.model_copy(update={**versions, "absent": absent})
 
 
 def _nothing_to_run(candidate: JobCandidate) -> str:
@@ -167,22 +161,10 @@ def _nothing_to_run(candidate: JobCandidate) -> str:
 _SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "another shell"}
 
 
-def _mentioned_artifacts(artifacts: Sequence[str], steps: Sequence[ResolvedStep]) -> list[str]:
-    """Return the artifacts that a script mentions. One that is unpacked at the top may be any file.
-
-    Wheels and source distributions were built from this commit: the checkout is installed instead.
-    """
-    scripts = "\n".join(step.script for step in steps)
-    found = []
-    for artifact in artifacts:
-        name = re.escape(artifact.strip("./") or artifact)
-        rest = re.sub(
-            rf"(?<![\w-])(?:\./)?{name}/\S{{0,300}}\.(?:whl|tar\.gz)(?![\w.])", "", scripts
-        )
-        anything = artifact in {".", "./", "all artifacts"} and rest == scripts
-        if anything or re.search(rf"(?<![\w-]){name}(?![\w-])", rest):
-            found.append(artifact)
-    return found
+def _is_mentioned(path: str, steps: Sequence[ResolvedStep]) -> bool:
+    """Return True if a script names a path."""
+    name = re.compile(rf"(?<![\w-]){re.escape(path.strip('./') or path)}(?![\w-])")
+    return any(name.search(step.script) for step in steps)
 
 
 def _place_of_another(others: Mapping[str, str], steps: Sequence[ResolvedStep]) -> str | None:
@@ -236,17 +218,18 @@ def _is_named(wanted: str, step: OuterStep) -> bool:
     return fits_pieces(plain, " ".join(step.written.split()))
 
 
-def _inner(step: OuterStep) -> int:
-    """Return the failed step of an action: the first that tests or checks, else its last script."""
-    ranked = [
-        (RANKED.index(_kind(inner)), i)
-        for i, inner in enumerate(step.steps)
-        if _kind(inner) is not StepKind.OTHER
-    ]
-    if ranked:
-        return min(ranked)[1]
+def _with_failed(step: OuterStep) -> list[ResolvedStep]:
+    """Return the steps of the failed one up to its last check.
+
+    Any check of an action may have failed. Of an action without one, it is the last script.
+    """
+    checks = [index for index, inner in enumerate(step.steps) if _kind(inner) in RANKED]
     scripts = [index for index, inner in enumerate(step.steps) if inner.script]
-    return scripts[-1] if scripts else max(len(step.steps) - 1, 0)
+    failed = checks or scripts[-1:] or [len(step.steps) - 1]
+    return [
+        inner.model_copy(update={"failed": index in failed})
+        for index, inner in enumerate(step.steps[: failed[-1] + 1])
+    ]
 
 
 def _job(candidate: JobCandidate, steps: tuple[ResolvedStep, ...], obstacles: Sequence[str]) -> Job:

@@ -6,7 +6,7 @@ from sandbox.recipe.job import Shell
 
 _POWERSHELL = re.compile(
     r"\$env:|`\s*$|\b(?:Get|Set|New|Write|Remove|Copy|Move|Invoke|Test|Start)-[A-Z]\w+"
-    r"|\\\w+\.(?:exe|ps1|bat)\b|\$LASTEXITCODE",
+    r"|\\\w+\.(?:exe|ps1|bat|py)\b|\$LASTEXITCODE",
     re.MULTILINE,
 )
 

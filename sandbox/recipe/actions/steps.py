@@ -79,7 +79,8 @@ class StepReader:
         self.go: str | None = None
         self.obstacles: list[str] = []
         """Missing parts that earlier steps need."""
-        self.artifacts: list[str] = []
+        self.downloads: list[Use] = []
+        """Uses of artifacts of other jobs."""
         self.others: dict[str, str] = {}
         """Other repositories that steps check out, by path."""
 
@@ -193,7 +194,7 @@ class StepReader:
                 "it is not in the checkout; its top is used",
             )
         here = normpath(join(WORKDIR, folder or "."))
-        variables, outputs = read_exports(script, {**common.environment, "PWD": here})
+        variables, outputs = read_exports(script, {**common.variables, "PWD": here})
         # What the script writes to GITHUB_ENV applies to the following steps.
         self._variables = self._variables.exported(variables, self._log)
         # With continue-on-error the outcome is open: the step may have failed.
@@ -262,8 +263,8 @@ class StepReader:
             self._check_out(use)
         if effect.obstacle:
             self.obstacles.append(effect.obstacle)
-        if (artifact := find_artifact(use)) is not None:
-            self.artifacts.append(artifact)
+        if find_artifact(use) is not None:
+            self.downloads.append(use)
         unknown = use.unknown_script
         made = {"script": effect.script, "shell": "bash", "unknown": unknown}
         return [common.model_copy(update=made)]

@@ -2,13 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from sandbox.recipe.files import CheckoutFiles, inside
-from sandbox.recipe.shell.conditions import choose_branch, evaluate_test
+from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.shell.budget import Spend, expand_all
+from sandbox.recipe.shell.builtins import ASSIGNMENT, BUILT_IN
+from sandbox.recipe.shell.calls import OUTSIDE, UNKNOWN_VALUE, Call, State
+from sandbox.recipe.shell.conditions import choose_branch
 from sandbox.recipe.shell.syntax import (
     Assigned,
     Case,
@@ -22,59 +24,33 @@ from sandbox.recipe.shell.syntax import (
     Simple,
     read_shell,
 )
-from sandbox.recipe.shell.words import Expanded, NotShell, ShellExpression, expand, expand_text
+from sandbox.recipe.shell.variables import ShellVariables
+from sandbox.recipe.shell.words import (
+    Expanded,
+    NotShell,
+    ShellExpression,
+    Word,
+    expand_text,
+)
 from sandbox.types import Frozen
+
+__all__ = [
+    "OUTSIDE",
+    "UNKNOWN_LOOP",
+    "UNKNOWN_VALUE",
+    "UNSUPPORTED",
+    "Call",
+    "Walked",
+    "walk_script",
+]
 
 _MOST_CALLS = 400
 _MOST_ROUNDS = 20
 _LONGEST_LIST = 2000
-OUTSIDE = "it runs outside the checkout"
 UNKNOWN_LOOP = "only a shell knows the values of the loop"
 UNSUPPORTED = "loops, cases and functions are not supported"
 _NOTHING = re.compile(r"true|:|echo\b|exit 0")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
-_SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
-_RUNNER = {
-    "CI": "true",
-    "GITHUB_ACTIONS": "true",
-    "RUNNER_OS": "Linux",
-    "RUNNER_ARCH": "X64",
-    "OSTYPE": "linux-gnu",
-}
-"""Variables of every Linux runner, enough for common conditions."""
-
-
-class Call(Frozen):
-    """One program call of a script."""
-
-    words: tuple[str, ...]
-    """The program and its arguments with variables substituted."""
-    shown: tuple[str, ...]
-    """The same words, quoted for a command line."""
-    text: str
-    """The whole pipeline as written."""
-    folder: str = "."
-    environment: dict[str, str] = Field(default_factory=dict)
-    """Assignments before the call, and exported variables."""
-    whole: bool = True
-    """No part of the pipeline leads to a file or another program."""
-    background: bool = False
-    tolerated: bool = False
-    """Its failure does not count: `|| true` follows."""
-
-    @property
-    def program(self) -> str:
-        """Return the program's name without its folder."""
-        return self.words[0].rpartition("/")[2] if self.words else ""
-
-    def line(self) -> str:
-        """Return the call as one command line."""
-        return " ".join(self.shown)
-
-    def from_(self, start: int) -> "Call":
-        """Return the call without its first words."""
-        return self.with_(words=self.words[start:], shown=self.shown[start:])
 
 
 class Walked(Frozen):
@@ -83,23 +59,10 @@ class Walked(Frozen):
     calls: tuple[Call, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     """Variables set for later steps through GITHUB_ENV."""
-    exported: dict[str, str] = Field(default_factory=dict)
-
-
-@dataclass
-class _State:
-    files: CheckoutFiles
-    folder: str | None
-    variables: dict[str, str]
-    exported: dict[str, str] = field(default_factory=dict)
-    later: dict[str, str] = field(default_factory=dict)
-    calls: list[Call] = field(default_factory=list)
-    folders: list[str | None] = field(default_factory=list)
-    steps: int = 0
 
 
 def walk_script(
-    text: str, files: CheckoutFiles, folder: str = ".", variables: Mapping[str, str] | None = None
+    text: str, files: CheckoutFiles, folder: str, variables: Mapping[str, str], *, spend: Spend
 ) -> Walked:
     """Return the program calls of a script in order.
 
@@ -108,16 +71,21 @@ def walk_script(
         files: The checkout's files, which decide conditions such as `if [ -f requirements.txt ]`.
         folder: The folder in which the script starts.
         variables: Its environment variables.
+        spend: Pays for expanded words.
+
+    Raises:
+        ScriptExhausted: The script expands to more text than the budget allows.
     """
-    state = _State(files=files, folder=folder, variables={**_RUNNER, **(variables or {})})
+    state = State(files=files, folder=folder, variables=ShellVariables(variables), spend=spend)
+    state.enter(folder)
     try:
         _walk(read_shell(text), state)
     except NotShell:
         _walk_lines(text, state)
-    return Walked(calls=tuple(state.calls), environment=state.later, exported=state.exported)
+    return Walked(calls=tuple(state.calls), environment=state.later)
 
 
-def _walk_lines(text: str, state: _State) -> None:
+def _walk_lines(text: str, state: State) -> None:
     """Follow a malformed script line by line."""
     for line in re.sub(r"\\\r?\n", " ", text[: 64 * 1024]).splitlines()[:_MOST_CALLS]:
         try:
@@ -127,7 +95,7 @@ def _walk_lines(text: str, state: _State) -> None:
                 state.files.log.dropped(line, "the line cannot be parsed")
 
 
-def _walk(script: Script, state: _State) -> bool | None:
+def _walk(script: Script, state: State) -> bool | None:
     status: bool | None = True
     for joined, pipeline in script.items:
         if (joined == "&&" and status is False) or (joined == "||" and status is True):
@@ -144,20 +112,20 @@ def _walk(script: Script, state: _State) -> bool | None:
     return status
 
 
-def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:
+def _pipeline(pipeline: Pipeline, state: State) -> bool | None:
     first, last = pipeline.commands[0], pipeline.commands[-1]
     if first is not last and isinstance(first, Simple) and isinstance(last, Simple):
-        words = _expand(first, state)
+        words = _expand(first.words, state.variables.known, state)
         if words and words[0].value in _SOURCES:
             return _follow_pipe(words, last, pipeline, state)
     return _command(first, pipeline, state)
 
 
 def _follow_pipe(
-    words: list[Expanded], last: Simple, pipeline: Pipeline, state: _State
+    words: list[Expanded], last: Simple, pipeline: Pipeline, state: State
 ) -> bool | None:
     """Follow `echo y | tool` and `cat requirements.txt | xargs pip install`."""
-    target = _expand(last, state)
+    target = _expand(last.words, state.variables.known, state)
     if target and target[0].value == "xargs":
         rest = target[1:]
         while rest and (rest[0].value.startswith("-") or rest[0].value.isdigit()):
@@ -168,19 +136,21 @@ def _follow_pipe(
             and len(named) == 1
             and [word.value for word in rest[-1:]] == ["install"]
         ):
-            _add([*rest, Expanded("-r", "-r"), Expanded(named[0], named[0])], {}, pipeline, state)
+            added = [*rest, Expanded("-r", "-r"), Expanded(named[0], named[0])]
+            state.add(added, {}, pipeline)
             return True
     return _command(last, pipeline, state)
 
 
-def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None:
+def _command(command: Command, pipeline: Pipeline, state: State) -> bool | None:
     if isinstance(command, Simple):
         return _simple(command, pipeline, state)
     if isinstance(command, Group):
         folder, folders = state.folder, list(state.folders)
         status = _walk(command.body, state)
         if command.subshell:
-            state.folder, state.folders = folder, folders
+            state.enter(folder)
+            state.folders = folders
         return status
     if isinstance(command, If):
         return _if(command, state)
@@ -192,10 +162,11 @@ def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None
         return _walk(body, state)
     if isinstance(command, Opaque | Case):
         state.files.log.dropped(pipeline.text, UNSUPPORTED)
+        state.variables.forget(pipeline.text)
     return True
 
 
-def _if(command: If, state: _State) -> bool | None:
+def _if(command: If, state: State) -> bool | None:
     for condition, body in command.branches:
         truth = True if condition is None else _walk(condition, state)
         # an undecidable condition is assumed to hold: authors write the main case first
@@ -204,32 +175,34 @@ def _if(command: If, state: _State) -> bool | None:
     return True
 
 
-def _for(command: For, state: _State) -> bool | None:
+def _for(command: For, state: State) -> bool | None:
     values: list[str] = []
-    for value in (item.value for word in command.words for item in expand(word, state.variables)):
+    for value in (one.value for one in _expand(command.words, state.variables.known, state)):
         glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
         values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
         state.files.log.dropped(f"for {command.name}", UNKNOWN_LOOP)
+        for text in (command.name, *(pipeline.text for _, pipeline in command.body.items)):
+            state.variables.forget(text)
         return True
     for value in values[:_MOST_ROUNDS]:
-        state.variables[command.name] = value
+        state.variables.assign(command.name, value)
         _walk(command.body, state)
     return True
 
 
-def _chosen(command: Case, state: _State) -> Script | None:
+def _chosen(command: Case, state: State) -> Script | None:
     """Return the commands that a `case` runs; None if only a shell knows."""
     value, *patterns = (
-        [item.value for word in words for item in expand(word, state.variables)]
+        [item.value for item in _expand(words, state.variables, state)]
         for words in ((command.word,), *(words for words, _ in command.branches))
     )
     number = choose_branch(" ".join(value), patterns)
     return None if number is None else [*(body for _, body in command.branches), Script()][number]
 
 
-def _assign(command: Assigned, state: _State) -> None:
-    words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
+def _assign(command: Assigned, state: State) -> None:
+    words = _expand(command.words[:_MOST_CALLS], state.variables, state)
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
     text = " ".join([before, *(item.shown for item in words)]).strip()
     known = not isinstance(before, ShellExpression) and all(
@@ -238,39 +211,42 @@ def _assign(command: Assigned, state: _State) -> None:
     if len(text) > _LONGEST_LIST:
         text, known = f"${{{command.name}[@]}}", False
     for name in (f"{command.name}[@]", f"{command.name}[*]"):
-        state.variables[name] = text if known else ShellExpression(text)
+        state.variables.assign(name, text if known else ShellExpression(text))
 
 
-def _expand(command: Simple, state: _State) -> list[Expanded]:
-    return [item for word in command.words[:2000] for item in expand(word, state.variables)]
+def _expand(words: Sequence[Word], variables: Mapping[str, str], state: State) -> list[Expanded]:
+    return expand_all(words[:2000], variables, state.spend)
 
 
-def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
-    words = _expand(command, state)
+def _simple(command: Simple, pipeline: Pipeline, state: State) -> bool | None:
+    # What no variable sets is left to the shell, except in assignments and conditions.
+    words = _expand(command.words, state.variables.known, state)
     own: dict[str, str] = {}
-    while (
-        words
-        and len(own) < len(command.words)
-        and (found := _ASSIGNMENT.fullmatch(words[0].value))
-        and "=" in command.words[len(own)].raw
-    ):
-        plain = expand_text(command.words[len(own)], state.variables)
-        own[found[1]] = found[2] if plain is not None else ShellExpression(found[2])
-        words = words[1:]
+    left = command.words
+    while words and left and (found := ASSIGNMENT.fullmatch(words[0].value)) and "=" in left[0].raw:
+        text = expand_text(left[0], state.variables)
+        own[found[1]] = ShellExpression(found[2]) if text is None else text.partition("=")[2]
+        words, left = words[1:], left[1:]
+    if words and words[0].value.startswith("$"):  # such as `$SUDO make`
+        words = _expand(left, state.variables, state)
     if not words:
-        state.variables.update(own)
-        state.exported.update(
-            {name: value for name, value in own.items() if name in state.exported}
-        )
+        for name, value in own.items():
+            state.variables.assign(name, value)
         return True
     if words[0].value == "cat" and any(
         "GITHUB_" in target.raw for _, target in command.redirections
     ):
         return True  # `cat <<EOF >> $GITHUB_ENV` is handled with the steps
-    known = _BUILT_IN.get(words[0].value)
+    # `command tool` calls the tool, `command -v tool` only tests for one.
+    first = next((n for n, word in enumerate(words) if word.value != "command"), 0)
+    if first and not words[first].value.startswith("-"):
+        inner = Simple(left[first:], command.redirections)
+        return _simple(inner, pipeline, state)
+    known = BUILT_IN.get(words[0].value)
     if known is not None:
+        words = _expand(left, state.variables, state)
         return known([word.value for word in words], command, state)
-    _add(words, own, pipeline, state, whole=_is_whole(command, pipeline))
+    state.add(words, own, pipeline, whole=_is_whole(command, pipeline))
     return None if words[0].value in {"which", "hash"} else True
 
 
@@ -281,118 +257,3 @@ def _is_whole(command: Simple, pipeline: Pipeline) -> bool:
         for operator, word in command.redirections
     )
     return len(pipeline.commands) == 1 and harmless
-
-
-def _add(
-    words: list[Expanded],
-    own: Mapping[str, str],
-    pipeline: Pipeline,
-    state: _State,
-    *,
-    whole: bool = True,
-) -> None:
-    if state.folder is None:
-        state.files.log.dropped(pipeline.text, OUTSIDE)
-        return
-    environment = {**state.exported, **own}
-    for name in [name for name, value in environment.items() if isinstance(value, ShellExpression)]:
-        state.files.log.dropped(f"{name}={environment.pop(name)}", "only a shell knows its value")
-    state.calls.append(
-        Call(
-            words=tuple(word.value for word in words),
-            shown=tuple(word.shown for word in words),
-            text=pipeline.text,
-            folder=state.folder,
-            environment=environment,
-            whole=whole,
-            background=pipeline.background,
-        )
-    )
-
-
-def _cd(words: list[str], _command: Simple, state: _State) -> bool | None:
-    target = next((word for word in words[1:] if not word.startswith("-") or word == "-"), "")
-    if words[0] == "popd" or target == "-":
-        state.folder = state.folders.pop() if state.folders else state.folder
-        return True
-    state.folders.append(state.folder)
-    if state.folder is not None:
-        state.folder = inside(state.folder, target)
-    elif target.startswith(("$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE")):
-        state.folder = inside(".", target)
-    del state.folders[:-_MOST_ROUNDS]
-    return True
-
-
-def _export(words: list[str], _command: Simple, state: _State) -> bool | None:
-    for word in words[1:]:
-        if (found := _ASSIGNMENT.fullmatch(word)) is not None:
-            value = ShellExpression(found[2]) if re.search(r"[$`]", found[2]) else found[2]
-            state.variables[found[1]] = state.exported[found[1]] = value
-        elif word in state.variables:
-            state.exported[word] = state.variables[word]
-    return True
-
-
-def _echo(words: list[str], command: Simple, state: _State) -> bool | None:
-    """Drop output, unless it sets a variable for later steps or writes a file."""
-    for operator, target in command.redirections:
-        if target.raw.strip("\"'") in {"$GITHUB_ENV", "${GITHUB_ENV}"}:
-            for name, value in _SETTING.findall("\n".join(words[1:])):
-                if not re.search(r"[$`]", value):
-                    state.later[name] = state.variables[name] = state.exported[name] = value
-        elif (
-            ">" in operator
-            and ">&" not in operator
-            and "GITHUB_" not in target.raw
-            and target.raw != "/dev/null"
-        ):
-            text = " ".join([*(word.raw for word in command.words), operator, target.raw])
-            own = [Expanded(words[0], text)]
-            _add(own, {}, Pipeline((command,), text), state, whole=False)
-    return True
-
-
-def _test(words: list[str], _command: Simple, state: _State) -> bool | None:
-    return evaluate_test(words, state.files, state.folder)
-
-
-def _true(_words: list[str], _command: Simple, _state: _State) -> bool | None:
-    return True
-
-
-def _false(_words: list[str], _command: Simple, _state: _State) -> bool | None:
-    return False
-
-
-def _unknown(words: list[str], command: Simple, state: _State) -> bool | None:
-    """Follow `command tool` as a call; `command -v tool` only tests for a tool."""
-    first = next((n for n, word in enumerate(words) if word != "command"), 0)
-    if first and not words[first].startswith("-"):
-        inner = Simple(command.words[first:], command.redirections)
-        return _simple(inner, Pipeline((inner,), " ".join(words[first:])), state)
-    return None
-
-
-_BUILT_IN = {
-    "cd": _cd,
-    "pushd": _cd,
-    "popd": _cd,
-    "export": _export,
-    "declare": _export,
-    "echo": _echo,
-    "printf": _echo,
-    "[": _test,
-    "[[": _test,
-    "test": _test,
-    "command": _unknown,
-    "type": _unknown,
-    "which": _unknown,
-    "false": _false,
-    **dict.fromkeys(
-        ["set", "shopt", "true", ":", "exit", "return", "unset", "source", ".", "ulimit", "umask",
-        "trap", "wait", "alias", "local", "readonly", "sleep", "ls", "pwd", "date", "whoami", "id",
-        "uname", "df", "free", "nproc"],
-        _true,
-    ),
-}  # fmt: skip

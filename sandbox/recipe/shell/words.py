@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sandbox.recipe.command import split_command
+from sandbox.types import USUAL
 
 MOST_CHARACTERS = 64 * 1024
 _MOST_TOKENS = 6000
@@ -262,6 +263,9 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
     """Substitute known variables in a word; unquoted ones split into several words."""
     value, live, split = "", False, False
     for part in word.parts:
+        # Repeated substitution could double a text with each line.
+        if len(value) > _MOST_EXPANDED:
+            return [Expanded(word.raw, word.raw)]
         if part.kind == "text":
             value += part.text
             continue
@@ -272,7 +276,6 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
         else:
             value += known[:_MOST_EXPANDED]
             split = split or not part.quoted or part.text.endswith("[@]")
-    # Repeated substitution could double a text with each line.
     if len(value) > _MOST_EXPANDED:
         return [Expanded(word.raw, word.raw)]
     if live:
@@ -285,11 +288,15 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
 
 def expand_text(word: Word, variables: Mapping[str, str]) -> str | None:
     """Return a word's text with variables substituted; None if only a shell can compute it."""
-    pieces = [part.text if part.kind == "text" else _value(part, variables) for part in word.parts]
-    if any(piece is None or isinstance(piece, ShellExpression) for piece in pieces):
-        return None
-    text = "".join(piece for piece in pieces if piece is not None)
-    return text if len(text) <= _MOST_EXPANDED else None
+    text = ""
+    for part in word.parts:
+        piece = part.text if part.kind == "text" else _value(part, variables)
+        if piece is None or isinstance(piece, ShellExpression):
+            return None
+        text += piece[: _MOST_EXPANDED + 1]
+        if len(text) > _MOST_EXPANDED:
+            return None
+    return text
 
 
 def _value(part: WordPart, variables: Mapping[str, str]) -> str | None:
@@ -332,13 +339,16 @@ def compute_expansion(text: str, variables: Mapping[str, str]) -> str | None:
             commands.append([])
         else:
             return None
-    return _run_pipe(commands)
+    return _run_pipe(commands, variables)
 
 
-def _run_pipe(commands: list[list[str]]) -> str | None:
-    """Compute `echo TEXT` followed by simple filters."""
+def _run_pipe(commands: list[list[str]], variables: Mapping[str, str]) -> str | None:
+    """Compute `echo TEXT` or `pwd`, followed by simple filters."""
     first = [word for word in commands[0] if word not in {"-n", "-e"}]
     value: str | None = " ".join(first[1:]) if first[:1] == ["echo"] else None
+    if first in (["pwd"], ["git", "rev-parse", "--show-toplevel"]):
+        here = variables.get("PWD") if first == ["pwd"] else USUAL.workdir
+        value = None if isinstance(here, ShellExpression) else here
     for words in commands[1:]:
         if value is None:
             return None
@@ -351,6 +361,8 @@ def _apply_filter(value: str, words: list[str]) -> str | None:
     match words:
         case ["tr", "-d", letters] if not set("[\\-") & set(letters):
             return "".join(letter for letter in value if letter not in letters)
+        case ["cut", *options]:
+            return _cut(value, " ".join(options))
         case ["sed", *options, program] if set(options) <= {"-e", "-E", "-r"}:
             found = re.fullmatch(r"s(.)(\\?[^\\*+?\[\]^$()|]{1,20})\1([^\\&]{0,20})\1(g?)", program)
             if found is None or (found[2] == "." and len(value) > 1):
@@ -360,12 +372,24 @@ def _apply_filter(value: str, words: list[str]) -> str | None:
     return None
 
 
+def _cut(value: str, options: str) -> str | None:
+    """Apply `cut -d . -f 1`."""
+    apart, field = (re.search(rf"(?:^|\s)-{name} ?(\S+)", options) for name in "df")
+    if apart is None or field is None or len(apart[1]) != 1 or not field[1].isdecimal():
+        return None
+    parts, number = value.split(apart[1]), int(field[1][:3])
+    chosen = parts[number - 1] if 0 < number <= len(parts) else ""
+    return value if len(parts) == 1 else chosen  # a line without the delimiter stays whole
+
+
 def _substitute(word: Word, variables: Mapping[str, str]) -> str:
     """Substitute known variables in a word with expansions."""
 
     def substitute(match: re.Match[str]) -> str:
-        value = variables.get(match[1] or match[2])
-        if value is None or not (
+        name = match[1] or match[2] or ""
+        value = variables.get(name)
+        # An empty value may be set within the expansion, as by a loop in `$( ... )`.
+        if value in {None, "", f"${{{name}}}"} or not (
             isinstance(value, ShellExpression) or re.fullmatch(r"[\w./:=@%+-]*", value)
         ):
             return match[0]

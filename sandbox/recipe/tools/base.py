@@ -13,6 +13,7 @@ from sandbox.recipe.shell.words import MOST_CHARACTERS
 
 _MOST_FILES = 300
 MOST_READINGS = 1500
+TOO_MANY = "the limit of tool calls is reached, and a check may be left out"
 MOST_STEPS = 4_000_000
 DEEPEST = 8
 
@@ -62,9 +63,12 @@ class ToolContext:
         self, text: str, folder: str, environment: Mapping[str, str] | None = None
     ) -> ToolReading:
         """Read a script of a tool's configuration; empty if tools call each other too deeply."""
-        if self.depth >= DEEPEST or not self.budget.take():
+        if self.depth >= DEEPEST:
             self.log.dropped(text, "tools call each other too deeply")
             return ToolReading()
+        if not self.budget.take():
+            self.log.dropped(text, TOO_MANY)
+            return ToolReading(obstacles=(TOO_MANY,))
         return self.read_script(
             replace(self, depth=self.depth + 1), text, folder, environment or {}
         )

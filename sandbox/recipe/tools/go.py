@@ -1,9 +1,11 @@
 """Read calls of Go and of programs that start it."""
 
+import re
 import shlex
 
 from sandbox.recipe.command import check_only, classify_command
-from sandbox.recipe.job import ToolReading
+from sandbox.recipe.job import Absent, ToolReading
+from sandbox.recipe.programs import IMAGE_PROGRAMS
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import (
     ToolContext,
@@ -13,6 +15,7 @@ from sandbox.recipe.tools.base import (
 )
 from sandbox.types import StepKind
 
+_VERSION = re.compile(r"(?:/v\d{1,4})?@.*|/\.\.\.", re.DOTALL)
 _FETCHES = frozenset({"get", "mod", "work"})
 _SHOWS = frozenset({"bug", "clean", "doc", "env", "help", "telemetry", "version"})
 _GOTESTSUM_VALUED = frozenset({"-f", "--format", "--junitfile", "--jsonfile", "--packages"}
@@ -33,7 +36,7 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         return ToolReading()
     if call.program == "go" and (asks in _FETCHES or _installs_other(asks, call)):
         context.log.replaced(call.line(), "the set-up downloads the modules of `go.mod`")
-        return ToolReading()
+        return ToolReading(absent=_missing_tools(call) if asks == "install" else ())
     if call.program == "gofmt" and "-w" not in call.words:
         # Alone it is green although it lists files; the script around it is red.
         line = check_only(call.line()) or call.line()
@@ -55,6 +58,20 @@ def _arguments(call: Call) -> list[str]:
     # Words from `-args` on are the tests' own.
     end = given.index("-args") if "-args" in given else len(given)
     return ["test", *given[:end], *packages, *given[end:]]
+
+
+def _missing_tools(call: Call) -> tuple[Absent, ...]:
+    """Return the programs of other modules that a call would install.
+
+    An operator's image may have the known ones.
+    """
+    paths = (_VERSION.sub("", word) for word in call.words[2:] if "@" in word)
+    names = dict.fromkeys(path.rpartition("/")[2] for path in paths)
+    return tuple(
+        Absent(place=name, reason=f"needs {name}, which `go install` would fetch", kind="program")
+        for name in names
+        if name and name not in IMAGE_PROGRAMS
+    )
 
 
 def _installs_other(asks: str, call: Call) -> bool:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from posixpath import join, relpath
 
 from sandbox.recipe.command import classify_command
@@ -10,8 +11,11 @@ from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.programs import IMAGE_PROGRAMS
-from sandbox.recipe.shell.walk import Call, Walked, walk_script
+from sandbox.recipe.shell.budget import ScriptExhausted
+from sandbox.recipe.shell.walk import UNKNOWN_VALUE, Call, Walked, walk_script
+from sandbox.recipe.shell.words import ShellExpression
 from sandbox.recipe.tools import (
+    clone,
     go,
     hatch,
     just,
@@ -21,6 +25,7 @@ from sandbox.recipe.tools import (
     pdm,
     pip,
     pipenv,
+    poe,
     poetry,
     pre_commit,
     rust,
@@ -28,6 +33,7 @@ from sandbox.recipe.tools import (
     uv,
 )
 from sandbox.recipe.tools.base import (
+    TOO_MANY,
     Reader,
     ToolContext,
     checked_command,
@@ -53,6 +59,8 @@ _READERS: dict[str, Reader] = {
     "tox": tox.read,
     "nox": nox.read,
     "hatch": hatch.read,
+    "poe": poe.read,
+    "poethepoet": poe.read,
     "make": make.read,
     "gmake": make.read,
     "just": just.read,
@@ -64,6 +72,8 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(rust.PROGRAMS, rust.read),
 }
 """Program name to reader, explicitly."""
+_TOO_LONG = "its variables expand to more text than is read here"
+_NOT_FETCHED = "nothing is fetched or sent while a recipe runs"
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
 _ALL_ARGUMENTS = re.compile(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*')
 _SYSTEM = frozenset(
@@ -79,6 +89,10 @@ _SYSTEM = frozenset(
         "snap",
         "add-apt-repository",
     }
+)
+_SETTINGS = frozenset(
+    {"sysctl", "modprobe", "ip", "ifconfig", "iptables", "mount", "umount", "swapon", "swapoff"}
+    | {"update-alternatives", "locale-gen", "useradd", "usermod", "groupadd", "dpkg"}
 )
 _NETWORK = frozenset(
     {"git", "curl", "wget", "gh", "ssh", "scp", "rsync", "aws", "gcloud", "az", "ssh-keyscan"}
@@ -148,16 +162,21 @@ def read_script(
     Returns:
         The reading, and the script's calls.
     """
-    walked = walk_script(text, context.files, folder, variables)
+    try:
+        walked = walk_script(text, context.files, folder, variables, spend=context.budget.spend)
+    except ScriptExhausted:
+        context.log.dropped(text, _TOO_LONG)
+        return ToolReading(obstacles=(f"`{text[:100]}`: {_TOO_LONG}",)), Walked()
     read: list[tuple[Call, ToolReading]] = []
+    reading = ToolReading()
     for call in walked.calls:
         if not context.budget.take():
-            context.log.dropped(call.line(), "the limit of tool calls is reached")
+            context.log.dropped(call.line(), TOO_MANY)
+            reading = ToolReading(obstacles=(TOO_MANY,))
             break
         read.append((call, read_call(call, context)))
     # A check before `|| true` only counts if the script has no other one.
     judged = any(_checks_something(found) for call, found in read if not call.tolerated)
-    reading = ToolReading()
     for call, found in read:
         if call.tolerated and judged and _checks_something(found):
             context.log.dropped(call.line(), "it cannot fail the step")
@@ -192,6 +211,9 @@ def _read_text(
 
 def read_call(call: Call, context: ToolContext) -> ToolReading:
     """Read one call."""
+    if call.unknown:
+        unknown = {name: ShellExpression(f"${{{name}}}") for name in call.unknown}
+        context = replace(context, variables={**context.variables, **unknown})
     call = _in_our_environment(unwrap(call, context), context)
     if not call.words:
         return ToolReading()
@@ -249,7 +271,7 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
     program, line = call.program, call.line()
     if (reason := _exclusion_reason(call)) is not None:
         context.log.dropped(line, reason)
-        return ToolReading()
+        return clone.read_clone(call, context.files)
     if program in _HARMLESS and call.whole:
         return ToolReading()
     if program in _CONTAINERS:
@@ -271,10 +293,12 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
                 ),
             )
         )
-    if classify_command(line) is not StepKind.OTHER:
-        # the output of a check is read here: `| tee log` and `> log` would only hide it
-        return checked_command(call, context)
-    return plain_command(call)
+    is_check = classify_command(line) is not StepKind.OTHER
+    if call.uses_unknown and not is_check:
+        context.log.dropped(call.text, UNKNOWN_VALUE)
+        return ToolReading()
+    # the output of a check is read here: `| tee log` and `> log` would only hide it
+    return checked_command(call, context) if is_check else plain_command(call)
 
 
 def _exclusion_reason(call: Call) -> str | None:
@@ -282,13 +306,15 @@ def _exclusion_reason(call: Call) -> str | None:
     program = call.program
     if program in _SYSTEM:
         return "system packages are not installed"
+    if program in _SETTINGS:
+        return "the system's settings are not changed"
     if program in _NETWORK and call.words[1:2] not in {
         ("diff",),
         ("status",),
         ("ls-files",),
         ("grep",),
     }:
-        return "nothing is fetched or sent while a recipe runs"
+        return _NOT_FETCHED
     if program in _PUBLISHING:
         return "nothing is published"
     if program in _COVERAGE:

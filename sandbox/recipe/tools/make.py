@@ -1,46 +1,26 @@
-"""Read `make test`: the requested targets' recipes with prerequisites and plain variables."""
+"""Read `make test`: the requested targets' recipes with prerequisites and variables."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sandbox.recipe.command import classify_command
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, read_options, substitute
+from sandbox.recipe.tools.base import ToolContext, read_options
+from sandbox.recipe.tools.make_file import KNOWN, Makefile, MakeRule
+from sandbox.recipe.tools.make_values import SHELL, UNKNOWN, MakeExhausted, for_shell, match_stem
+from sandbox.types import StepKind
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
 _VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "-o", "-W"})
-_ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)*([\w.-]{1,80})\s*(\?=|::?=|\+=|!=|=)\s?(.*)")
-_RULE = re.compile(r"([^\t:=#][^:=#]{0,300}?)\s*::?(?!=)\s*([^;#=]{0,2000})(?:;(.*))?(?:#.*)?")
-_QUOTED_SIDES = re.compile(r"""(["'])([^"']*)\1[ \t]*(["'])([^"']*)\3""")
-_DIRECTIVE = re.compile(
-    r"\s*(ifeq|ifneq|ifdef|ifndef|else|endif|define|endef|-?include|sinclude|vpath|unexport)\b(.*)"
-)
-_KNOWN = {
-    "PYTHON": "python",
-    "PYTHON3": "python",
-    "SHELL": "/bin/sh",
-    "MAKE": "make",
-    "CURDIR": ".",
-    "RM": "rm -f",
-}
-_MOST_LINES = 5000
+_RUNNER = {"CI": "true", "GITHUB_ACTIONS": "true"}
+"""Variables of every runner that a Makefile may ask for."""
+_PIECES = re.compile(r"&&|\|\||[;,()]")
+_MOST_LINES = 200
 _MOST_TARGETS = 60
-_MOST_LOOPS = 20
-_MOST_CHARACTERS = 8000
-
-
-@dataclass
-class Makefile:
-    """Variables and rules of a Makefile."""
-
-    variables: dict[str, str] = field(default_factory=dict)
-    rules: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
-    """Target to prerequisites and recipe lines."""
-    exported: set[str] = field(default_factory=set)
-    first: str = ""
-    included: list[str] = field(default_factory=list)
+_DEEPEST = 20
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
@@ -53,202 +33,30 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
         n for n in _NAMES if context.files.is_file(beside(folder, n))
     ]
     path = beside(folder, named[0]) if named else beside(folder, "Makefile")
-    text = context.files.text(path)
     jobs = re.compile(r"\d+")
-    if not text:
+    if not context.files.text(path):
         context.log.dropped(call.line(), f"there is no readable {path}")
-        return None
-    if not context.budget.spend(len(text)):
-        context.log.dropped(call.line(), "the Makefile is read too often")
         return None
     words = [word for word in (*options.positional, *options.rest) if not jobs.fullmatch(word)]
     given = dict(
         word.split("=", 1) for word in words if re.fullmatch(r"[\w.-]+=.*", word, re.DOTALL)
     )
-    makefile = parse_makefile(text, {**context.variables, **call.environment}, given)
-    for name in makefile.included[:10]:
-        context.log.dropped(f"{path}: include {name}", "included files are not supported")
-    targets = [word for word in words if "=" not in word] or [makefile.first]
-    context.log.replaced(call.line(), f"the commands of {', '.join(targets)} in {path} are run")
-    run = _Run(makefile, context, folder, given)
+    environment = {**_RUNNER, **context.variables, **call.environment}
+    makefile = Makefile(context, folder, environment, given, {**KNOWN, **environment, **given})
     reading = ToolReading()
-    for target in targets[:_MOST_TARGETS]:
-        reading = reading.plus(run.target(target))
-    return reading if run.done else None
-
-
-def parse_makefile(text: str, environment: Mapping[str, str], given: Mapping[str, str]) -> Makefile:
-    """Parse the rules of a Makefile.
-
-    Args:
-        text: The file.
-        environment: Variables that `?=` does not override.
-        given: Assignments of the command line, which take precedence.
-    """
-    makefile = Makefile(variables={**_KNOWN, **environment, **given})
-    current: list[list[str]] = []
-    skipping: list[bool] = []
-    for line in re.sub(r"\\\r?\n[ \t]*", " ", text).splitlines()[:_MOST_LINES]:
-        if line.startswith("\t"):
-            if not any(skipping):
-                for recipe in current:
-                    recipe.append(line.strip())
-            continue
-        if (directive := _DIRECTIVE.match(line)) is not None:
-            _directive(directive[1], directive[2], makefile, skipping)
-            continue
-        if any(skipping) or not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if (assignment := _ASSIGNMENT.fullmatch(line.strip())) is not None:
-            _assign(assignment, makefile, environment, given, exported=line.startswith("export"))
-            current = []
-        elif (rule := _RULE.fullmatch(line.rstrip())) is not None:
-            current = _rule(rule, makefile)
-        else:
-            current = []
-    return makefile
-
-
-def _directive(name: str, rest: str, makefile: Makefile, skipping: list[bool]) -> None:
-    """Evaluate conditions on variables; undecidable ones hold."""
-    if name in {"ifeq", "ifneq"}:
-        sides = _sides(rest.strip())
-        values = {expand(side, makefile.variables).strip() for side in sides or ()}
-        equal = len(values) == 1
-        skipping.append(False if sides is None or "$(shell" in rest else equal is (name == "ifneq"))
-    elif name in {"ifdef", "ifndef"}:
-        skipping.append((rest.strip() in makefile.variables) is (name == "ifndef"))
-    elif name == "else" and skipping:
-        skipping[-1] = not skipping[-1]
-    elif name == "define":
-        skipping.append(True)
-    elif name in {"endif", "endef"} and skipping:
-        skipping.pop()
-    elif "include" in name:
-        makefile.included.append(rest.strip()[:100])
-
-
-def _sides(text: str) -> tuple[str, str] | None:
-    """Return what a condition compares, in `(a,b)` or `"a" "b"`; None if that is not plain."""
-    if (quoted := _QUOTED_SIDES.fullmatch(text)) is not None:
-        return quoted[2], quoted[4]
-    if not (text.startswith("(") and text.endswith(")")) or text.count(",") != 1:
+    try:
+        makefile.read(path)
+        targets = [word for word in words if "=" not in word] or [makefile.first]
+        reason = f"the commands of {', '.join(targets)} in {path} are run"
+        context.log.replaced(call.line(), reason)
+        patterns = [name for name in makefile.rules if "%" in name]
+        run = _Run(makefile, context, folder, given, patterns)
+        for target in targets:
+            reading = reading.plus(run.target(target))
+    except MakeExhausted:
+        context.log.dropped(call.line(), "the Makefile is too large, or read too often")
         return None
-    left, _, right = text[1:-1].partition(",")
-    return left.strip().strip("\"'"), right.strip().strip("\"'")
-
-
-def _assign(
-    found: re.Match[str],
-    makefile: Makefile,
-    environment: Mapping[str, str],
-    given: Mapping[str, str],
-    *,
-    exported: bool,
-) -> None:
-    name, operator, value = found[1], found[2], re.sub(r"\s#.*$", "", found[3]).strip()
-    if exported:
-        makefile.exported.add(name)
-    if name in given or (operator == "?=" and name in makefile.variables and name not in _KNOWN):
-        return
-    if operator == "?=" and name in environment:
-        return
-    if operator == "+=":
-        value = f"{makefile.variables.get(name, '')} {value}".strip()
-    if operator == "!=":
-        value = f"$(shell {value})"
-    makefile.variables[name] = value[:_MOST_CHARACTERS]
-
-
-def _rule(found: re.Match[str], makefile: Makefile) -> list[list[str]]:
-    recipes = []
-    wanted = expand(found[2].partition("|")[0], makefile.variables).split()[:_MOST_TARGETS]
-    for target in expand(found[1], makefile.variables).split()[:_MOST_TARGETS]:
-        prerequisites, recipe = makefile.rules.setdefault(target, ([], []))
-        prerequisites += [name for name in wanted if not re.fullmatch(r"[\w.]+=.*", name)]
-        if found[3]:
-            recipe.append(found[3].strip())
-        recipes.append(recipe)
-        if not makefile.first and not target.startswith(".") and "%" not in target:
-            makefile.first = target
-    return recipes
-
-
-_REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([A-Za-z@<^*?]))")
-
-
-def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Substitute make's variables in a text; `$$` is the shell's dollar."""
-    # Protect `$$` from the substitution below.
-    text = _expand_loops(text[:_MOST_CHARACTERS].replace("$$", "\0"), variables)
-    # Variables may refer to each other in a circle.
-    for _ in range(8):
-        changed = substitute(_REFERENCE, lambda found: _value(found, variables), text)
-        changed = changed[:_MOST_CHARACTERS]
-        if changed == text:
-            break
-        text = changed
-    return text.replace("\1", "$").replace("\0", "$")
-
-
-def _expand_loops(text: str, variables: Mapping[str, str]) -> str:
-    """Repeat the text of each `$(foreach name,list,text)`."""
-    for _ in range(_MOST_LOOPS):
-        start = text.find("$(foreach ")
-        end = _closing(text, start + 1) if start >= 0 else None
-        if end is None:
-            break
-        name, _, rest = text[start + len("$(foreach ") : end].partition(",")
-        values, _, body = rest.partition(",")
-        words = [] if "foreach" in values else expand(values, variables).split()[:_MOST_TARGETS]
-        parts = [_replace_variable(body, name.strip(), word) for word in words]
-        text = (text[:start] + " ".join(parts) + text[end + 1 :])[:_MOST_CHARACTERS]
-    return text
-
-
-def _replace_variable(text: str, name: str, value: str) -> str:
-    return text.replace(f"$({name})", value).replace(f"${{{name}}}", value)
-
-
-def _closing(text: str, start: int) -> int | None:
-    """Return the index of the bracket that closes the one at a place."""
-    depth = 0
-    for at in range(start, min(len(text), start + _MOST_CHARACTERS)):
-        depth += (text[at] == "(") - (text[at] == ")")
-        if not depth:
-            return at
-    return None
-
-
-def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    name = (found[1] or found[2] or found[3]).strip()
-    if name in variables:
-        return variables[name]
-    substitution = re.fullmatch(r"([\w.-]+):([^=]*)=(.*)", name)
-    if substitution is not None:
-        return variables.get(substitution[1], "")
-    function, _, arguments = name.partition(" ")
-    if function == "shell":
-        # only a shell knows the result; the dollar is restored at the end, to distinguish it from
-        # make's own
-        return _shell(arguments)
-    if function in {"strip", "or", "abspath", "realpath"}:
-        return arguments.split(",")[0].strip()
-    if function == "if":
-        parts = arguments.split(",")
-        return (
-            parts[1].strip() if parts[0].strip() and len(parts) > 1 else "".join(parts[2:3]).strip()
-        )
-    return ""
-
-
-def _shell(arguments: str) -> str:
-    looks = re.fullmatch(r"(?:which|command -v|type -p)\s+([\w./-]+).*", arguments.strip())
-    if looks is not None:
-        return looks[1]
-    return (
-        "." if arguments.strip() in {"pwd", "git rev-parse --show-toplevel"} else f"\1({arguments})"
-    )
+    return reading if run.done else None
 
 
 @dataclass
@@ -257,55 +65,111 @@ class _Run:
     context: ToolContext
     folder: str
     given: Mapping[str, str]
+    patterns: list[str]
+    """The targets with `%`."""
     seen: set[str] = field(default_factory=set)
     done: bool = False
 
-    def target(self, name: str, depth: int = 0) -> ToolReading:
-        """Return the commands of a target, after those of its prerequisites; each once."""
-        # Targets may depend on each other in a circle.
-        if name in self.seen or depth > 20 or len(self.seen) > _MOST_TARGETS:  # noqa: PLR2004
+    def target(
+        self, name: str, own: Mapping[str, str] | None = None, depth: int = 0
+    ) -> ToolReading:
+        """Return the commands of a target, after those of its prerequisites; each once.
+
+        Args:
+            name: The target.
+            own: Variables of the targets that need it.
+            depth: The number of these targets.
+        """
+        if name in self.seen:  # targets may depend on each other in a circle
             return ToolReading()
-        self.seen.add(name)
-        pattern = next((t for t in self.makefile.rules if "%" in t and _matches(t, name)), None)
-        rule = self.makefile.rules.get(name) or (
-            self.makefile.rules.get(pattern) if pattern is not None else None
-        )
+        rule, stem = self._find(name)
         if rule is None:
             if depth == 0 and not self.context.files.is_file(beside(self.folder, name)):
                 self.context.log.dropped(f"make {name}", "there is no such target")
             return ToolReading()
+        if depth > _DEEPEST or len(self.seen) >= _MOST_TARGETS:
+            raise MakeExhausted  # a part of the targets alone could hide the failing one
+        self.seen.add(name)
         self.done = True
-        stem = (
-            name[pattern.index("%") : len(name) - len(pattern) + pattern.index("%") + 1]
-            if pattern
-            else ""
-        )
+        own = {**(own or {}), **rule.variables}
+        needed = [one.replace("%", stem) for one in rule.prerequisites]
         reading = ToolReading()
-        for prerequisite in rule[0]:
-            reading = reading.plus(self.target(prerequisite.replace("%", stem), depth + 1))
-        automatic = {"@": name, "<": next(iter(rule[0]), ""), "^": " ".join(rule[0]), "*": stem}
+        for prerequisite in needed:
+            reading = reading.plus(self.target(prerequisite, own, depth + 1))
+        automatic = {"@": name, "<": next(iter(needed), ""), "^": " ".join(needed), "*": stem}
+        return reading.plus(self._recipe(rule, {**own, **automatic}))
+
+    def _find(self, name: str) -> tuple[MakeRule | None, str]:
+        """Return the rule of a target, and what the `%` of its pattern stands for."""
+        exact, by_pattern = self.makefile.rules.get(name), self._by_pattern(name)
+        if exact is not None and (exact.recipe or by_pattern is None):
+            return exact, ""
+        if by_pattern is None:
+            return None, ""
+        rule, stem = by_pattern
+        if exact is None:
+            return rule, stem
+        needed = [*exact.prerequisites, *rule.prerequisites]
+        return MakeRule(needed, rule.recipe, exact.variables, exact.exported), stem
+
+    def _by_pattern(self, name: str) -> tuple[MakeRule, str] | None:
+        """Return the rule with the closest pattern whose prerequisites exist or have a rule."""
+        self.makefile.values.spend(len(self.patterns))
+        stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
+        matching = [(len(stem), stem, pattern) for pattern, stem in stems if stem]
+        for _, stem, pattern in sorted(matching):
+            rule = self.makefile.rules[pattern]
+            self.makefile.values.spend(len(rule.prerequisites) * len(self.patterns))
+            needed = (one.replace("%", stem) for one in rule.prerequisites)
+            if all(self._exists(one) for one in needed):
+                return rule, stem
+        return None
+
+    def _exists(self, name: str) -> bool:
+        path = inside(self.folder, name)
+        files = self.context.files
+        is_there = path is not None and (files.is_file(path) or files.is_folder(path))
+        return is_there or name in self.makefile.rules or self._is_made(name)
+
+    def _is_made(self, name: str) -> bool:
+        """Return True if a pattern without needs makes a file: chains of patterns are not read."""
+        stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
+        rules = (self.makefile.rules[one] for one, stem in stems if stem)
+        return any(not rule.prerequisites for rule in rules)
+
+    def _recipe(self, rule: MakeRule, own: Mapping[str, str]) -> ToolReading:
+        """Return the commands of a target's own recipe."""
+        values = self.makefile.values.with_(own)
         environment = {
-            key: expand(self.makefile.variables.get(key, ""), self.makefile.variables)
-            for key in self.makefile.exported
+            name: values.expand(f"$({name})")
+            for name in sorted(self.makefile.exported | rule.exported)
         }
         kept = {
             **{k: v for k, v in self.given.items() if re.fullmatch(r"[A-Za-z_]\w*", k)},
             **environment,
         }
-        exported = {key: value for key, value in kept.items() if "$" not in value}
-        for line in rule[1][:200]:
-            text = expand(line, {**self.makefile.variables, **automatic}).strip()
-            plain = re.sub(r"^(?:[@+-]\s*)+", "", text)
-            if plain:
-                tolerated = "-" in text[: len(text) - len(plain)]
-                reading = reading.plus(
-                    self.context.script(
-                        f"{plain} || true" if tolerated else plain, self.folder, exported
-                    )
-                )
+        exported = {
+            key: value for key, value in kept.items() if "$" not in value and SHELL not in value
+        }
+        lines = rule.recipe[:_MOST_LINES]
+        if ".ONESHELL" in self.makefile.rules:
+            return self._line(values.expand("\n".join(lines)), "\n".join(lines), exported)
+        reading = ToolReading()
+        for written in lines:
+            for text in values.expand(written).splitlines():
+                reading = reading.plus(self._line(text.strip(), written, exported))
         return reading
 
-
-def _matches(pattern: str, name: str) -> bool:
-    before, _, after = pattern.partition("%")
-    return len(name) >= len(pattern) and name.startswith(before) and name.endswith(after)
+    def _line(self, text: str, written: str, exported: Mapping[str, str]) -> ToolReading:
+        plain = re.sub(r"^(?:[@+-]\s*)+", "", text)
+        if UNKNOWN in plain:
+            reason = "only a shell knows what make computes here"
+            self.context.log.dropped(written, reason)
+            pieces = (piece.strip(" @-+") for piece in _PIECES.split(f"{written},{text}"))
+            is_check = any(classify_command(one) is not StepKind.OTHER for one in pieces)
+            return ToolReading(obstacles=(f"`{written[:100]}`: {reason}",) if is_check else ())
+        if not plain:
+            return ToolReading()
+        tolerated = "-" in text[: len(text) - len(plain)]
+        line = for_shell(plain)
+        return self.context.script(f"{line} || true" if tolerated else line, self.folder, exported)

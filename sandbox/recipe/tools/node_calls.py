@@ -15,15 +15,6 @@ VALUED = {
     | {"-j", "--jobs", "--include", "--exclude", "--from", "--mutex", "--network-timeout"}
     | {"--cache-folder", "--modules-folder", "--use-yarnrc"},
     "bun": _COMMON | {"--filter", "-F", "-c", "--config", "--preload", "-r", "--backend"},
-    "turbo": frozenset(
-        {"--filter", "-F", "--scope", "--concurrency", "--cache-dir", "--cwd", "--log-order"}
-        | {"--output-logs", "--env-mode", "--ignore", "--since", "--token", "--team", "--cache"}
-    ),
-    "nx": frozenset(
-        {"-t", "--target", "--targets", "-p", "--projects", "--exclude", "--base", "--head"}
-        | {"-c", "--configuration", "--output-style", "--outputStyle", "--runner", "--files"}
-    ),
-    "lerna": frozenset({"--scope", "--ignore", "--concurrency", "--since", "--loglevel"}),
 }
 """Options with a value as the next word, by program."""
 _ALIASES = {"yarnpkg": "yarn"}

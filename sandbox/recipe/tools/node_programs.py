@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from sandbox.recipe.command import split_command
-from sandbox.recipe.files import CheckoutFiles, inside
+from sandbox.recipe.files import CheckoutFiles, beside, inside, mapping, words
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import read_options
@@ -33,12 +33,31 @@ _SYSTEM = frozenset(
     | {"sleep", "test", "true", "false", "exit", "bun"}
 )
 """Programs that no package brings."""
+_MODULE = re.compile(r"[@.\w][\w@./-]{0,200}")
+_MOST_MODULES = 20
 _SOURCE = re.compile(r".+\.[cm]?[jt]sx?")
 
 
 def starts_no_program(words: Sequence[str]) -> bool:
     """Return True if `c8` or `nyc` only reads the coverage that it measured before."""
     return not _COVERAGE_READS.isdisjoint(words[:1])
+
+
+def modules_of_nyc(call: Call, files: CheckoutFiles) -> tuple[str, ...]:
+    """Return the modules that only `nyc` loads into the program whose coverage it measures."""
+    options = read_options(call.words[1:], NODE_COVERAGE_VALUED, stop=True)
+    named = options.values("--require", "-i")
+    for folder in dict.fromkeys((call.folder, ".")):
+        tables = (
+            mapping(files.json(beside(folder, "package.json")).get("nyc")),
+            *(files.json(beside(folder, name)) for name in (".nycrc", ".nycrc.json")),
+            *(files.yaml(beside(folder, name)) for name in (".nycrc.yml", ".nycrc.yaml")),
+        )
+        if found := next(filter(None, tables), None):
+            listed = found.get("require")
+            named += [listed] if isinstance(listed, str) else words(listed)
+            break
+    return tuple(dict.fromkeys(name for name in named if _MODULE.fullmatch(name)))[:_MOST_MODULES]
 
 
 def missing_parts(line: str, script: str) -> tuple[str, ...]:

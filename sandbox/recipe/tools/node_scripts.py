@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
@@ -101,14 +102,32 @@ def named_by_pattern(files: CheckoutFiles, folder: str, word: str) -> list[str]:
     ][:_MOST_NAMES]
 
 
-def needed_scripts(files: CheckoutFiles, folder: str, name: str) -> list[str]:
-    """Return the builds that `turbo.json` or `nx.json` run before a script of the packages."""
+class Needed(NamedTuple):
+    """The scripts that run before a task of a workspace."""
+
+    builds: tuple[str, ...] = ()
+    """They run in all packages."""
+    checks: tuple[str, ...] = ()
+    """Other tasks, of the same packages."""
+
+
+def needed_scripts(files: CheckoutFiles, folder: str, name: str) -> Needed:
+    """Return what `turbo.json` or `nx.json` run before a script of the packages."""
     turbo, nx = files.json(beside(folder, "turbo.json")), files.json(beside(folder, "nx.json"))
     tasks = mapping(turbo.get("tasks") or turbo.get("pipeline") or nx.get("targetDefaults"))
-    listed = mapping(tasks.get(name)).get("dependsOn")
-    found = []
-    for one in listed if isinstance(listed, list) else ():
-        script = mapping(one).get("target", one)
-        if isinstance(script, str) and is_build_script(script := script.lstrip("^")):
-            found.append(script)
-    return found[:_MOST_NAMES]
+    builds: list[str] = []
+    checks: list[str] = []
+    left = [name]
+    for task in left:  # grows below
+        listed = mapping(tasks.get(task)).get("dependsOn")
+        for one in listed if isinstance(listed, list) else ():
+            script = mapping(one).get("target", one)
+            if not isinstance(script, str) or len(left) >= _MOST_NAMES:
+                continue
+            plain = script.lstrip("^")
+            if plain not in left:
+                left.append(plain)
+                found = builds if is_build_script(plain) else checks
+                # What another package checks is no part of this one's task.
+                found += [plain] if found is builds or plain == script else []
+    return Needed(tuple(reversed(builds)), tuple(reversed(checks)))

@@ -1,14 +1,17 @@
 """Find the packages of a workspace, and those that options like `--filter` select."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from itertools import islice
 
 from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
+from sandbox.recipe.relevant import FOREIGN
 
-MOST_PACKAGES = 60
+MOST_PACKAGES = 200
 _MOST_PATTERNS = 100
+_DEEPEST = 6
+"""Files in more folders than these are never read."""
 _LONGEST_PATTERN = 200
 _DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _BRACES = re.compile(r"\{([^{},]{1,100}(?:,[^{},]{1,100}){0,20})\}")
@@ -19,11 +22,16 @@ def list_packages(files: CheckoutFiles, folder: str) -> list[str]:
 
     Without a list of patterns every folder with a `package.json` counts.
     """
+    return _sorted(files, _package_places(files, folder, files.contents))
+
+
+def _package_places(files: CheckoutFiles, folder: str, names: Collection[str]) -> list[str]:
+    """Return the folders of a workspace's packages among some files."""
     prefix = "" if folder == "." else f"{folder}/"
     patterns = _patterns(files, folder)
     places = [
         name.rpartition("/")[0].removeprefix(prefix)
-        for name in sorted(files.contents)
+        for name in sorted(names)
         if name.startswith(prefix)
         and name.endswith("/package.json")
         and name != f"{prefix}package.json"
@@ -34,7 +42,26 @@ def list_packages(files: CheckoutFiles, folder: str) -> list[str]:
         places = [
             place for place in places if _matches(place, chosen) and not _matches(place, refused)
         ]
-    return _sorted(files, [f"{prefix}{place}" for place in places])
+    return [f"{prefix}{place}" for place in places]
+
+
+def find_unread(files: CheckoutFiles, folder: str) -> str | None:
+    """Return a file that describes a package and is not read; None if all are read."""
+    return files.remember(("unread", folder), lambda: _find_unread(files, folder))
+
+
+def _find_unread(files: CheckoutFiles, folder: str) -> str | None:
+    unread = [
+        name
+        for name in files.names - files.contents.keys()
+        if name.count("/") <= _DEEPEST and not FOREIGN.match(name)
+    ]
+    places = _package_places(files, folder, unread) if _patterns(files, folder) else []
+    projects = (name for name in sorted(unread) if name.endswith("/project.json"))
+    is_nx = beside(folder, "nx.json") in files.contents
+    if places:
+        return beside(places[0], "package.json")
+    return next(projects, None) if is_nx else None
 
 
 def workspace_top(files: CheckoutFiles, folder: str) -> str:
@@ -48,7 +75,12 @@ def workspace_top(files: CheckoutFiles, folder: str) -> str:
 
 
 def select_packages(
-    files: CheckoutFiles, folder: str, chosen: Iterable[str], excluded: Iterable[str] = ()
+    files: CheckoutFiles,
+    folder: str,
+    chosen: Iterable[str],
+    excluded: Iterable[str] = (),
+    *,
+    projects: Iterable[str] = (),
 ) -> list[str]:
     """Return the folders that options select; every package if that is none.
 
@@ -58,8 +90,9 @@ def select_packages(
         chosen: Names, folders, patterns; `name...` adds dependencies, `...name` dependents. Those
             with `!` exclude, and those that compare with a commit select everything.
         excluded: Patterns of packages to leave out.
+        projects: Folders that are packages, too.
     """
-    everything = list_packages(files, folder)
+    everything = [*list_packages(files, folder), *projects]
     named = [one for one in islice(chosen, _MOST_PATTERNS) if one and "[" not in one]
     wanted = {one for one in named if not one.startswith("!")}
     refused = {*islice(excluded, _MOST_PATTERNS), *(one[1:] for one in named if one not in wanted)}
@@ -68,7 +101,8 @@ def select_packages(
         for selectors in (wanted, refused)
     )
     top = [folder] if folder in found else []
-    selected = [place for place in (*top, *everything) if place in found] or everything
+    ordered = dict.fromkeys((*top, *everything))
+    selected = [place for place in ordered if place in found] or everything
     return [place for place in selected if place not in out][:MOST_PACKAGES]
 
 
@@ -80,12 +114,17 @@ def _find(files: CheckoutFiles, folder: str, wanted: str, everything: list[str])
     prefix = "" if folder == "." else f"{folder}/"
     if plain in {".", "//"}:
         return {folder}
-    names = {place: _name(files, place) for place in (folder, *everything)}
+    names = {place: _names(files, place) for place in (folder, *everything)}
     found = {
         place
-        for place, name in names.items()
-        if fnmatchcase(name, plain) or _matches(place.removeprefix(prefix), [plain])
-    } or {place for place, name in names.items() if name.rpartition("/")[2] == plain}
+        for place, own in names.items()
+        if any(fnmatchcase(name, plain) for name in own)
+        or _matches(place.removeprefix(prefix), [plain])
+    } or {
+        place
+        for place, own in names.items()
+        if any(name.rpartition("/")[2] == plain for name in own)
+    }
     if not (forward or backward):
         return found
     needs = _needs(files, everything)
@@ -140,6 +179,12 @@ def _match(parts: list[str], pattern: list[str]) -> bool:
 def _name(files: CheckoutFiles, place: str) -> str:
     found = files.json(beside(place, "package.json")).get("name")
     return found if isinstance(found, str) else ""
+
+
+def _names(files: CheckoutFiles, place: str) -> list[str]:
+    """Return the names of a package, also the one that nx gives it."""
+    project = files.json(beside(place, "project.json")).get("name")
+    return [_name(files, place), *([project] if isinstance(project, str) else [])]
 
 
 def _needs(files: CheckoutFiles, places: list[str]) -> Mapping[str, set[str]]:

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.recipe.command import MONOREPO_TOOLS, classify_command, split_command
+from sandbox.recipe.command import classify_command, split_command
 from sandbox.recipe.files import inside
-from sandbox.recipe.job import ToolReading
+from sandbox.recipe.job import Absent, ToolReading
 from sandbox.recipe.node_checks import NODE_CHECKS
 from sandbox.recipe.node_packages import INSTALLED, node_folder
 from sandbox.recipe.programs import NODE
@@ -25,7 +25,6 @@ from sandbox.recipe.tools.node_calls import (
     RUN_WORDS,
     SCRIPT_NAMES,
     TESTING,
-    VALUED,
     split_call,
 )
 from sandbox.recipe.tools.node_installs import (
@@ -35,9 +34,11 @@ from sandbox.recipe.tools.node_installs import (
     read_lifecycle,
     read_setting,
 )
+from sandbox.recipe.tools.node_monorepo import read_monorepo
 from sandbox.recipe.tools.node_programs import (
     BROWSERS,
     missing_parts,
+    modules_of_nyc,
     names_source,
     parallel_lines,
     start_by_npx,
@@ -46,7 +47,6 @@ from sandbox.recipe.tools.node_programs import (
 from sandbox.recipe.tools.node_scripts import (
     matching_scripts,
     named_by_pattern,
-    needed_scripts,
     read_script,
     scripts_of,
 )
@@ -56,6 +56,7 @@ from sandbox.runners.builds import BUILD_PROGRAMS
 from sandbox.runners.javascript.command import NODE_VALUED
 from sandbox.types import StepKind
 from sandbox.types.launchers import NODE_COVERAGE_VALUED, NODE_MANAGERS
+from sandbox.types.monorepo import MONOREPO_TOOLS
 
 _CHECKS = dict.fromkeys(row.split()[0] for row in NODE_CHECKS)
 PROGRAMS = (
@@ -162,11 +163,19 @@ class _Reader:
 
     def _install(self, words: list[str]) -> ToolReading:
         options, context = self.options, self.context
+        if archive := next(
+            (word for word in words[1:] if word.endswith((".tgz", ".tar.gz"))), None
+        ):
+            reason = f"needs the archive {archive[:100]}, and no package is packed here"
+            context.log.dropped(self.call.line(), reason)
+            return ToolReading(absent=(Absent(place=self.folder, reason=reason),))
         if words[1:] or options.has("-g", "--global"):
             is_elsewhere = options.has("-g", "--global", *_EVERY) or any(
                 options.values(*_SELECTING)
             )
             added = None if is_elsewhere else read_added(self.call, words, options, context)
+            if added is None and is_elsewhere and not options.has("-g", "--global"):
+                return self._added_elsewhere()
             if added is None:
                 reason = "only the project's own packages are installed"
                 context.log.dropped(self.call.line(), reason)
@@ -179,6 +188,14 @@ class _Reader:
         if options.has("--ignore-scripts"):
             return reading
         return reading.plus(read_lifecycle(call, context))
+
+    def _added_elsewhere(self) -> ToolReading:
+        """Return the packages that get others, which the set-up does not add."""
+        reason = f"needs what `{self.call.line()[:100]}` adds"
+        self.context.log.dropped(self.call.line(), "the set-up adds packages at the top only")
+        chosen = self.options.split(*_SELECTING)
+        places = select_packages(self.context.files, self.folder, chosen)
+        return ToolReading(absent=tuple(Absent(place=one, reason=reason) for one in places))
 
     def _run_in_packages(self, words: list[str]) -> ToolReading:
         """Read `pnpm -r test` and the like: the script of each selected package that has it."""
@@ -269,7 +286,8 @@ def _read_program(call: Call, folder: str, context: ToolContext) -> ToolReading:
         lines = parallel_lines(call, context.files, folder)
         return context.scripts(lines, folder, call.environment)
     if call.program in MONOREPO_TOOLS:
-        return _read_monorepo(call, folder, context)
+        found = read_monorepo(call, folder, context)
+        return found if found is not None else _kept(call, context)
     options = {word.partition("=")[0] for word in call.words[1:]}
     needs_history = call.program == "commitlint" and not _COMMITS.isdisjoint(options)
     return _kept(call, context).with_(obstacles=(_NO_HISTORY,) if needs_history else ())
@@ -301,7 +319,11 @@ def _read_covered(call: Call, context: ToolContext) -> ToolReading:
         context.log.dropped(call.line(), "coverage is not measured")
         return ToolReading()
     context.log.replaced(call.line(), "coverage is not measured")
-    return _read_rest(call, rest, context)
+    loaded = modules_of_nyc(call, context.files) if call.program == "nyc" else ()
+    before = call.environment.get("NODE_OPTIONS", context.variables.get("NODE_OPTIONS", ""))
+    options = " ".join(filter(None, (before, *(f"--require {name}" for name in loaded))))
+    own = {"NODE_OPTIONS": options} if loaded else {}
+    return _read_rest(call.with_(environment={**call.environment, **own}), rest, context)
 
 
 def _read_launched(call: Call, context: ToolContext) -> ToolReading:
@@ -316,34 +338,6 @@ def _read_rest(call: Call, rest: Sequence[str], context: ToolContext) -> ToolRea
     """Read the last words of a call as a call of its own."""
     line = " ".join(call.shown[len(call.words) - len(rest) :])
     return context.script(line, call.folder, call.environment)
-
-
-def _read_monorepo(call: Call, folder: str, context: ToolContext) -> ToolReading:
-    """Read `turbo run test`, `nx run-many -t test`, `lerna run test`: the packages' scripts."""
-    options, files = read_options(call.words[1:], VALUED[call.program]), context.files
-    names = [word for word in options.positional if word not in {"run", "run-many", "affected"}]
-    chosen = options.split("--filter", "-F", "--scope", "-p", "--projects")
-    if call.program == "nx" and names:
-        # `nx test PROJECT`, `nx run PROJECT:test`
-        project, _, script = names[0].rpartition(":")
-        names, chosen = [script], [*chosen, *([project] if project else names[1:2])]
-    names += options.split("-t", "--target", "--targets")
-    if unknown := next((one for one in chosen if "$" in one), None):
-        needs = f"`{call.line()[:100]}` needs {unknown}, which is not known here"
-        return _kept(call, context).with_(obstacles=(needs,))
-    places = select_packages(files, folder, chosen, options.split("--exclude", "--ignore"))
-    everything = select_packages(files, folder, ())
-    needed = {name: needed_scripts(files, folder, name) for name in names[:5]}
-    lines = [
-        *((place, script) for own in needed.values() for script in own for place in everything),
-        *((place, name) for name in needed for place in places),
-    ]
-    reading = ToolReading()
-    for place, script in dict.fromkeys(lines):
-        if script in scripts_of(files, place):
-            line = f"npm run {shlex.quote(script)}"
-            reading = reading.plus(context.script(line, place, call.environment))
-    return reading if reading.commands or reading.obstacles else _kept(call, context)
 
 
 def _kept(call: Call, context: ToolContext) -> ToolReading:

@@ -8,11 +8,12 @@ from sandbox.recipe.job import ToolReading
 from sandbox.recipe.requirements import (
     Requirements,
     clean_lines,
+    normal_name,
     read_constraint_file,
     read_requirement_file,
 )
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import ToolContext, read_options
+from sandbox.recipe.tools.base import Options, ToolContext, read_options
 
 INSTALL_OPTIONS = frozenset(
     {
@@ -85,6 +86,7 @@ _TOOLS = frozenset({"pip", "setuptools", "wheel", "uv", "pip-tools", "virtualenv
     "pre-commit", "pre-commit-uv", "tox-travis", "tox-venv", "tox-factor",
     "tox-pyenv"})  # fmt: skip
 """Tools that only create environments, which the recipe does not need."""
+_PLUGIN = re.compile(r"(?:tox|nox|pre-commit|poetry-plugin)-\w")
 _LOOKS = frozenset(
     {
         "list",
@@ -147,7 +149,9 @@ def read_install(call: Call, words: tuple[str, ...], context: ToolContext) -> Re
     )
     options = read_options([word for words_ in apart for word in words_ if word], INSTALL_OPTIONS)
     asked = [_option(name, value, call, context) for name, value in options.given]
-    plain = [word for word in (*options.positional, *options.rest) if _base(word) not in _TOOLS]
+    plain = [word for word in (*options.positional, *options.rest) if not _is_tool(_base(word))]
+    if options.has("--find-links", "-f", "--no-index"):
+        plain = [_from_checkout(word, call, context) for word in plain]
     if "pip" in call.line() and len(plain) < len(options.positional):
         context.log.replaced(
             call.line(),
@@ -157,12 +161,23 @@ def read_install(call: Call, words: tuple[str, ...], context: ToolContext) -> Re
     extras = options.split("--extra")
     if extras or options.has("--all-extras"):
         asked.append(_own_extras(call, extras, context))
+    asked.append(unsupported_resolution(options))
     wanted = Requirements().plus(*asked)
     if options.has("--no-deps"):
         wanted = wanted.with_(local=tuple(local.with_(alone=True) for local in wanted.local))
     if wanted != Requirements():
         context.log.replayed(call.line(), "with uv, from wheels")
     return wanted
+
+
+def unsupported_resolution(options: Options) -> Requirements:
+    """Return what is missing if the job asks for other versions than the highest ones."""
+    asked = next(reversed(options.values("--resolution")), "highest")
+    if asked == "highest":
+        return Requirements()
+    return Requirements(
+        missing=(f"`--resolution {asked[:40]}`: only the highest versions are installed here",)
+    )
 
 
 def _option(name: str, value: str, call: Call, context: ToolContext) -> Requirements:
@@ -208,7 +223,11 @@ def _file(value: str, call: Call, context: ToolContext) -> Requirements:
         return Requirements(missing=(f"the requirement file {value}: it is not in the checkout",))
     if path.endswith("pyproject.toml"):
         return project_in(context.files, path.rpartition("/")[0] or ".").wanted
-    return read_requirement_file(path, context.files, folder=call.folder)
+    found = read_requirement_file(path, context.files, folder=call.folder)
+    if path in context.files.names and path not in context.files.contents:
+        missing = f"the requirement file {path}: it was not recognised as one, and is not read"
+        return found.with_(missing=(*found.missing, missing))
+    return found
 
 
 def _read_positional(word: str, call: Call, context: ToolContext) -> Requirements:
@@ -266,6 +285,19 @@ def _distribution_folder(word: str, call: Call) -> str:
 def _own_extras(call: Call, extras: list[str], context: ToolContext) -> Requirements:
     project = project_in(context.files, call.folder)
     return project.only_extras(extras or project.extras)
+
+
+def _is_tool(name: str) -> bool:
+    return name in _TOOLS or _PLUGIN.match(name) is not None
+
+
+def _from_checkout(word: str, call: Call, context: ToolContext) -> str:
+    """Return the project itself for its own name: it is built from this commit."""
+    name = project_in(context.files, call.folder).name
+    if name is None or normal_name(name) != normal_name(_base(word)):
+        return word
+    extras = re.search(r"\[[^\]]*\]", word)
+    return f".{extras[0]}" if extras else "."
 
 
 def _base(word: str) -> str:

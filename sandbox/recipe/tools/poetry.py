@@ -45,6 +45,8 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
             else call.folder
         )
         return read_inner(call.with_(folder=folder), start + 1, context)
+    if asks == "poe":  # as a plugin
+        return read_inner(call, start, context)
     if asks == "add":
         options = read_options(call.words[start + 1 :], _VALUED)
         lines = [word.replace("@latest", "").replace("@", "") for word in options.positional]

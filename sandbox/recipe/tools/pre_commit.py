@@ -52,6 +52,8 @@ _TOP = "."
 """Hooks run at the top of the checkout, wherever pre-commit is started."""
 _PYTHON_VERSION = re.compile(r"v?(\d+(?:\.\d+){0,3}(?:[a-z]+\d*)?)")
 _NODE_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-[\w.]{1,40})?)", re.ASCII)
+_FROZEN = re.compile(r"\brev:[ \t]*['\"]?([0-9a-f]{40})['\"]?[ \t]+#[ \t]*frozen:[ \t]*(\S{1,60})")
+"""A commit with its tag in a comment, as `pre-commit autoupdate --freeze` writes it."""
 _OTHER_NUMBERS = ("@biomejs/biome", "0.")
 """Early releases of Biome's hooks have numbers of their own."""
 
@@ -191,11 +193,14 @@ def _read_entries(context: ToolContext, path: str) -> list[_Entry] | None:
         return None
     files, exclude = _pattern(document, "files"), _pattern(document, "exclude")
     stages = tuple(words(document.get("default_stages")))
-    return [
-        _Entry(repository, hook, files, exclude, stages)
-        for repository in tables(document.get("repos"))[:_MOST_HOOKS]
-        for hook in tables(repository.get("hooks"))[:_MOST_HOOKS]
-    ]
+    frozen = dict(_FROZEN.findall(text))
+    entries: list[_Entry] = []
+    for repository in tables(document.get("repos"))[:_MOST_HOOKS]:
+        rev = str(repository.get("rev", ""))
+        pinned = {**repository, "rev": frozen.get(rev, rev)}
+        hooks = tables(repository.get("hooks"))[:_MOST_HOOKS]
+        entries += [_Entry(pinned, hook, files, exclude, stages) for hook in hooks]
+    return entries
 
 
 def _read_hook(entry: _Entry, call: Call, context: ToolContext) -> ToolReading:

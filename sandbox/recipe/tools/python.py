@@ -4,8 +4,9 @@ from sandbox.recipe.command import classify_command
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.requirements import Local, Requirements
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools import hatch, nox, pdm, pip, pipenv, poetry, pre_commit, tox, uv
+from sandbox.recipe.tools import hatch, nox, pdm, pip, pipenv, poe, poetry, pre_commit, tox, uv
 from sandbox.recipe.tools.base import Reader, ToolContext, checked_command, plain_command
+from sandbox.recipe.tools.wrappers import skip_python_options
 from sandbox.types import StepKind
 
 _MODULES: dict[str, Reader] = {
@@ -19,6 +20,7 @@ _MODULES: dict[str, Reader] = {
     "pipenv": pipenv.read,
     "pdm": pdm.read,
     "pre_commit": pre_commit.read,
+    "poethepoet": poe.read,
 }
 _NOTHING = frozenset({"venv", "virtualenv", "ensurepip", "site", "sysconfig", "platform"})
 _DROPPED = {
@@ -26,18 +28,11 @@ _DROPPED = {
     "twine": "nothing is published",
     "coverage": "coverage is not checked",
 }
-_WITH_VALUE = frozenset({"-W", "-X"})
 
 
 def read_python(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of the interpreter."""
-    index = 1
-    while (
-        index < len(call.words)
-        and call.words[index].startswith("-")
-        and call.words[index] not in {"-m", "-c", "-"}
-    ):
-        index += 2 if call.words[index] in _WITH_VALUE else 1
+    index = skip_python_options(call.words)
     if index >= len(call.words):
         return ToolReading()  # `python --version`
     if call.words[index] == "-m" and index + 1 < len(call.words):

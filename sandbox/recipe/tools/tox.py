@@ -1,8 +1,10 @@
 """Read `tox -e py311`: the requested environments with their installs and commands."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice, product
 
 from sandbox.recipe.command import split_command
 from sandbox.recipe.files import inside
@@ -49,17 +51,19 @@ _VALUED = frozenset(
         "--runner",
     }
 )
-_RUNS = frozenset({"run", "r", "run-parallel", "p", "legacy", "le", "devenv", "d", "exec"})
+_RUNS = frozenset({"run", "r", "run-parallel", "p", "legacy", "le", "devenv", "d", "exec", "e"})
 _LISTS = frozenset(
     {"list", "l", "config", "c", "quickstart", "q", "depends", "de", "schema", "man"}
 )
 _MOST_ENVS = 8
 _MOST_LABELS = 20
+_MOST_CHOICES = 200
 
 
 def read(call: Call, context: ToolContext) -> ToolReading | None:
     """Read one call of tox."""
     words = call.words[1:]
+    asked = words[:1]
     if words[:1] and words[0] in _RUNS | _LISTS:
         if words[0] in _LISTS:
             return ToolReading()
@@ -83,7 +87,10 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     reading = ToolReading()
     for env in envs[:_MOST_ENVS]:
         one = _Environment(env, config, context, options.rest or options.positional)
-        reading = reading.plus(one.read(call.environment))
+        if asked in (("exec",), ("e",)):
+            reading = reading.plus(one.execute(call))
+        else:
+            reading = reading.plus(one.read(call.environment))
     if not context.budget.spend(0):
         context.log.dropped(config.path, "its values refer to each other too often")
     return reading
@@ -127,7 +134,7 @@ def _choose_environments(
         wanted = [set(re.split(r"[-, ]", _substitute_python(value, context))) for value in factors]
         return [env for env in listed if any(w <= split_factors(env) for w in wanted)]
     # Plugins choose by the job's Python, so this comes before our own choice.
-    mapped = _choose_for_github(config, listed, context)
+    mapped = _choose_for_github(config, listed, context, variables)
     if mapped is not None:
         return mapped
     # Only CPython is in the sandbox.
@@ -177,23 +184,40 @@ def _label(label: str, config: ToxConfig) -> list[str]:
 
 
 def _choose_for_github(
-    config: ToxConfig, listed: list[str], context: ToolContext
+    config: ToxConfig, listed: list[str], context: ToolContext, variables: Mapping[str, str]
 ) -> list[str] | None:
     """Return the choice of tox-gh-actions or tox-gh for the job's Python; None without either."""
-    for name in ("gh-actions", "gh"):
-        table = config.sections.get(name, {}).get("python")
-        if table is None or context.python is None:
-            continue
-        for line in table.split("\n"):
-            found = re.fullmatch(r"(?:pypy-?)?([\d.]+(?:-dev)?)\s*[:=]\s*(\S.*)", line.strip())
-            # A development version of a Python counts as that Python.
-            if found is None or found[1].removesuffix("-dev") != context.python:
-                continue
-            names = expand_names(found[2])
-            if name == "gh":
-                return names
-            wanted = [set(item.split("-")) for item in names]
-            return [env for env in listed if any(w <= split_factors(env) for w in wanted)] or names
+    python = variables.get("TOX_GH_MAJOR_MINOR") or context.python
+    if python is None:
+        return None
+    named = _mapped_names(config, "gh-actions", "python", python)
+    if named is not None:
+        groups = [named, *_environment_factors(config, variables)]
+        combined = islice(product(*groups), _MOST_CHOICES)
+        wanted = [{factor for name in names for factor in name.split("-")} for names in combined]
+        return [env for env in listed if any(w <= split_factors(env) for w in wanted)] or named
+    return _mapped_names(config, "gh", "python", python)
+
+
+def _environment_factors(config: ToxConfig, variables: Mapping[str, str]) -> list[list[str]]:
+    """Return the factors that tox-gh-actions adds by the values of variables."""
+    options = list(config.sections.get("gh-actions:env", {}).items())[:_MOST_LABELS]
+    known = {name.lower(): value for name, value in variables.items()}
+    found = (
+        _mapped_names(config, "gh-actions:env", name, known[name.lower()])
+        for name, _ in options
+        if name.lower() in known
+    )
+    return [names for names in found if names]
+
+
+def _mapped_names(config: ToxConfig, part: str, option: str, value: str) -> list[str] | None:
+    """Return the names in a table such as `3.11: py311, lint`; None without the value."""
+    for line in config.sections.get(part, {}).get(option, "").split("\n"):
+        found = re.fullmatch(r"(?:pypy-?)?([^\s:=]+)\s*[:=]\s*(\S.*)", line.strip())
+        # A development version of a Python counts as that Python.
+        if found is not None and value in {found[1], found[1].removesuffix("-dev")}:
+            return expand_names(found[2])
     return None
 
 
@@ -208,14 +232,26 @@ class _Environment:
 
     def read(self, environment: Mapping[str, str]) -> ToolReading:
         """Return its installs and commands."""
-        variables = {**environment, **self._variables({**self.context.variables, **environment})}
-        folder = self._folder()
-        reading = ToolReading(wanted=self._requirements(variables), python=self._python())
+        variables, reading = self._prepare(environment)
         for key in ("commands_pre", "commands"):
             for line in self._lines(key, variables):
                 if (command := self._command(line)) is not None:
-                    reading = reading.plus(self.context.script(command, folder, variables))
+                    reading = reading.plus(self.context.script(command, self._folder(), variables))
         return reading
+
+    def execute(self, call: Call) -> ToolReading:
+        """Return its installs and the command of `tox exec -e ENV -- COMMAND`."""
+        variables, reading = self._prepare(call.environment)
+        command = shlex.join(self.posargs)
+        return reading.plus(self.context.script(command, call.folder, variables))
+
+    def _prepare(self, environment: Mapping[str, str]) -> tuple[dict[str, str], ToolReading]:
+        """Return its variables and its installs."""
+        variables = {**environment, **self._variables({**self.context.variables, **environment})}
+        wanted, names = self._requirements(variables), self._lines("docker", variables)
+        # Containers that the plugin tox-docker starts.
+        missing = tuple(f"needs the service {name[:100]}, no service is started" for name in names)
+        return variables, ToolReading(wanted=wanted, python=self._python(), obstacles=missing)
 
     def _lines(self, key: str, environment: Mapping[str, str]) -> list[str]:
         return self.config.lines(self.env, key, self.posargs, environment)
@@ -224,6 +260,7 @@ class _Environment:
         """Return a command line relative to its folder; None if its failure would not count."""
         ignored = line.startswith("-")
         line = re.sub(r"^[-!]\s*", "", line)
+        line = re.sub(r"(?<!\S)\[\](?!\S)", lambda _: shlex.join(self.posargs), line)
         if ignored and re.match(r"(?:coverage|ruff|black|mypy|flake8|pytest|codecov)\b", line):
             self.context.log.dropped(line, "its failure does not count")
             return None

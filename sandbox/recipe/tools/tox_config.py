@@ -27,6 +27,8 @@ _ALIASES = {
     "setupdir": "package_root",
     "install_commands": "install_command",
 }
+_SITE_PACKAGES = ("envsitepackagesdir", "env_site_packages_dir", "env_site_packages_dir_plat")
+_PLAIN_WORD = re.compile(r"[\w@%+=:,./{}\[\]-]+|\{posargs[^{}]*\}")
 _MOST_FILLED = 2000
 """Characters of the longest `{...}` that is substituted."""
 _DEEPEST = 8
@@ -51,6 +53,8 @@ class ToxConfig:
         self.folder = folder
         self.path = path
         self.budget = budget
+        self.packages = "$PWD_OF_TOX"
+        """The folder from which the project is imported, because it counts as installed."""
         self.env_list = expand_names(sections.get("tox", {}).get("env_list", ""))
         """The environments that tox runs by default."""
         self._named: dict[str, list[str]] = {}
@@ -122,7 +126,10 @@ def _read_tox(
             else _ini(files.ini(path), setup=path.endswith(".cfg"))
         )
         if sections:
-            return ToxConfig(sections, path.rpartition("/")[0] or ".", path, budget)
+            config = ToxConfig(sections, path.rpartition("/")[0] or ".", path, budget)
+            if files.is_folder(beside(config.folder, "src")):
+                config.packages += "/src"
+            return config
     return None
 
 
@@ -211,7 +218,8 @@ def _word(part: object) -> str:
     if isinstance(part, dict):
         return _convert_replacement(part)
     text = str(part)
-    return text if "{" in text else shlex.quote(text)
+    # A substitution that stands for several words is not quoted.
+    return text if _PLAIN_WORD.fullmatch(text) else shlex.quote(text)
 
 
 def _convert_replacement(table: Mapping[str, Any]) -> str:
@@ -302,6 +310,7 @@ class _Filler:
             "homedir": "$HOME",
             "py_dot_ver": parse_python(self._env) or "3",
             "packages": ".",
+            **dict.fromkeys(_SITE_PACKAGES, self._config.packages),
         }
         if inner in fixed:
             return fixed[inner]

@@ -142,11 +142,6 @@ def _sync(
 ) -> Requirements:
     """Return what `uv sync` installs with these options."""
     folder = project_folder(context, call.folder, options, "--directory", "--project")
-    if any(value != "highest" for value in options.values("--resolution")):
-        context.log.replaced(
-            f"--resolution {options.values('--resolution')[-1]}",
-            "the highest versions are installed",
-        )
     # A member of the workspace is named by its project, not by its folder.
     if options.values("--package"):
         folder = _member(context, options.values("--package")[-1]) or folder
@@ -155,16 +150,17 @@ def _sync(
         context.log.replaced(
             call.line(), "what the project declares is installed, at the versions of uv.lock"
         )
+    missing = pip.unsupported_resolution(options)
     only = options.split("--only-group") + (["dev"] if options.has("--only-dev") else [])
     if only:
-        return whole_project(context, folder, only, "uv.lock", only=True)
+        return whole_project(context, folder, only, "uv.lock", only=True).plus(missing)
     # An exclusion wins over defaults and over requested groups, as in uv.
     without = {*options.split("--no-group"), *(["dev"] if options.has("--no-dev") else [])}
     defaults = () if options.has("--no-default-groups") else project.default_groups
     asked = selected_groups(options, project, extras=("--extra",), groups=("--group",))
     groups = [name for name in (*defaults, *asked) if name not in without]
     itself = not options.has("--no-install-project") and project.name is not None
-    wanted = whole_project(context, folder, groups, "uv.lock", itself=itself)
+    wanted = whole_project(context, folder, groups, "uv.lock", itself=itself).plus(missing)
     if options.has("--all-packages"):
         for member in _members(context):
             wanted = wanted.plus(whole_project(context, member, groups, "uv.lock"))

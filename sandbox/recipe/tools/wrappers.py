@@ -21,6 +21,8 @@ _OPTIONS: dict[str, frozenset[str]] = {
     "unbuffer": frozenset(),
     "exec": frozenset({"-a"}),
     "nohup": frozenset(),
+    # The sandbox has no network anyway.
+    "unshare": frozenset({"-S", "--setuid", "-G", "--setgid", "-R", "--root", "-w", "--wd"}),
     "catchsegv": frozenset(),
     "dbus-run-session": frozenset({"--config-file"}),
     "chronic": frozenset(),
@@ -29,6 +31,9 @@ _OPTIONS: dict[str, frozenset[str]] = {
     "op": frozenset({"--env-file"}),
     "dotenv": frozenset({"-f", "--file"}),
 }
+_PYTHON = re.compile(r"python(?:3(?:\.\d{1,2})?)?|py")
+_PYTHON_VALUED = frozenset({"-W", "-X"})
+_FLAGS_WITH_MODULE = re.compile(r"-([bBdEiIOPqsSuvx]+)m")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 
@@ -36,13 +41,12 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 def unwrap(call: Call, context: ToolContext) -> Call:
     """Return the wrapped call after all layers."""
     for _ in range(_MOST_LAYERS):
+        call = _separate_module(call)
         inner = _one_layer(call)
         if inner is None or not inner.words:
             return call
-        if call.program in {"coverage", "python", "python3"} and inner is not call:
-            context.log.replaced(
-                call.line(), "coverage is not measured"
-            ) if "coverage" in call.words[:3] else None
+        if _coverage_start(call.words) is not None:
+            context.log.replaced(call.line(), "coverage is not measured")
         call = inner
     return call
 
@@ -63,35 +67,64 @@ def _one_layer(call: Call) -> Call | None:
     return _unwrap_coverage(call, behind) if behind is not None else None
 
 
+def skip_python_options(words: tuple[str, ...]) -> int:
+    """Return the index behind the interpreter's options: of `-m`, `-c` or a file."""
+    index = 1
+    while (
+        index < len(words)
+        and words[index].startswith("-")
+        and words[index] not in {"-m", "-c", "-"}
+        and not _FLAGS_WITH_MODULE.fullmatch(words[index])
+    ):
+        index += 2 if words[index] in _PYTHON_VALUED else 1
+    return index
+
+
+def _separate_module(call: Call) -> Call:
+    """Convert `python -Im pytest` to `python -I -m pytest`."""
+    if not _PYTHON.fullmatch(call.program):
+        return call
+    at = skip_python_options(call.words)
+    found = _FLAGS_WITH_MODULE.fullmatch(call.words[at]) if at < len(call.words) else None
+    if found is None:
+        return call
+    apart = (f"-{found[1]}", "-m")
+    return call.with_(
+        words=(*call.words[:at], *apart, *call.words[at + 1 :]),
+        shown=(*call.shown[:at], *apart, *call.shown[at + 1 :]),
+    )
+
+
 def _coverage_start(words: tuple[str, ...]) -> int | None:
     """Return the index of the options of `coverage run`."""
-    for prefix in (("coverage", "run"), ("-m", "coverage", "run")):
-        offset = 1 if prefix[0] == "-m" else 0
-        shown = tuple(word.rpartition("/")[2] for word in words[offset : offset + len(prefix)])
-        if shown == prefix:
-            return offset + len(prefix)
-    return None
+    if _PYTHON.fullmatch(words[0].rpartition("/")[2]):
+        index = skip_python_options(words)
+        return index + 3 if words[index : index + 3] == ("-m", "coverage", "run") else None
+    return 2 if (words[0].rpartition("/")[2], *words[1:2]) == ("coverage", "run") else None
 
 
 def _unwrap_coverage(call: Call, start: int) -> Call | None:
-    """Return the program of `coverage run` as a call of Python."""
+    """Return the program of `coverage run` as a call of Python, with the interpreter's options."""
+    is_python = _PYTHON.fullmatch(call.program) is not None
+    end = skip_python_options(call.words) if is_python else 1
+    before = ("python", *call.words[1:end]), ("python", *call.shown[1:end])
     index = start
     while index < len(call.words) and call.words[index].startswith("-"):
         if call.words[index] in {"-m", "--module"}:
-            return _as_python(call, ("python", "-m"), index + 1)
+            before = (*before[0], "-m"), (*before[1], "-m")
+            index += 1
+            break
         index += 2 if call.words[index] in COVERAGE_VALUES else 1
-    return _as_python(call, ("python",), index)
-
-
-def _as_python(call: Call, before: tuple[str, ...], first: int) -> Call | None:
-    if first >= len(call.words):
+    if index >= len(call.words):
         return None
-    return call.with_(words=(*before, *call.words[first:]), shown=(*before, *call.shown[first:]))
+    words, shown = (*before[0], *call.words[index:]), (*before[1], *call.shown[index:])
+    return call.with_(words=words, shown=shown)
 
 
 def _env(call: Call) -> Call | None:
     """Unwrap `env A=1 -u B tool`."""
     own: dict[str, str] = {}
+    unset = set[str]()
     index = 1
     while index < len(call.words):
         word = call.words[index]
@@ -99,11 +132,13 @@ def _env(call: Call) -> Call | None:
             own[found[1]] = found[2]
         elif word in {"-u", "--unset", "-C", "-S"}:
             index += 1
+            unset.update(call.words[index : index + 1])
         elif not word.startswith("-"):
             break
         index += 1
     inner = call.from_(index)
-    return inner.with_(environment={**call.environment, **own}) if inner.words else None
+    kept = {name: value for name, value in call.environment.items() if name not in unset}
+    return inner.with_(environment={**kept, **own}) if inner.words else None
 
 
 def shell_script(call: Call) -> str | None:

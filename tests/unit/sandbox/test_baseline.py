@@ -40,6 +40,17 @@ def test_go_downloads_nothing_whatever_the_job_says() -> None:
     assert "GOPROXY" not in baseline(Recipe(command="pytest"))[0].variables
 
 
+def test_variables_name_the_checkout_where_it_is() -> None:
+    recipe = Recipe(
+        command="pytest",
+        environment={"PYTHONPATH": ":/work/repo/src:/work/repo", "OTHER": "/work/repository"},
+    )
+    found = baseline(recipe, "app")[0].variables
+    assert found["PYTHONPATH"] == ":/work/app/src:/work/app"
+    assert found["OTHER"] == "/work/repository"
+    assert baseline(recipe)[0].variables["PYTHONPATH"] == ":/work/repo/src:/work/repo"
+
+
 def test_cargo_fetches_nothing_and_compiles_beside_the_checkout() -> None:
     variables = baseline(Recipe(command="cd api && cargo test"))[0].variables
     assert variables["CARGO_NET_OFFLINE"] == "true"

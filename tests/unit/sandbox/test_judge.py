@@ -30,6 +30,7 @@ def items(*names: str) -> list[object]:
     return ["items", base64.b64encode(zlib.compress(json.dumps(names).encode())).decode()]
 
 
+HEAP_FULL = "<--- Last few GCs --->\nFATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n"
 RAN = [["ran", 0, 1], ["test", 0, "ppp", 1]]
 GREEN = [
     items("t.py::a", "t.py::b"),
@@ -101,6 +102,13 @@ def test_failures_are_counted_in_full_and_shown_in_part() -> None:
         (GREEN, {"timed_out": True, "exit_code": None}, RunVerdict.TIMEOUT),
         (GREEN, {"flooded": True, "exit_code": None}, RunVerdict.OUTPUT_LIMIT),
         (GREEN, {"oom_kills": 1}, RunVerdict.OOM),
+        (GREEN, {"exit_code": 134, "stderr": HEAP_FULL}, RunVerdict.OOM),
+        (GREEN, {"exit_code": None, "signal": 6, "stderr": HEAP_FULL}, RunVerdict.OOM),
+        (
+            [items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pfp", 1], *RED],
+            {"exit_code": 1, "stderr": "E: a JavaScript heap out of memory"},
+            RunVerdict.FAIL,
+        ),
         (GREEN[:-1], {}, RunVerdict.NO_VERDICT),
         ([], {}, RunVerdict.NO_VERDICT),
         ([["broken", "pytest cannot be imported"]], {"exit_code": 1}, RunVerdict.NO_VERDICT),
@@ -143,6 +151,10 @@ def test_anything_less_is_not_green(
     assert report.verdict is verdict
     assert not report.success
     assert report.summary
+
+
+def test_a_green_run_may_print_what_v8_says_of_a_full_heap() -> None:
+    assert judged(GREEN, stderr=HEAP_FULL).success
 
 
 def test_a_forged_line_is_tampering() -> None:

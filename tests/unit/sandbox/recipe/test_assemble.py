@@ -35,8 +35,13 @@ COMMANDS = {
     "cd a\npytest": "python -m pytest",
     "(cd a && pytest)\n(cd b/c && pytest -x)": "cd a && python -m pytest && cd ../b/c && python -m pytest -x",
     "A=1 pytest\nB=2 pytest -x": "A=1 python -m pytest && B=2 python -m pytest -x",
+    "A=x\nmy-check $A | tee log\npytest": "python -m pytest",
+    "A=x\nmy-check $A | tee log\nmy-other": "export A=x && my-check $A | tee log && my-other",
     "black .\ngit diff --exit-code": "black --check .",
     "ruff check --fix . && isort src && git diff --quiet": "ruff check --no-fix . && isort --check-only src",
+    "P=$(tool)\necho $P | grep x\ntests/run.sh": (
+        "bash -e -c 'P=$(tool)\necho $P | grep x\ntests/run.sh'"
+    ),
     ". venv/bin/activate\nwhile :; do pytest -x && break; done": "while :; do pytest -x && break; done",
     "python gen.py\ngit diff --exit-code": "python gen.py && git diff --exit-code",
     "my-tool check --all": "my-tool check --all",
@@ -253,3 +258,15 @@ def test_a_script_only_a_shell_can_follow_runs_as_it_is() -> None:
     assert rebuild(job("case x in x) ;; esac"), context()).command == ""
     file = context("x", ci__sh="#!/bin/sh\ncase $1 in\n unit) pytest ;;\nesac\n")
     assert rebuild(job("sh ci.sh unit"), file).command == "sh ci.sh unit"
+
+
+def test_all_checks_of_a_failed_action_are_judged() -> None:
+    steps = [
+        ResolvedStep(name="a", script="ruff check .", failed=True, environment={"A": "1"}),
+        ResolvedStep(name="b", script="python gen.py", environment={"A": "1"}),
+        ResolvedStep(name="c", script="pytest", environment={"A": "2"}, working_directory="sub"),
+    ]
+    built = rebuild(job(*steps), context("gen.py", "sub/x"))
+    assert built.prepare == ("python gen.py",)
+    assert built.command == "ruff check . && cd sub && A=2 python -m pytest"
+    assert (built.kind, built.environment) == (StepKind.TEST, {"A": "1"})

@@ -25,6 +25,24 @@ KINDS = {
     "uv run --frozen pytest tests": StepKind.TEST,
     "poetry run coverage run -m pytest": StepKind.TEST,
     "python -m unittest discover": StepKind.TEST,
+    "python -X dev -W error -m pytest": StepKind.TEST,
+    "python3.12 -bb -Werror -m unittest": StepKind.TEST,
+    "python -Im pytest": StepKind.TEST,
+    "python -X dev -m coverage run --branch -p -m pytest": StepKind.TEST,
+    "coverage run --source src --branch -m pytest": StepKind.TEST,
+    "coverage run --source=src -m unittest": StepKind.TEST,
+    "coverage run": StepKind.OTHER,
+    "coverage report -m": StepKind.OTHER,
+    "poetry --ansi run pytest": StepKind.TEST,
+    "uv --no-config run --frozen mypy src": StepKind.TYPES,
+    "poe lint": StepKind.LINT,
+    "python -bb -m tornado.test -v": StepKind.TEST,
+    "python -m pkg.tests.test_all": StepKind.TEST,
+    "python tests/test_all.py -v": StepKind.TEST,
+    "python tests/fixtures.py": StepKind.OTHER,
+    "test -f x": StepKind.OTHER,
+    "tox -e flake8 -- -v": StepKind.LINT,
+    "nox -s mypy": StepKind.TYPES,
     "FOO=1 pytest": StepKind.TEST,
     "ruff check .": StepKind.LINT,
     "ruff .": StepKind.LINT,
@@ -49,6 +67,8 @@ def test_a_command_tells_its_kind(command: str) -> None:
 
 def test_a_step_without_a_known_command_tells_its_kind_by_name() -> None:
     assert classify_command("./ci.sh", "Run tests") is StepKind.TEST
+    assert classify_command("./ci.sh", "Build & test") is StepKind.TEST
+    assert classify_command("gcc a.c -o a.so", "Build extension for test") is StepKind.OTHER
 
 
 PLAIN = {

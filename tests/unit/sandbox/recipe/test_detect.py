@@ -46,10 +46,27 @@ def test_obstacles_are_few_and_short_whatever_a_workflow_says() -> None:
     )
     assert recipe.obstacles
     assert max(map(len, recipe.obstacles)) <= 500
-    recipe = plan(JobHints(job_name="a"), workflow=f"jobs: {{a: {{steps: [{{uses: a/{long}}}]}}}}")
+    workflow = f"jobs: {{a: {{steps: [{{uses: a/{long}}}]}}}}"
+    recipe = plan(JobHints(job_name="a"), workflow=workflow, test_x__py="")
     assert all(len(obstacle) <= 500 for obstacle in recipe.obstacles)
     many = "".join(f"docker run x{n}; cargo{n} test; npm run t{n};" for n in range(100))
     assert len(plan(workflow=f"jobs: {{a: {{steps: [{{run: '{many} pytest'}}]}}}}").obstacles) <= 30
+
+
+def test_a_requirement_file_that_is_not_read_is_named() -> None:
+    workflow = b"jobs: {a: {steps: [{run: pip install -r needs.lst}, {run: pytest}]}}"
+    names = {WORKFLOW, "needs.lst", "test_x.py"}
+    recipe = plan_recipe(JobHints(job_name="a"), names, {WORKFLOW: workflow})
+    assert recipe.obstacles == (
+        "the requirement file needs.lst: it was not recognised as one, and is not read",
+    )
+
+
+def test_a_job_without_a_known_check_is_refused() -> None:
+    workflow = "jobs: {a: {steps: [{uses: x/deploy@v1}]}}"
+    with pytest.raises(SetupFailed, match=r"no check that can be run here: .*x/deploy@v1"):
+        plan(JobHints(job_name="a"), workflow=workflow)
+    assert plan(JobHints(job_name="a"), workflow=workflow, test_x__py="").obstacles
 
 
 def test_an_action_of_the_repository_is_read_from_any_folder() -> None:
@@ -146,6 +163,9 @@ def test_only_files_that_matter_are_read() -> None:
         "a/b/setup.cfg",
         "a/b/c/d/setup.cfg",
         "requirements/x.txt",
+        "requirements/test",
+        "test-requirements",
+        "requirements/test.py",
         "m.py",
         "venv/setup.py",
     }
@@ -153,6 +173,8 @@ def test_only_files_that_matter_are_read() -> None:
         WORKFLOW,
         "a/b/setup.cfg",
         "pyproject.toml",
+        "requirements/test",
         "requirements/x.txt",
+        "test-requirements",
     ]
     assert len(relevant_files({f"requirements{n}.txt" for n in range(1000)})) == 200

@@ -118,6 +118,9 @@ BOMBS = {
     "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
     "shell starters": ({}, "command " * 1900 + "pytest"),
     "conda starters": ({}, "conda run " * 900 + "pytest"),
+    "shell variables": ({}, "while a; do " + "".join(f"a{n}=1;" for n in range(5_000)) + " done\n"
+                        + "export a1 a2\n" + "x $a1 | y\n" * 400),
+    "python flags": ({}, "python" + " -b" * 900 + " -Im pytest"),
     "shell nesting": ({}, "( " * N),
     "shell quotes": ({}, "a '" * N),
     "shell expansions": ({}, "$(" * N),
@@ -166,6 +169,11 @@ def plan_step(script: str, **contents: str) -> Recipe:
 def test_a_text_that_repeats_its_arguments_stays_short() -> None:
     filled = substitute(re.compile("a"), lambda _: "b" * 10_000, "a" * 10_000)
     assert filled == "b" * 70_000
+
+
+def test_a_script_that_expands_to_too_much_is_an_obstacle() -> None:
+    with pytest.raises(SetupFailed, match="its variables expand to more text than is read here"):
+        plan_step("L=(" + "a " * 900 + ")\npytest " + '"${L[@]}" ' * 350)
 
 
 @pytest.mark.slow

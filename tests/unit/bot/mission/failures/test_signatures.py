@@ -94,3 +94,9 @@ def test_a_run_that_gave_up_is_known(output: str, verdict: RunVerdict, *, early:
 def test_a_red_run_with_names_has_a_verdict_whatever_else_is_wrong() -> None:
     assert no_verdict(a_run({"t.py::t": "ValueError: x"}).with_(verdict=RunVerdict.TIMEOUT)) is None
     assert no_verdict(nothing_ran("")) is not None
+
+
+def test_a_run_without_memory_names_the_setting() -> None:
+    reason = no_verdict(nothing_ran("").with_(verdict=RunVerdict.OOM))
+    assert reason is not None
+    assert "sandbox.memory_bytes" in reason

@@ -13,7 +13,14 @@ LINES: dict[str, dict[str, str | None]] = {
     'echo "A=$HOME/bin" >> $GITHUB_ENV': {"A": "/home/sandbox/bin"},
     'echo "A=$(date)" >> $GITHUB_ENV': {"A": None},
     "echo A=`date` >> $GITHUB_ENV": {"A": None},
-    'echo "A=$OTHER" >> $GITHUB_ENV': {"A": None},
+    'echo "A=$OTHER" >> $GITHUB_ENV': {"A": ""},
+    'echo "A=$GITHUB_SHA" >> $GITHUB_ENV': {"A": None},
+    'echo "P=$P:$(pwd)/src" >> $GITHUB_ENV': {"P": ":/top/src"},
+    'cd x\necho "P=$(pwd)" >> $GITHUB_ENV': {"P": None},
+    'echo "P=${P}:$GITHUB_WORKSPACE/x" >> $GITHUB_ENV': {"P": ":/work/repo/x"},
+    'read OTHER < f\necho "A=$OTHER" >> $GITHUB_ENV': {"A": None},
+    'if x; then OTHER=1; fi\necho "A=$OTHER" >> $GITHUB_ENV': {"A": None},
+    'source env.sh\necho "A=$OTHER" >> $GITHUB_ENV': {"A": None},
     'echo "A=1" | tee -a $GITHUB_ENV': {"A": "1"},
     'printf "A=1\\n" >> $GITHUB_ENV': {"A": "1"},
     'set -e\necho "A=1" >> $GITHUB_ENV && echo "B=2" >> $GITHUB_ENV\n': {"A": "1", "B": "2"},
@@ -33,7 +40,7 @@ LINES: dict[str, dict[str, str | None]] = {
 
 @pytest.mark.parametrize("script", LINES)
 def test_constant_lines_are_carried_and_computed_ones_are_unknown(script: str) -> None:
-    found, _ = read_exports(script, {"DIR": "d"})
+    found, _ = read_exports(script, {"DIR": "d", "PWD": "/top"})
     assert {
         name: None if isinstance(value, Unknown) else value for name, value in found.items()
     } == LINES[script]

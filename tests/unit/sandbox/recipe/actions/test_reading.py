@@ -465,6 +465,20 @@ def test_inside_a_failed_action_the_step_that_tests_is_taken() -> None:
     assert job.steps[-1].failed
 
 
+def test_any_check_of_a_failed_action_may_have_failed() -> None:
+    files = one("[{run: mypy}, {name: All, uses: ./x}]")
+    runs = "[{uses: ./y}, {run: pip install x}, {run: pytest}, {run: echo}]"
+    files["x/action.yml"] = f"runs: {{using: composite, steps: {runs}}}"
+    files["y/action.yml"] = "runs: {using: composite, steps: [{run: ruff check}]}"
+    steps = job_of("t", "All", files).steps
+    assert [(step.script, step.failed) for step in steps] == [
+        ("mypy", False),
+        ("ruff check", True),
+        ("pip install x", False),
+        ("pytest", True),
+    ]
+
+
 @pytest.mark.parametrize(
     "steps",
     [

@@ -79,3 +79,9 @@ def test_a_job_in_another_repository_is_no_job_of_this_one(
     assert found.obstacles == expected
     if "ep" in package:
         assert found.steps[-1].working_directory == "."
+
+
+def test_a_folder_of_built_packages_is_no_missing_artifact() -> None:
+    download = {"uses": "actions/download-artifact@v4", "with": {"name": "d", "path": "dist"}}
+    install = {"run": "pip install --no-index --find-links=./dist m"}
+    assert job_of([download, install, {"run": "pytest"}]).obstacles == ()

@@ -4,11 +4,14 @@ import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.shell.budget import ScriptExhausted
 from sandbox.recipe.shell.walk import Walked, walk_script
+from sandbox.recipe.tools.base import ReadingBudget
 
 
 def walk(script: str, *names: str, **variables: str) -> Walked:
-    return walk_script(script, CheckoutFiles({}, names, FidelityLog()), ".", variables)
+    files = CheckoutFiles({}, names, FidelityLog())
+    return walk_script(script, files, ".", variables, spend=ReadingBudget().spend)
 
 
 def lines(script: str, *names: str, **variables: str) -> list[str]:
@@ -21,6 +24,9 @@ def lines(script: str, *names: str, **variables: str) -> list[str]:
 SCRIPTS = {
     'V=3.11\ntox -e py$(echo "$V" | tr -d .)': ["tox -e py311"],
     "V=3.11\ntox -e py${V//./} && tox -e py${V/./-}": ["tox -e py311", "tox -e py3-11"],
+    "tox -e py$(echo 3.11-dev | tr -d . | cut -f 1 -d '-')": ["tox -e py311"],
+    "tox -e $(echo a.b.c | cut -d. -f2),$(echo a | cut -d. -f2)": ["tox -e b,a"],
+    "tox -e $(echo a | cut -c 1)": ["tox -e $(echo a | cut -c 1)"],
     "tox -e py`echo 3.11 | sed 's/\\.//'`": ["tox -e py311"],
     "tox -e py$(echo 3.11 | sed 's/.//')": ["tox -e py$(echo 3.11 | sed 's/.//')"],
     "F=$(find tests -name 'a*' | sort)\npytest $F": ["pytest $(find tests -name 'a*' | sort)"],
@@ -65,7 +71,20 @@ SCRIPTS = {
     "if [ -f nowhere.txt ]; then a; fi\nb": ["b"],
     "if [ ! -d src ]; then a; elif [ -d src ]; then b; else c; fi": ["b"],
     'if [[ "$RUNNER_OS" == "Windows" ]]; then a; else b; fi': ["b"],
-    'if [ "$UNKNOWN" = "x" ]; then a; else b; fi': ["a"],
+    'if [ "$UNKNOWN" = "x" ]; then a; else b; fi': ["b"],
+    'if [ -n "$UNKNOWN" ]; then a; else b; fi\n[ -z "${OTHER:-}" ] && c': ["b", "c"],
+    'if [ "$GITHUB_REF" = "x" ]; then a; else b; fi': ["a"],
+    "read A < f\nif [ -z $A ]; then a; else b; fi": ["a"],
+    'while :; do A=x; done\nif [ -z "$A" ]; then a; else b; fi': ["a"],
+    'source env.sh\nif [ -n "$A" ]; then a; else b; fi': ["a"],
+    '. .venv/bin/activate\nif [ -n "$A" ]; then a; else b; fi': ["b"],
+    'A=x\nunset A\nif [ -n "$A" ]; then a; else b; fi': ["b"],
+    "$SUDO pip install x\ncommand pytest $ARGS": ["pip install x", "pytest $ARGS"],
+    "ROOT=$(pwd)\ncd x\na $ROOT/y\ncd $ROOT/z\nb --dir=$PWD": ["x: a ../y", "z: b --dir=."],
+    "cd `git rev-parse --show-toplevel`/x\na": ["x: a"],
+    "cd /work/repo/x && a && cd $GITHUB_WORKSPACE && b": ["x: a", "b"],
+    "cd $RUNNER_TEMP && a\ncd /work/repo && b": ["b"],
+    "ln -s $PWD/a b/a": ["ln -s /work/repo/a b/a"],
     "test -f there.txt && a": ["a"],
     "[ -f nowhere.txt ] || a": ["a"],
     "command -v x || pip install x": ["pip install x"],
@@ -122,8 +141,34 @@ def test_lines_for_later_steps_are_remembered() -> None:
     walked = walk(
         'echo "A=b c" >> $GITHUB_ENV\necho "D=$UNKNOWN" >> "$GITHUB_ENV"\necho x >> $GITHUB_PATH\ny $A'
     )
-    assert walked.environment == {"A": "b c"}
+    assert walked.environment == {"A": "b c", "D": ""}
     assert [call.line() for call in walked.calls] == ["y b c"]
+
+
+PATHS = {
+    "PYTHONPATH=$PYTHONPATH:$(pwd)/src a": ":/work/repo/src",
+    "export PYTHONPATH=${PYTHONPATH}:$PWD/src\na": ":/work/repo/src",
+    "cd x\nexport PYTHONPATH=`pwd`:$PYTHONPATH\na": "/work/repo/x:",
+    "export PYTHONPATH\nPYTHONPATH=$GITHUB_WORKSPACE/lib\nexport PYTHONPATH\na": "/work/repo/lib",
+    "PYTHONPATH=$HOME/lib a": None,
+}
+
+
+@pytest.mark.parametrize("script", PATHS)
+def test_a_path_in_the_checkout_is_known(script: str) -> None:
+    (call,) = walk(script).calls
+    assert call.environment.get("PYTHONPATH") == PATHS[script]
+
+
+def test_a_pipeline_has_the_variables_that_it_names() -> None:
+    call, other = walk("A=x\nB=y\ncheck -k $A | tee log\ncheck -k $A").calls
+    assert call.environment == {"A": "x"}
+    assert other.environment == {}
+
+
+def test_the_default_of_an_unknown_variable_stays() -> None:
+    (call,) = walk("while :; do A=x; done\npytest --a=${A:-none} $A").calls
+    assert call.line() == "pytest --a=${A:-none} $A"
 
 
 def test_what_is_written_to_a_file_is_kept_whole() -> None:
@@ -141,6 +186,7 @@ def test_a_failure_that_does_not_count_is_told() -> None:
 def test_a_variable_only_a_shell_knows_is_not_handed_on_as_its_text() -> None:
     walked = walk("A=$(date) a\nexport B=`id`\nb\nC=1 c")
     assert [call.environment for call in walked.calls] == [{}, {}, {"C": "1"}]
+    assert [call.unknown for call in walked.calls] == [("A",), ("B",), ("B",)]
 
 
 def test_calls_are_bounded() -> None:
@@ -153,3 +199,24 @@ def test_calls_are_bounded() -> None:
 def test_variables_that_double_do_not_grow_without_end() -> None:
     script = "A=xxxxxxxxxx\n" + "A=$A$A\n" * 60 + "x $A\n"
     assert sum(len(call.line()) for call in walk(script).calls) < 100_000
+
+
+LONG = " ".join(["a"] * 900)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "pytest " + "$L " * 1200,
+        ("pytest " + "$L " * 10 + "\n") * 100,
+        f"A=({LONG})\npytest " + '"${A[@]}" ' * 350,
+        "for i in " + "$L " * 400 + "; do pytest; done",
+    ],
+)
+def test_lines_that_name_a_long_list_very_often_are_not_followed(script: str) -> None:
+    with pytest.raises(ScriptExhausted):
+        walk(script, L=LONG)
+
+
+def test_a_long_value_is_not_repeated_before_it_is_refused() -> None:
+    assert lines("X=" + "$L" * 900 + "\npytest", L="a" * 4000) == ["pytest"]

@@ -83,6 +83,37 @@ def test_what_comes_from_an_address_is_named_as_missing(script: str) -> None:
     assert "thing" in read.reading.wanted.missing[0]
 
 
+def test_requirement_files_without_an_ending() -> None:
+    files = {"requirements/test": "six\n-r base\n", "requirements/base": "attrs\n", "x.txt": "idna"}
+    read = Read("pip install -r requirements/test -rx.txt", files)
+    assert read.lines == ["six", "attrs", "idna"]
+
+
+def test_the_project_by_its_name_is_that_of_the_checkout() -> None:
+    files = {"pyproject.toml": "[project]\nname = 'My_Thing'\n"}
+    assert Read("pip install --no-index -f dist 'my-thing[a]'", files).projects == [".[a]"]
+    assert Read("pip install my-thing", files).lines == ["my-thing"]
+
+
+def test_plugins_of_tools_are_left_out() -> None:
+    assert Read("pip install tox tox-docker poetry-plugin-x toxic nox-x").lines == ["toxic"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "uv pip install --resolution lowest-direct six",
+        "uv sync --resolution=lowest",
+        "uv run --resolution lowest-direct pytest",
+    ],
+)
+def test_other_versions_than_the_highest_are_missing(script: str) -> None:
+    files = {"pyproject.toml": "[project]\nname = 'm'\n"}
+    (missing,) = Read(script, files).reading.wanted.missing
+    assert missing.endswith("only the highest versions are installed here")
+    assert not Read("uv sync --resolution highest", files).reading.wanted.missing
+
+
 def test_which_index_is_asked_is_the_operators_choice() -> None:
     read = Read("pip install -r requirements.txt --extra-index-url https://example.org", PIP_FILES)
     assert sum("operator" in note.reason for note in read.notes) == 2

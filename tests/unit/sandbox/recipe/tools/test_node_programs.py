@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.errors import SetupFailed
 from sandbox.runners.builds import is_build_script
 from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
 
@@ -14,6 +15,8 @@ from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
         ({"test": "npm run unit && npm run x", "unit": "my-runner", "x": "eslint ."}, "npm test"),
         ({"test": "my-tool && npm run unit", "unit": "mocha"}, "npx mocha"),
         ({"test": "tsc && eslint ."}, "npx tsc && npx eslint ."),
+        ({"test": "mocha && ts-node a.ts && tsx b.ts"}, "npx mocha && npx ts-node a.ts"),
+        ({"test": "echo 'x y' | sha256sum -c && mocha"}, "npx mocha"),
         ({"test": "rm -rf dist && tsc"}, "npx tsc"),
         ({"test": "c8 mocha && c8 report --reporter=lcov"}, "npx mocha"),
         ({"test": "nyc --silent mocha && nyc check-coverage --lines 90"}, "npx mocha"),
@@ -25,7 +28,8 @@ from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
 def test_a_script_without_the_check_of_its_name_runs_unchanged(
     scripts: dict[str, str], expected: str
 ) -> None:
-    recipe = plan_job(["npm ci", "npm test"], own=scripts)
+    more = {"package-lock.json": "{}", "a.ts": ""}
+    recipe = plan_job(["npm ci", "npm test"], own=scripts, more=more)
     prepared = " && ".join((*recipe.prepare, recipe.command))
     assert (prepared, recipe.obstacles) == (expected, ())
 
@@ -153,12 +157,48 @@ def test_linters_of_a_package_get_the_packages_of_all_folders() -> None:
 
 
 def test_a_project_that_only_github_knows_is_named() -> None:
-    (obstacle,) = plan_job(["npm ci", 'npx nx test "$PACKAGE"']).obstacles
-    assert "PACKAGE" in obstacle
+    with pytest.raises(SetupFailed, match="PACKAGE"):
+        plan_job(["npm ci", 'npx nx test "$PACKAGE"'])
 
 
 def test_a_step_needs_what_it_fetches() -> None:
     script = "git clone https://code.example/a/b\nrm b/x\ncat b/* > all"
     (obstacle,) = plan_job([script]).obstacles
-    assert obstacle.startswith("the failed step needs what `git clone")
-    assert plan_job([f"{script}\nnpx mocha"]).obstacles == ()
+    assert obstacle.startswith("needs what `git clone")
+    (obstacle,) = plan_job(["curl https://x.example/b > b\nrm b\ncp b c"]).obstacles
+    assert obstacle.startswith("the failed step needs what `curl")
+
+
+REGISTER = "--require @babel/register"
+
+
+@pytest.mark.parametrize(
+    ("files", "script", "options"),
+    [
+        ({".nycrc": '{"require": ["@babel/register"]}'}, "nyc mocha", REGISTER),
+        ({".nycrc.json": '{"require": "@babel/register"}'}, "nyc mocha", REGISTER),
+        ({".nycrc.yml": "require: [ '@babel/register' ]"}, "nyc mocha", REGISTER),
+        ({}, "nyc --require @babel/register -i ./b.js mocha", f"{REGISTER} --require ./b.js"),
+        (
+            {".nycrc": '{"require": ["@babel/register"]}'},
+            "cross-env NODE_OPTIONS=--trace-warnings nyc mocha",
+            f"--trace-warnings {REGISTER}",
+        ),
+        ({".nycrc": '{"require": ["--eval=x", "a b", 3]}'}, "nyc mocha", None),
+        ({".nycrc": '{"require": ["@babel/register"]}'}, "c8 mocha", None),
+        ({}, "nyc mocha", None),
+    ],
+)
+def test_modules_that_only_nyc_loads_are_loaded(
+    files: dict[str, str], script: str, options: str | None
+) -> None:
+    recipe = plan_job(["npm ci", "npm test"], more={"package-lock.json": "{}"} | files, test=script)
+    assert recipe.command == "npx mocha"
+    assert recipe.environment.get("NODE_OPTIONS") == options
+
+
+def test_modules_of_nyc_may_stand_in_the_package() -> None:
+    package = '{"scripts": {"test": "nyc mocha"}, "nyc": {"require": ["ts-node/register"]}}'
+    more = {"package-lock.json": "{}", "package.json": package}
+    recipe = plan_job(["npm ci", "npm test"], more=more)
+    assert recipe.environment["NODE_OPTIONS"] == "--require ts-node/register"

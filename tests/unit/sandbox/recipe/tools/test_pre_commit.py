@@ -19,6 +19,24 @@ def read(config: str, script: str = "pre-commit run --all-files") -> list[str]:
     return Read(script, {CONFIG: config, "a.py": "x = 1\n"}).commands
 
 
+def test_a_frozen_hook_has_the_release_of_its_comment() -> None:
+    sha, other = "3b3f7c3f57fe9925356faf5fe6230835138be230", "a" * 40
+    config = f"""
+    repos:
+      - repo: https://example.org/ruff
+        rev: {sha}  # frozen: v0.15.17
+        hooks: [{{id: ruff}}]
+      - repo: https://example.org/black
+        rev: {other}  # v1.0.0
+        hooks: [{{id: black}}]
+    """
+    read_lines = Read("pre-commit run -a", {CONFIG: config}).lines
+    assert [line for line in read_lines if line[:5] in {"ruff=", "ruff", "black"}] == [
+        "ruff==0.15.17",
+        "black",
+    ]
+
+
 def one(hook: str, *, top: str = "", repository: str = "https://example.org/x") -> list[str]:
     return read(f"{top}\nrepos: [{{repo: {repository}, rev: v1.2.3, hooks: [{{{hook}}}]}}]")
 

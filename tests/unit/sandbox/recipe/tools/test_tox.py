@@ -74,6 +74,7 @@ CHOICES = {
     "tox -e a-unit -e b-unit": ["pytest a", "pytest b"],
     "tox p -e a-unit -p auto": ["pytest a"],
     "TOXENV=a-unit tox": ["pytest a"],
+    "python -Xutf8 -Im tox -e a-unit": ["pytest a"],
     "python -m tox -e a-unit": ["pytest a"],
     "uvx --with tox-uv tox -e a-unit": ["pytest a"],
     "uv tool run tox run -e a-unit": ["pytest a"],
@@ -99,6 +100,74 @@ def test_the_actions_plugin_chooses_by_python() -> None:
 def test_the_newer_plugin_names_environments() -> None:
     ini = "[tox]\nenv_list = 3.11, lint\n[gh]\npython =\n    3.11 = 3.11, lint\n[testenv]\ncommands = pytest\n[testenv:lint]\ncommands = ruff check\n"
     assert Read("tox", {"tox.ini": ini}).commands == ["pytest", "ruff check"]
+
+
+MAPPED = """
+[tox]
+envlist = py{310,311}-{a,b}-{linux,windows}, lint
+[gh-actions]
+python =
+    3.10: py310
+    3.11: py311, lint
+    pypy-3.11: pypy3
+[gh-actions:env]
+DB =
+    1.0: a
+    2.0: b
+PLATFORM =
+    ubuntu-latest: linux
+    windows-latest: windows
+[testenv]
+commands = pytest -k {envname}
+[testenv:lint]
+commands = ruff check
+"""
+
+
+def test_the_actions_plugin_chooses_by_variables_too() -> None:
+    files = {"tox.ini": MAPPED}
+    given = {"DB": "2.0", "PLATFORM": "ubuntu-latest"}
+    chosen = ["pytest -k py311-b-linux"]
+    assert Read("tox", files, environment=given).commands == chosen
+    assert Read("DB=1.0 tox", files, environment=given).commands == ["pytest -k py311-a-linux"]
+    assert len(Read("tox", files, python="3.10").commands) == 4
+    given = {"TOX_GH_MAJOR_MINOR": "3.10", **given}
+    assert Read("tox", files, environment=given).commands == ["pytest -k py310-b-linux"]
+
+
+def test_a_command_runs_in_an_environment() -> None:
+    ini = "[testenv]\ndeps = six\nsetenv = A = 1\nchangedir = x\ncommands = pytest\n"
+    read = Read("cd y && tox exec -e py -- pytest -k 'a b'", {"tox.ini": ini})
+    assert (read.commands, read.lines) == (["y: pytest -k 'a b'"], ["six"])
+    assert read.reading.commands[0].environment == {"A": "1"}
+
+
+def test_words_of_a_table_stay_words() -> None:
+    toml = """
+    [env_run_base]
+    commands = [
+      ["python", "-c", "assert r'{env_python}'"],
+      ["pytest", "--cov", "{env_site_packages_dir}{/}m", "{posargs:tests}"],
+    ]
+    """
+    files = {"tox.toml": toml, "src/m.py": ""}
+    first, second = Read("tox -e py -- a 'b c'", files).commands
+    assert first == """python -c 'assert r'"'"'python'"'"''"""
+    assert second == "pytest --cov ./src/m a 'b c'"
+    assert Read("tox -e py", {"tox.toml": toml}).commands[1] == "pytest --cov ./m tests"
+
+
+def test_containers_of_an_environment_are_obstacles() -> None:
+    ini = "[testenv]\ndocker =\n    a: redis\ncommands = pytest\n"
+    missing = Read("tox -e py-a", {"tox.ini": ini}).reading.obstacles
+    assert missing == ("needs the service redis, no service is started",)
+    assert Read("tox -e py", {"tox.ini": ini}).reading.obstacles == ()
+
+
+def test_an_older_mark_for_arguments() -> None:
+    ini = "[testenv]\ncommands = pytest [] tests[]\n"
+    assert Read("tox -e py -- -k 'a b'", {"tox.ini": ini}).commands == ["pytest -k 'a b' tests[]"]
+    assert Read("tox -e py", {"tox.ini": ini}).commands == ["pytest tests[]"]
 
 
 def test_without_a_name_the_environments_of_the_jobs_python_run() -> None:

@@ -31,6 +31,9 @@ CALLS = {
     "stdbuf -oL pytest": ["pytest"],
     "dbus-run-session -- pytest": ["pytest"],
     "exec pytest": ["pytest"],
+    "unshare --map-root-user --net -- sh -c 'ip link set lo up; pytest -x'": ["pytest -x"],
+    "sudo sysctl x=0": [],
+    "A=$(date)\necho $A | grep -q x\npytest": ["pytest"],
     "command pytest": ["pytest"],
     "bash -c 'cd sub && pytest -q'": ["sub: pytest -q"],
     'bash -lc "pytest"': ["pytest"],
@@ -44,6 +47,12 @@ CALLS = {
     "pytest || exit 1": ["pytest"],
     "set -eo pipefail; pytest 2>&1": ["pytest"],
     "python -W error -m pytest": ["python -W error -m pytest"],
+    "python -X dev -bb -m coverage run --branch -m pytest -q": ["python -X dev -bb -m pytest -q"],
+    "python -Im coverage run -m pytest": ["python -I -m pytest"],
+    "python -Im tox --version": [],
+    "python -Xutf8 -Im pytest": ["python -Xutf8 -I -m pytest"],
+    "python -m coverage run --source x tests/all.py -v": ["python tests/all.py -v"],
+    "uv run python -X dev -m pytest": ["python -X dev -m pytest"],
     "python3.11 -m unittest": ["python -m unittest"],
     "python -m unittest discover -v > out.txt": ["python -m unittest discover -v"],
     ".venv/bin/python -m pytest": ["python -m pytest"],
@@ -98,6 +107,11 @@ def test_a_pattern_stands_for_the_files_it_matches(script: str) -> None:
         "src/two/x.py",
     )
     assert Read(script, dict.fromkeys(names, "")).commands == GLOBS[script]
+
+
+def test_a_variable_may_be_removed() -> None:
+    for script in ("export A=b C=d; env -u A pytest", "C=d env -u A pytest"):
+        assert Read(script).reading.commands[0].environment == {"C": "d"}
 
 
 def test_assignments_go_with_the_command() -> None:

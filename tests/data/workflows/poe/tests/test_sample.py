@@ -1,0 +1,5 @@
+import os
+
+
+def test_level():
+    assert os.environ["LEVEL"] == "low"
