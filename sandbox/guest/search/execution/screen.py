@@ -265,6 +265,8 @@ class Chunk:
         self._child = self._start(range(len(trials)))
 
     def _start(self, numbers: Sequence[int]) -> Child:
+        # A fast child may have verdicts before anyone listens to it.
+        self._asked = list(numbers)
         work = self._screen.chunk_work(
             self.trials, self._factor, self._board, numbers, shared=self._shared, plain=self._plain
         )
@@ -281,11 +283,10 @@ class Chunk:
         child brings a verdict, is charged to a trial, or is the last that is not plain.
         """
         died: Set[int] = set()
-        waiting = self._waiting(died)
         while True:
             if not self._listen(seconds_left):
                 died.add(self._find_culprit(died))
-            elif self._waiting(died) == waiting:
+            elif self._waiting(died) == self._asked:
                 self._handle_no_verdict(died)
             waiting = self._waiting(died)
             if not waiting or seconds_left() <= 0:

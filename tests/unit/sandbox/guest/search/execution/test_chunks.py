@@ -131,6 +131,22 @@ def test_children_that_get_somewhere_go_on_sharing() -> None:
     assert screen.asked == [(4, True, False), (1, True, False)]
 
 
+class Hasty(Children):
+    """A screen whose children are done before anyone listens to them."""
+
+    @override
+    def chunk_work(self, *given: Any, **more: Any) -> Callable[[Limiter, Report], None]:
+        no_limiter: Any = None
+        super().chunk_work(*given, **more)(no_limiter, lambda _: None)
+        return lambda _limiter, report: report([])
+
+
+def test_verdicts_before_anyone_listens_count_for_their_child() -> None:
+    screen = Hasty(lambda shared, plain: 3 if shared and not plain else 0)
+    assert outcomes(screen) == ["fail"] * 4
+    assert screen.asked == [(4, True, False), (1, True, False)]
+
+
 def test_children_that_never_try_anything_are_not_started_for_ever() -> None:
     screen = Children(lambda _shared, _plain: 0)
     assert outcomes(screen) == [DIED] * 4
