@@ -5,15 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.clock import SystemClock
-from bot.domain.mission import MissionContext, Outcome
-from bot.domain.policy import RepositoryPolicy
+from bot.domain.mission import Outcome
 from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.finding_reports import detailed_findings
-from bot.mission.loop import MissionPorts, run_mission
-from bot.publish.progress import SilentProgress
-from bot.queue.memory import MemoryCheckpoint
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.types import (
@@ -21,15 +16,13 @@ from sandbox.types import (
     EditDoubt,
     EditProposal,
     FolderSource,
-    GitSource,
     JobHints,
     ProposalRequest,
     apply_spans,
 )
 from sandbox.workspace import Sandboxes
-from tests.builders import a_request
 from tests.fakes.scripted_fixer import KnownLessons
-from tests.integration.git_http import commit, serve_git
+from tests.integration.red_commit import run_on_red_commit
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 SHOP = """export function isCheap(prices, wanted) {
@@ -90,35 +83,15 @@ def docker(docker_ready: None) -> DockerBackend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def mission(
-    docker: DockerBackend, folder: Path, green: dict[str, str], red: dict[str, str]
-) -> MissionContext:
-    (folder / "served").mkdir()
-    sandboxes = Sandboxes(SandboxSpec(), docker, folder / "data")
-    with serve_git(folder / "served") as server:
-        base = commit(server.root / "r", dict(green), "green")
-        head = commit(server.root / "r", dict(red), "red")
-        lessons = KnownLessons()
-        ports = MissionPorts(
-            open_workspace=sandboxes.open_workspace,
-            fixers=(*tool_fixers(), SearchFixer(lessons)),
-            recall=lessons,
-            checkpoint=MemoryCheckpoint(through_json=True),
-            progress=SilentProgress(),
-            clock=SystemClock(),
-        )
-        url = f"{server.url}/r/.git"
-        source = GitSource(url=url, sha=head, base_sha=base, repository_id="42")
-        checkout = Checkout(source=source, hints=JobHints(command="npm run lint"))
-        return await run_mission(a_request(head_sha=head), RepositoryPolicy(), checkout, ports)
-
-
 @pytest.mark.parametrize(("eslint", "configuration"), [("9.39.1", FLAT), ("8.57.1", CLASSIC)])
 async def test_fixes_and_suggestions_together_make_the_command_green(
     docker: DockerBackend, tmp_path: Path, eslint: str, configuration: dict[str, str]
 ) -> None:
     green = project(eslint, **configuration, **{"src/shop.js": SHOP})
-    context = await mission(docker, tmp_path, green, {"src/shop.js": RED})
+    fixers = (*tool_fixers(), SearchFixer(KnownLessons()))
+    context = await run_on_red_commit(
+        docker, tmp_path, (green, {"src/shop.js": RED}), "npm run lint", fixers
+    )
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None
     candidate, _ = context.fix

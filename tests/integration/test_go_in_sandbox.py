@@ -1,32 +1,25 @@
 """Missions on repositories of Go in a real sandbox: Go is fetched, tests and formatters run."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from bot.clock import SystemClock
 from bot.domain.account import ModelLimits
-from bot.domain.mission import MissionContext, Outcome
-from bot.domain.policy import RepositoryPolicy
+from bot.domain.mission import Outcome
 from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.search_trials import SearchTrials
 from bot.fixers.rung2_model.fixer import ModelFixer
-from bot.mission.loop import MissionPorts, run_mission
 from bot.ports.sandboxes import Fixer
-from bot.publish.progress import SilentProgress
-from bot.queue.memory import MemoryCheckpoint
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.errors import SetupFailed
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TestStatus
+from sandbox.types import Checkout, FolderSource, TestStatus
 from sandbox.workspace import Sandboxes
-from tests.builders import a_request
 from tests.fakes.scripted_fixer import KnownLessons
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.integration import module_proxy
-from tests.integration.git_http import commit, serve_git
+from tests.integration.red_commit import run_on_red_commit
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -50,34 +43,6 @@ REPAIR = (
 )
 
 
-async def mission(
-    docker: DockerBackend,
-    folder: Path,
-    red: dict[str, str],
-    command: str,
-    fixers: Sequence[Fixer],
-) -> MissionContext:
-    """Run a mission on a red commit after a green one."""
-    (folder / "served").mkdir()
-    sandboxes = Sandboxes(SandboxSpec(), docker, folder / "data")
-    with serve_git(folder / "served") as server:
-        base = commit(server.root / "r", dict(GREEN), "green")
-        head = commit(server.root / "r", dict(red), "red")
-        lessons = KnownLessons()
-        ports = MissionPorts(
-            open_workspace=sandboxes.open_workspace,
-            fixers=tuple(fixers),
-            recall=lessons,
-            checkpoint=MemoryCheckpoint(through_json=True),
-            progress=SilentProgress(),
-            clock=SystemClock(),
-        )
-        url = f"{server.url}/r/.git"
-        source = GitSource(url=url, sha=head, base_sha=base, repository_id="42")
-        checkout = Checkout(source=source, hints=JobHints(command=command))
-        return await run_mission(a_request(head_sha=head), RepositoryPolicy(), checkout, ports)
-
-
 @pytest.fixture(scope="module")
 def docker(docker_ready: None) -> DockerBackend:
     return DockerBackend(SandboxSpec(pool=0))
@@ -87,7 +52,7 @@ async def test_a_failing_test_is_reproduced_and_no_tool_repairs_it(
     docker: DockerBackend, tmp_path: Path
 ) -> None:
     fixers: tuple[Fixer, ...] = (*tool_fixers(), SearchFixer(KnownLessons()))
-    context = await mission(docker, tmp_path, WRONG, "go test ./...", fixers)
+    context = await run_on_red_commit(docker, tmp_path, (GREEN, WRONG), "go test ./...", fixers)
     assert context.outcome is Outcome.NO_FIX, context.reason
     report = context.test_results
     assert report is not None
@@ -105,7 +70,7 @@ async def test_a_models_change_that_passes_is_offered_to_a_person(
 ) -> None:
     mind = ScriptedMind({"fix": REPAIR})
     fixer = ModelFixer(mind, SearchTrials(KnownLessons()), ModelLimits(samples=1, rounds=1))
-    context = await mission(docker, tmp_path, WRONG, "go test ./...", (fixer,))
+    context = await run_on_red_commit(docker, tmp_path, (GREEN, WRONG), "go test ./...", (fixer,))
     assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
     assert "makes every test pass" in context.reason
     assert "+\treturn pieces * 9" in context.choices[0].diff
@@ -128,7 +93,9 @@ async def test_gos_own_tools_repair_what_they_find(
     docker: DockerBackend, tmp_path: Path, command: str
 ) -> None:
     before, after = FAULTS[command]
-    context = await mission(docker, tmp_path, {"say.go": before}, command, tool_fixers())
+    context = await run_on_red_commit(
+        docker, tmp_path, (GREEN, {"say.go": before}), command, tool_fixers()
+    )
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None
     assert [change.content for change in context.fix[0].changes] == [after]
@@ -141,7 +108,9 @@ async def test_gofmt_lays_out_a_test_file(docker: DockerBackend, tmp_path: Path)
     moved = 'import (\n\t"testing"\n\t"os"\n)\n'
     before = after.replace(imports, moved).replace("; got != 90", ";got!=90")
     command = 'test -z "$(gofmt -l .)" && go vet ./...'
-    context = await mission(docker, tmp_path, {"shop_test.go": before}, command, tool_fixers())
+    context = await run_on_red_commit(
+        docker, tmp_path, (GREEN, {"shop_test.go": before}), command, tool_fixers()
+    )
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None
     assert [(c.path, c.content) for c in context.fix[0].changes] == [("shop_test.go", after)]
