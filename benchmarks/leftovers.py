@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -40,8 +41,9 @@ def _pid_in(label: str) -> str:
 
 
 def volumes() -> set[str]:
-    """Every volume of the daemon."""
-    return set(run("docker", "volume", "ls", "--quiet").split())
+    """Every volume without a name of its own, as Docker makes them for containers; nobody here names one."""
+    names = run("docker", "volume", "ls", "--quiet").split()
+    return {name for name in names if re.fullmatch("[0-9a-f]{64}", name)}
 
 
 def nameless_images() -> set[str]:

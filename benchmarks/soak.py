@@ -41,6 +41,8 @@ TEST = (
 READY = "ready"
 GRACE_S = 5.0
 """After so long nothing of a killed process may run any more."""
+LONGEST_S = 120.0
+"""A busy machine may take so long; then `met` is false."""
 MISSION_S = 300.0
 
 
@@ -90,7 +92,7 @@ def soak(missions: int, parallel: int, kills: int) -> dict[str, Any]:
         "left": left,
         "left_after_the_next_start": swept,
         "met": not any(swept.values())
-        and all(v["gone_s"] is not None for v in victims)
+        and all(v["gone_s"] is not None and v["gone_s"] <= GRACE_S for v in victims)
         and _runs_nothing(left),
     }
 
@@ -135,7 +137,7 @@ def _kill_in_the_middle(folder: Path, marker: str, number: int) -> dict[str, Any
         victim.wait(30)
         if victim.stdout:
             victim.stdout.close()
-    gone = _until(lambda: not leftovers.containers([victim.pid]), GRACE_S)
+    gone = _until(lambda: not leftovers.containers([victim.pid]), LONGEST_S)
     return {"pid": victim.pid, "gone_s": gone}
 
 

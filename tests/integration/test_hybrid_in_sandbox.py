@@ -21,6 +21,7 @@ from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.workspace import Sandboxes
 from tests.fakes.memory_lessons import MemoryLessons
+from tests.patience import stretched
 
 SEARCH_S = 12.0
 RANKING_S = 90.0
@@ -52,7 +53,7 @@ async def test_half_a_fix_and_the_search_mend_what_neither_mends_alone(
     spec = SandboxSpec(pool=0)
     sandboxes = Sandboxes(spec, DockerBackend(spec), tmp_path)
     try:
-        rows = [await measure(sandboxes, bug, SEARCH_S) for bug in (CACHE, FIELDS)]
+        rows = [await measure(sandboxes, bug, stretched(SEARCH_S)) for bug in (CACHE, FIELDS)]
     finally:
         await sandboxes.close()
     told = summarised(rows)
@@ -74,7 +75,7 @@ async def test_a_sure_completed_change_is_offered_and_one_that_fits_the_tests_on
             failure = await failure_of(workspace, DURATION.name)
             trials = SearchTrials(MemoryLessons(), ranking_s=RANKING_S)
             fixer = ModelFixer(oracle(DURATION, half), trials, ANSWERS)
-            found = await climbed(failure, [fixer], SEARCH_S)
+            found = await climbed(failure, [fixer], stretched(SEARCH_S))
             right, *_ = await right_ones(workspace, DURATION, found)
     finally:
         await sandboxes.close()

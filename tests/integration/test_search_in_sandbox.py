@@ -22,7 +22,7 @@ from sandbox.types import (
     TrialStarted,
 )
 from sandbox.workspace import Sandboxes
-from tests.patience import hang_after
+from tests.patience import HANG_S, stretched
 from tests.searching import PROTECTED, new_text, searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -141,7 +141,7 @@ async def test_the_time_limit_ends_a_search_without_a_fix(backend: Backend, tmp_
     assert survivors(events) == []
     done = events[-1]
     assert isinstance(done, TrialDone)
-    assert done.seconds < hang_after(5.0)
+    assert done.seconds < HANG_S
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ async def test_code_that_writes_its_own_verdict_gains_nothing(
             command="python -m pytest -q",
             failing=("test_pricing.py::test_total",),
             protected=PROTECTED,
-            time_limit_s=60.0,
+            time_limit_s=stretched(60.0),
         )
         found = await run_search(workspace, request)
         assert any(survivor.template == "lie" for survivor in found.survivors) is (end < 9999)

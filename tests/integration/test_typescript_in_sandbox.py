@@ -136,7 +136,7 @@ async def proposed(
         findings = detailed_findings(red)
         assert {finding.code for finding in findings} == codes
         request = ProposalRequest(
-            findings=findings, command=red.target, time_limit_s=60, only_clear=only_clear
+            findings=findings, command=red.target, time_limit_s=stretched(60), only_clear=only_clear
         )
         found = await workspace.proposals(request)
         assert all(one.is_clear == only_clear for one in found)

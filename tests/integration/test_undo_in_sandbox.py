@@ -7,16 +7,8 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import (
-    Checkout,
-    FolderSource,
-    RedHunk,
-    SearchRequest,
-    Survivor,
-    TrialStarted,
-    apply_spans,
-)
-from sandbox.workspace import Sandboxes
+from sandbox.types import RedHunk, Survivor, TrialStarted, apply_spans
+from tests.searching import searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -41,33 +33,18 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def searched(
+async def undoings(
     backend: Backend, folder: Path, *hunks: RedHunk
 ) -> tuple[TrialStarted, list[Survivor]]:
-    (folder / "repo").mkdir()
-    (folder / "repo/shop.py").write_text(SHOP)
-    (folder / "repo/test_shop.py").write_text(TESTS)
-    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
-    request = SearchRequest(
-        command="python -m pytest -q",
-        failing=("test_shop.py::test_net",),
-        passing=("test_shop.py::test_gross",),
-        protected=("test_*.py",),
-        red_hunks=hunks,
-        time_limit_s=40.0,
-    )
-    async with sandboxes.open_workspace(
-        Checkout(source=FolderSource(path=str(folder / "repo")))
-    ) as workspace:
-        events = [event async for event in workspace.search(request)]
-    return (
-        next(event for event in events if isinstance(event, TrialStarted)),
-        [event for event in events if isinstance(event, Survivor)],
-    )
+    files = {"shop.py": SHOP, "test_shop.py": TESTS}
+    changes = {"failing": ("test_shop.py::test_net",), "passing": ("test_shop.py::test_gross",)}
+    events = await searched(backend, folder, files, red_hunks=hunks, time_limit_s=40.0, **changes)
+    started = next(event for event in events if isinstance(event, TrialStarted))
+    return started, survivors(events)
 
 
 async def test_the_smallest_part_that_helps_is_undone(backend: Backend, tmp_path: Path) -> None:
-    started, found = await searched(backend, tmp_path, *HUNKS)
+    started, found = await undoings(backend, tmp_path, *HUNKS)
     assert started.suspect_lines[0].line in {5, 6}
     assert started.suspect_lines[0].reason == "changed since the check was green"
     undone = next(s for s in found if s.template.startswith("undo_"))
@@ -80,6 +57,6 @@ async def test_what_the_failing_test_came_with_is_not_undone_first(
     backend: Backend, tmp_path: Path
 ) -> None:
     test = RedHunk(path="test_shop.py", line=4, lines=3, before="")
-    _, found = await searched(backend, tmp_path, *HUNKS, test)
+    _, found = await undoings(backend, tmp_path, *HUNKS, test)
     assert not found[0].template.startswith("undo_")
     assert all(s.cost > 3.0 for s in found if s.template.startswith("undo_"))
