@@ -10,7 +10,15 @@ from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext, read_options
 from sandbox.recipe.tools.make_file import KNOWN, Makefile, MakeRule
-from sandbox.recipe.tools.make_values import SHELL, UNKNOWN, MakeExhausted, for_shell, match_stem
+from sandbox.recipe.tools.make_values import (
+    MOST_CHARACTERS,
+    SHELL,
+    UNKNOWN,
+    MakeExhausted,
+    fill_stem,
+    for_shell,
+    match_stem,
+)
 from sandbox.types import StepKind
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
@@ -18,6 +26,8 @@ _VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "-
 _RUNNER = {"CI": "true", "GITHUB_ACTIONS": "true"}
 """Variables of every runner that a Makefile may ask for."""
 _PIECES = re.compile(r"&&|\|\||[;,()]")
+_TASK = re.compile(r"[\w-]+")
+"""The name of a target that is hardly a file."""
 _MOST_LINES = 200
 _MOST_TARGETS = 60
 _DEEPEST = 20
@@ -84,20 +94,26 @@ class _Run:
             return ToolReading()
         rule, stem = self._find(name)
         if rule is None:
-            if depth == 0 and not self.context.files.is_file(beside(self.folder, name)):
-                self.context.log.dropped(f"make {name}", "there is no such target")
-            return ToolReading()
+            return ToolReading() if self._exists(name) else self._missing(name)
         if depth > _DEEPEST or len(self.seen) >= _MOST_TARGETS:
             raise MakeExhausted  # a part of the targets alone could hide the failing one
         self.seen.add(name)
         self.done = True
         own = {**(own or {}), **rule.variables}
-        needed = [one.replace("%", stem) for one in rule.prerequisites]
+        values = self.makefile.values
+        needed = [fill_stem(values, one, stem) if stem else one for one in rule.prerequisites]
         reading = ToolReading()
         for prerequisite in needed:
             reading = reading.plus(self.target(prerequisite, own, depth + 1))
         automatic = {"@": name, "<": next(iter(needed), ""), "^": " ".join(needed), "*": stem}
         return reading.plus(self._recipe(rule, {**own, **automatic}))
+
+    def _missing(self, name: str) -> ToolReading:
+        """Return the obstacle of a check without a rule: its file was not read."""
+        reason = "there is no such target"
+        self.context.log.dropped(f"make {name}", reason)
+        is_check = _TASK.fullmatch(name) and classify_command(f"make {name}") is not StepKind.OTHER
+        return ToolReading(obstacles=(f"`make {name[:100]}`: {reason}",) if is_check else ())
 
     def _find(self, name: str) -> tuple[MakeRule | None, str]:
         """Return the rule of a target, and what the `%` of its pattern stands for."""
@@ -114,13 +130,14 @@ class _Run:
 
     def _by_pattern(self, name: str) -> tuple[MakeRule, str] | None:
         """Return the rule with the closest pattern whose prerequisites exist or have a rule."""
-        self.makefile.values.spend(len(self.patterns))
+        values = self.makefile.values
+        values.spend(len(self.patterns))
         stems = ((pattern, match_stem(pattern, name)) for pattern in self.patterns)
         matching = [(len(stem), stem, pattern) for pattern, stem in stems if stem]
         for _, stem, pattern in sorted(matching):
             rule = self.makefile.rules[pattern]
-            self.makefile.values.spend(len(rule.prerequisites) * len(self.patterns))
-            needed = (one.replace("%", stem) for one in rule.prerequisites)
+            values.spend(len(rule.prerequisites) * len(self.patterns))
+            needed = (fill_stem(values, one, stem) for one in rule.prerequisites)
             if all(self._exists(one) for one in needed):
                 return rule, stem
         return None
@@ -143,6 +160,7 @@ class _Run:
         environment = {
             name: values.expand(f"$({name})")
             for name in sorted(self.makefile.exported | rule.exported)
+            if name in values.own or name in values.variables
         }
         kept = {
             **{k: v for k, v in self.given.items() if re.fullmatch(r"[A-Za-z_]\w*", k)},
@@ -151,12 +169,16 @@ class _Run:
         exported = {
             key: value for key, value in kept.items() if "$" not in value and SHELL not in value
         }
-        lines = rule.recipe[:_MOST_LINES]
-        if ".ONESHELL" in self.makefile.rules:
-            return self._line(values.expand("\n".join(lines)), "\n".join(lines), exported)
+        is_one = ".ONESHELL" in self.makefile.rules
+        lines = ["\n".join(rule.recipe)] if is_one else rule.recipe
+        if len(rule.recipe) > _MOST_LINES:
+            raise MakeExhausted
         reading = ToolReading()
         for written in lines:
-            for text in values.expand(written).splitlines():
+            expanded = values.expand(written)
+            if len(expanded) >= MOST_CHARACTERS:
+                raise MakeExhausted  # what is cut off may be the check
+            for text in [expanded] if is_one else expanded.splitlines():
                 reading = reading.plus(self._line(text.strip(), written, exported))
         return reading
 

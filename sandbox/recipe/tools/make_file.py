@@ -12,11 +12,13 @@ from sandbox.recipe.tools.make_values import (
     SHELL,
     MakeExhausted,
     MakeValues,
+    fill_stem,
     known_words,
     match_stem,
 )
 
 _ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)*([\w.-]{1,80})\s*(\?=|::?=|\+=|!=|=)\s?(.*)")
+_EXPORT = re.compile(r"export\s([^:=#]*)")
 _ENDS_NEEDS = re.compile(r"[;#=]")
 _QUOTED_SIDES = re.compile(r"""(["'])([^"']*)\1[ \t]*(["'])([^"']*)\3""")
 _DIRECTIVE = re.compile(
@@ -54,6 +56,7 @@ class _Condition:
     taken: bool
     """A branch was chosen: no later one is."""
     skipping: bool
+    """The lines of the branch are not read, nor are the branches in it."""
 
 
 @dataclass
@@ -98,12 +101,15 @@ class Makefile:
         if not self.context.budget.spend(len(text)):
             raise MakeExhausted
         self.variables["MAKEFILE_LIST"] = f"{self.variables.get('MAKEFILE_LIST', '')} {path}"
-        for line in re.sub(r"\\\r?\n[ \t]*", " ", text).splitlines()[:_MOST_LINES]:
+        lines = re.sub(r"\\\r?\n[ \t]*", " ", text).splitlines()
+        if len(lines) > _MOST_LINES:
+            raise MakeExhausted  # the check may be behind them
+        for line in lines:
             self._line(line, depth)
 
     @property
     def _skipping(self) -> bool:
-        return any(condition.skipping for condition in self._conditions)
+        return bool(self._conditions) and self._conditions[-1].skipping
 
     def _line(self, line: str, depth: int) -> None:
         if self._define is not None and not re.match(r"\s*endef\b", line):
@@ -115,6 +121,8 @@ class Makefile:
             self._directive(directive[1], directive[2].strip(), depth)
         elif self._skipping or not line.strip() or line.lstrip().startswith("#"):
             return
+        elif (named := _EXPORT.fullmatch(line.strip())) is not None:
+            self.exported.update(known_words(self.values.expand(named[1])))
         elif (assignment := _ASSIGNMENT.fullmatch(line.strip())) is not None:
             self._assign(assignment, self.variables)
             if line.startswith("export"):
@@ -229,9 +237,9 @@ class Makefile:
         for target in targets:
             rule = self.rules.setdefault(target, MakeRule())
             stem = match_stem(pattern.strip(), target) if colon else None
-            rule.prerequisites += [
-                name.replace("%", stem) if stem is not None else name for name in needs
-            ]
+            rule.prerequisites += (
+                needs if stem is None else [fill_stem(self.values, name, stem) for name in needs]
+            )
             self._current.append(rule)
             if not self.first and not target.startswith(".") and "%" not in target:
                 self.first = target

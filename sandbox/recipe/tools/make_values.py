@@ -178,6 +178,16 @@ def match_stem(pattern: str, name: str) -> str | None:
     return name[len(before) : len(name) - len(after)]
 
 
+def fill_stem(values: MakeValues, pattern: str, stem: str) -> str:
+    """Return a name whose pattern has a stem: only the first `%` stands for it.
+
+    Raises:
+        MakeExhausted: The budget does not allow as much text.
+    """
+    values.spend(len(pattern) + len(stem))
+    return pattern.replace("%", stem, 1)
+
+
 def _patsubst(old: str, new: str, text: str) -> str:
     if any(SHELL in one for one in (old, new, text)):
         return UNKNOWN

@@ -90,6 +90,8 @@ BOMBS = {
     "setup constants": (
         {"setup.py": "".join(f"{a} = [{f'{b},' * 2000}]\n" for a, b in ("ab", "bc", "cd", "de"))
          + "e = ['x']\nsetup(install_requires=a, extras_require={'y': a})\n"}, "pip install -e ."),
+    "make conditions": ({"Makefile": "include a.mk\n" * 39 + "test:\n\tpytest\n", "a.mk": "ifndef A\n" * 5000}, "make test"),
+    "make stems": ({"Makefile": "A = " + "z% " * 1300 + "\nz%:\n\tx\n" + "%: $(A)\n" * 100 + "\tpytest\n"}, "make " + "a" * 4000),
     "make condition": ({"Makefile": "ifeq" + " " * 250 + "''x''\nendif\ntest:\n\tpytest\n"}, "make test"),
     "just blanks": ({"justfile": "test:\n    echo {{" + " " * 100_000 + "\n    pytest\n"}, "just test"),
     "make blanks": ({"Makefile": "X = " + " " * 300_000 + "y\ntest:\n\tpytest\n"}, "make test"),

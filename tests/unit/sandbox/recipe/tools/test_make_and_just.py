@@ -233,6 +233,22 @@ MAKEFILES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"Makefile": ".ONESHELL:\ntest:\n\tcd sub\n\tpytest\n", "sub/x": ""},
         ["sub: pytest"],
     ),
+    "the first percent sign only": (
+        {"Makefile": "a-1: a-%: p%-%\n\tpytest $<\n"},
+        ["pytest p1-%"],
+    ),
+    "too many lines": (
+        {"Makefile": "A = 1\n" * 5000 + "test:\n\tpytest\n"},
+        ["make"],
+    ),
+    "too many commands": (
+        {"Makefile": "test:\n" + "\tpytest\n" * 201},
+        ["make"],
+    ),
+    "a long command": (
+        {"Makefile": "test:\n\tpytest " + "a" * 8000 + " && mypy\n"},
+        ["make"],
+    ),
     "too many targets": (
         {"Makefile": "all: " + " ".join(f"t{n}" for n in range(70)) + "\nt%:\n\tpytest $*\n"},
         ["make"],
@@ -260,6 +276,19 @@ def test_what_only_a_shell_computes_is_an_obstacle_of_a_check(line: str, *, obst
     assert bool(read.reading.obstacles) is obstacle
 
 
+def test_a_check_without_a_rule_is_an_obstacle() -> None:
+    makefile = "-include local.mk\nall: lint README.md lint.stamp\n\tpytest\n"
+    read = Read("make", {"Makefile": makefile, "README.md": ""})
+    assert read.commands == ["pytest"]
+    assert read.reading.obstacles == ("`make lint`: there is no such target",)
+
+
+def test_names_are_exported_with_the_values_that_are_known() -> None:
+    makefile = "A = 1\nexport A B HOME\ntest:\n\tpytest\n"
+    (command,) = Read("make", {"Makefile": makefile}).reading.commands
+    assert command.environment == {"A": "1"}
+
+
 LARGE = "LARGE := " + "word " * 1500 + "\n"
 COSTLY = {
     "conditions": LARGE + "ifeq ($(LARGE),x)\nendif\n" * 2000,
@@ -267,6 +296,7 @@ COSTLY = {
     "texts for words": LARGE + "X := $(addprefix $(LARGE),$(LARGE))\n" * 50,
     "patterns": LARGE + "X := $(filter $(LARGE),$(LARGE))\n" * 50,
     "files": ("X := $(wildcard " + "*.a " * 1900 + ")\n") * 60,
+    "percent signs": "A = " + "a" * 3900 + "\nB = " + "%" * 3900 + "\n" + "$(A): %: $(B)\n" * 900,
     "names in a circle": "A = $$(B)\nB = $$(A)\nX := $($(A)) $(X)\n" * 900,
     "calls": "f = $(call f,$(1)$(1))$(call f,$(1))\nX := $(call f,x)\n",
 }
