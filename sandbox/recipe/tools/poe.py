@@ -18,7 +18,9 @@ _TYPES = ("cmd", "shell", "sequence", "parallel", "ref", "script")
 _OTHER_TYPES = ("switch", "expr")
 _ITEM_TYPE = "default_array_item_task_type"
 _MOST_PARTS = 40
-_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})(?::[-+]([^{}]{0,200}))?\})")
+_VARIABLE = re.compile(
+    r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})(?::([-+])([^{}]{0,200}))?\})"
+)
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
 _FUNCTION = re.compile(r"([A-Za-z_][\w.]{0,200}):([A-Za-z_]\w{0,100})(\(.*\))?", re.DOTALL)
 _SHELLS = frozenset({"posix", "sh", "bash", "zsh"})
@@ -117,8 +119,9 @@ class _Run:
             usual: The type of a task that is only a text.
         """
         if scope.depth > DEEPEST or not self.context.budget.take():
-            self.context.log.dropped("poe", "its tasks call each other too often")
-            return ToolReading()
+            reason = "its tasks call each other too often"
+            self.context.log.dropped("poe", reason)
+            return ToolReading(obstacles=(f"poe: {reason}",))
         if isinstance(task, str):
             kind = usual or str(self.settings.get("default_task_type", "cmd"))
             return self._typed({kind: task}, scope)
@@ -183,10 +186,13 @@ class _Run:
 
     def _parts(self, parts: object, task: Mapping[str, Any], scope: _Scope) -> ToolReading:
         usual = str(task.get("default_item_type", self.settings.get(_ITEM_TYPE, "ref")))
+        listed = parts if isinstance(parts, list) else []
+        if len(listed) > _MOST_PARTS:
+            return ToolReading(obstacles=(f"a task of poe has more than {_MOST_PARTS} parts",))
         reading = ToolReading()
-        for part in list(parts)[:_MOST_PARTS] if isinstance(parts, list) else ():
+        for part in listed:
             reading = reading.plus(self.task(part, replace(scope, given=()), usual))
-        if task.get("ignore_fail") in {True, "return_zero"}:
+        if task.get("ignore_fail") in (True, "return_zero"):  # it may be a list
             commands = (one.with_(command=f"{one.command} || true") for one in reading.commands)
             return reading.with_(commands=tuple(commands))
         return reading
@@ -214,10 +220,11 @@ class _Run:
 
 
 def _fill(text: str, known: Mapping[str, str]) -> str:
-    """Substitute variables in a text; unknown ones are empty, or have their default."""
+    """Substitute variables in a text: `$A`, `${A:-default}`, `${A:+instead}`."""
 
     def value(found: re.Match[str]) -> str:
-        return known.get(found[1] or found[2]) or found[3] or ""
+        known_value, other = known.get(found[1] or found[2]) or "", found[4] or ""
+        return (other if known_value else "") if found[3] == "+" else known_value or other
 
     return substitute(_VARIABLE, value, text)
 

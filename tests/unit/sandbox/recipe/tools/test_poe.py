@@ -23,6 +23,9 @@ choice = {control = {expr = "1"}, switch = [{cmd = "pytest"}]}
 lost = ["nowhere", "test"]
 soft = {sequence = ["lint", "test"], ignore_fail = true}
 built = {cmd = "pytest built", deps = ["gen"]}
+odd_soft = {sequence = ["lint"], ignore_fail = ["lint"]}
+many = [MANY]
+instead = {cmd = "pytest", env = {DEPTH = "${LEVEL:+x}${UNSET:+y}"}}
 gen = {cmd = "python gen.py", env = {DEPTH = "${LEVEL}-${UNSET:-x}"}}
 both = {parallel = ["lint", "test"]}
 handed = {args = {_where = {positional = true}}, sequence = ["one ${_where}"]}
@@ -36,7 +39,7 @@ args = [{name = "path", positional = true, default = "tests"}, {name = "mark", o
 cmd = "pytest -m ${mark} $path"
 [tool.poe.groups.more.tasks]
 grouped = "pytest grouped"
-"""
+""".replace("MANY", "'test', " * 41)
 CALLS = {
     "poe test": ["pytest -q"],
     "poe test tests -k 'a b'": ["pytest -q tests -k 'a b'"],
@@ -57,6 +60,7 @@ CALLS = {
     "poe choice": [],
     "poe lost": ["pytest -q"],
     "poe soft": ["ruff check --output-format=github . || true", "pytest -q || true"],
+    "poe odd_soft": ["ruff check --output-format=github ."],
     "poe built": ["python gen.py", "pytest built"],
     "poe both": ["ruff check --output-format=github .", "pytest -q"],
     "poe one -m slow": ["pytest -m slow tests"],
@@ -79,10 +83,13 @@ def test_variables_of_the_project_and_of_a_task() -> None:
     first, generated, _ = (command.environment for command in read.reading.commands)
     assert first == {"LEVEL": "high", "ROOT": "/work/repo/src", "DEPTH": "2"}
     assert generated["DEPTH"] == "high-x"
+    (instead,) = Read("poe instead", {"pyproject.toml": TASKS}).reading.commands
+    assert instead.environment["DEPTH"] == "x"
 
 
 def test_what_is_not_read_is_an_obstacle() -> None:
-    for name, words in {"odd": "another shell", "choice": "`switch`"}.items():
+    reasons = {"odd": "another shell", "choice": "`switch`", "many": "more than 40 parts"}
+    for name, words in reasons.items():
         (obstacle,) = Read(f"poe {name}", {"pyproject.toml": TASKS}).reading.obstacles
         assert words in obstacle
 
@@ -99,7 +106,7 @@ def test_tasks_of_other_files() -> None:
 def test_tasks_that_call_each_other_end() -> None:
     read = Read("poe loop", {"pyproject.toml": TASKS})
     assert read.commands == []
-    assert any("too often" in note.reason for note in read.notes)
+    assert "too often" in read.reading.obstacles[0]
     rows = [f"t{n} = {[f't{n + 1}'] * 40}" for n in range(8)]
     wide = "\n".join(("[tool.poe.tasks]", *rows, 't8 = "pytest"'))
     assert len(Read("poe t0", {"pyproject.toml": wide}).commands) < 1600
