@@ -12,7 +12,7 @@ Spend = Callable[[int], bool]
 
 
 class ScriptExhausted(Exception):
-    """A script expands to more text than the budget allows."""
+    """A script has more commands, words or text than are read."""
 
 
 def expand_all(words: Iterable[Word], variables: Mapping[str, str], spend: Spend) -> list[Expanded]:

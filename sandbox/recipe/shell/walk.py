@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from sandbox.recipe.files import CheckoutFiles
-from sandbox.recipe.shell.budget import Spend, expand_all
+from sandbox.recipe.shell.budget import ScriptExhausted, Spend, expand_all
 from sandbox.recipe.shell.builtins import ASSIGNMENT, BUILT_IN
 from sandbox.recipe.shell.calls import OUTSIDE, UNKNOWN_VALUE, Call, State
 from sandbox.recipe.shell.conditions import choose_branch
@@ -26,6 +26,7 @@ from sandbox.recipe.shell.syntax import (
 )
 from sandbox.recipe.shell.variables import ShellVariables
 from sandbox.recipe.shell.words import (
+    MOST_CHARACTERS,
     Expanded,
     NotShell,
     ShellExpression,
@@ -45,7 +46,8 @@ __all__ = [
 ]
 
 _MOST_CALLS = 400
-_MOST_ROUNDS = 20
+_MOST_ROUNDS = 100
+_MOST_WORDS = 2000
 _LONGEST_LIST = 2000
 UNKNOWN_LOOP = "only a shell knows the values of the loop"
 UNSUPPORTED = "loops, cases and functions are not supported"
@@ -74,7 +76,7 @@ def walk_script(
         spend: Pays for expanded words.
 
     Raises:
-        ScriptExhausted: The script expands to more text than the budget allows.
+        ScriptExhausted: The script is too long; a part of its calls could hide the check.
     """
     state = State(files=files, folder=folder, variables=ShellVariables(variables), spend=spend)
     state.enter(folder)
@@ -87,7 +89,9 @@ def walk_script(
 
 def _walk_lines(text: str, state: State) -> None:
     """Follow a malformed script line by line."""
-    for line in re.sub(r"\\\r?\n", " ", text[: 64 * 1024]).splitlines()[:_MOST_CALLS]:
+    if len(text) > MOST_CHARACTERS:
+        raise ScriptExhausted
+    for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         try:
             _walk(read_shell(line), state)
         except NotShell:
@@ -105,7 +109,7 @@ def _walk(script: Script, state: State) -> bool | None:
             continue
         state.steps += 1
         if state.steps > _MOST_CALLS:
-            return None
+            raise ScriptExhausted
         status = _pipeline(pipeline, state)
         if pipeline.negated and status is not None:
             status = not status
@@ -185,7 +189,9 @@ def _for(command: For, state: State) -> bool | None:
         for text in (command.name, *(pipeline.text for _, pipeline in command.body.items)):
             state.variables.forget(text)
         return True
-    for value in values[:_MOST_ROUNDS]:
+    if len(values) > _MOST_ROUNDS:
+        raise ScriptExhausted
+    for value in values:
         state.variables.assign(command.name, value)
         _walk(command.body, state)
     return True
@@ -202,7 +208,7 @@ def _chosen(command: Case, state: State) -> Script | None:
 
 
 def _assign(command: Assigned, state: State) -> None:
-    words = _expand(command.words[:_MOST_CALLS], state.variables, state)
+    words = _expand(command.words, state.variables, state)
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
     text = " ".join([before, *(item.shown for item in words)]).strip()
     known = not isinstance(before, ShellExpression) and all(
@@ -215,7 +221,9 @@ def _assign(command: Assigned, state: State) -> None:
 
 
 def _expand(words: Sequence[Word], variables: Mapping[str, str], state: State) -> list[Expanded]:
-    return expand_all(words[:2000], variables, state.spend)
+    if len(words) > _MOST_WORDS:
+        raise ScriptExhausted
+    return expand_all(words, variables, state.spend)
 
 
 def _simple(command: Simple, pipeline: Pipeline, state: State) -> bool | None:

@@ -174,7 +174,7 @@ def test_a_text_that_repeats_its_arguments_stays_short() -> None:
 
 
 def test_a_script_that_expands_to_too_much_is_an_obstacle() -> None:
-    with pytest.raises(SetupFailed, match="its variables expand to more text than is read here"):
+    with pytest.raises(SetupFailed, match="more commands or text than are read here"):
         plan_step("L=(" + "a " * 900 + ")\npytest " + '"${L[@]}" ' * 350)
 
 

@@ -189,10 +189,21 @@ def test_a_variable_only_a_shell_knows_is_not_handed_on_as_its_text() -> None:
     assert [call.unknown for call in walked.calls] == [("A",), ("B",), ("B",)]
 
 
-def test_calls_are_bounded() -> None:
-    assert len(walk("a\n" * 10_000).calls) <= 400
-    nested = "for a in 1 2 3 4 5 6 7 8 9; do " * 8 + "x" + "; done" * 8
-    assert len(walk(nested).calls) <= 400
+NESTED = "for a in 1 2 3 4 5 6 7 8 9; do " * 8 + "x" + "; done" * 8
+ROUNDS = "for a in " + "x " * 101 + "; do a; done"
+LINES = ("a 'b\n" + "a\n" * 500, "a 'b\n" + "#" * 70_000 + "\na\n")
+WORDS = "a" + " b" * 2000
+
+
+@pytest.mark.parametrize("script", ["a\n" * 401, NESTED, ROUNDS, *LINES, WORDS])
+def test_no_part_of_a_long_script_is_followed(script: str) -> None:
+    with pytest.raises(ScriptExhausted):
+        walk(script)
+
+
+def test_a_script_may_be_as_long_as_the_limits() -> None:
+    assert len(walk("a\n" * 400).calls) == 400
+    assert len(walk("for a in " + "x " * 100 + "; do a; done").calls) == 100
     assert walk("(" * 500 + "a" + ")" * 500).calls == ()
 
 
