@@ -94,9 +94,9 @@ def rebuild(job: Job, context: ToolContext) -> Rebuilt:
                 failed = step
             failing = failing.plus(reading)
             continue
-        noted = len(context.log.entries())
+        noted = context.log.position()
         before = before.plus(_read_earlier(step, _read(step, context), context))
-        if len(context.log.entries()) == noted and not before.commands:
+        if context.log.position() == noted and not before.commands:
             context.log.replayed(step.name)  # every step of the job has an entry in the log
     return _combine(before, failing, failed, context)
 
@@ -146,9 +146,10 @@ def _beside(reading: ToolReading, step: ResolvedStep, first: ResolvedStep) -> To
 
 def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
     """Read the failed step. A script without any recognised command runs unchanged."""
-    noted = len(context.log.entries())
+    noted = context.log.position()
     reading = _read(step, context)
-    loops = [one for one in context.log.entries()[noted:] if one.reason in _NOT_FOLLOWED]
+    entries = context.log.since(noted)
+    loops = [one for one in entries if one.reason in _NOT_FOLLOWED]
     # What is left beside a loop that holds the check would be green without it.
     is_lost = bool(loops) and not any(map(_is_check, reading.commands))
     script = shell_remainder(step.script)
@@ -161,21 +162,21 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
         reading = reading.with_(obstacles=(f"`{loops[0].step}`: {loops[0].reason}",))
     left_out = [
         f"`{entry.step}`: {entry.reason}"
-        for entry in context.log.entries()[noted:]
+        for entry in entries
         if entry.treatment == "dropped"
     ]
     if not reading.commands and not reading.obstacles and left_out:
         reading = reading.with_(
             obstacles=(f"nothing of the failed step can be run here: {'; '.join(left_out)}",)
         )
-    outside = [entry.step for entry in context.log.entries()[noted:] if entry.reason == OUTSIDE]
+    outside = [entry.step for entry in entries if entry.reason == OUTSIDE]
     if away := next(
         (line for line in outside if classify_command(line) is not StepKind.OTHER), None
     ):
         reading = reading.with_(
             obstacles=(*reading.obstacles, f"`{away}` runs outside the checkout")
         )
-    if fetched := missing_fetch(reading, context.log.entries()[noted:]):
+    if fetched := missing_fetch(reading, entries):
         reading = reading.with_(obstacles=(*reading.obstacles, fetched))
     checks = [command for command in reading.commands if _is_check(command)] or reading.commands
     missing = find_unknown_values(checks, step.unknown_environment)

@@ -5,11 +5,12 @@ from typing import Literal
 from sandbox.types import Fidelity
 
 _MOST_ENTRIES = 60
+_MOST_KEPT = 20_000
 _MOST_CHARACTERS = 200
 
 
 class FidelityLog:
-    """Collector of replayed, replaced and dropped steps; limited, without control characters."""
+    """Collector of replayed, replaced and dropped steps, without control characters."""
 
     def __init__(self) -> None:
         self._entries: list[Fidelity] = []
@@ -27,24 +28,26 @@ class FidelityLog:
         self._add(step, "dropped", reason)
 
     def entries(self) -> tuple[Fidelity, ...]:
-        """Return all entries so far."""
-        return tuple(self._entries)
+        """Return the first entries for display, each once."""
+        return tuple(dict.fromkeys(self._entries))[:_MOST_ENTRIES]
 
-    def forget(self, kept: int) -> None:
-        """Remove all entries but the first ones: another reading counts.
+    def position(self) -> int:
+        """Return the end of the log, for `since` and `forget`."""
+        return len(self._entries)
 
-        Args:
-            kept: The number of entries that stay.
-        """
-        del self._entries[kept:]
+    def since(self, position: int) -> list[Fidelity]:
+        """Return all entries behind a position, also those that the display leaves out."""
+        return self._entries[position:]
+
+    def forget(self, position: int) -> None:
+        """Remove all entries behind a position: another reading counts."""
+        del self._entries[position:]
 
     def _add(
         self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str
     ) -> None:
-        if len(self._entries) >= _MOST_ENTRIES:
-            return
-        entry = Fidelity(step=_one_line(step), treatment=treatment, reason=_one_line(reason))
-        if entry not in self._entries:
+        if len(self._entries) < _MOST_KEPT:
+            entry = Fidelity(step=_one_line(step), treatment=treatment, reason=_one_line(reason))
             self._entries.append(entry)
 
 

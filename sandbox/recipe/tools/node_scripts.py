@@ -45,7 +45,7 @@ def read_script(
         return None
     text = " ".join((scripts[name], *arguments))
     lines = [scripts.get(f"pre{name}", ""), text, scripts.get(f"post{name}", "")]
-    noted = len(context.log.entries())
+    noted = context.log.position()
     lines = [line for line in lines if line.strip()]
     reading = context.scripts(lines, call.folder, call.environment)
     kinds = {classify_command(command.command) for command in reading.commands}
@@ -58,7 +58,7 @@ def read_script(
     if is_unknown and not reading.obstacles:
         context.log.forget(noted)
         return None
-    if len(context.log.entries()) == noted:
+    if context.log.position() == noted:
         context.log.replaced(call.line(), f"its script is run: {text}")
     return reading
 
