@@ -118,11 +118,20 @@ def _walk(script: Script, state: State) -> bool | None:
 
 def _pipeline(pipeline: Pipeline, state: State) -> bool | None:
     first, last = pipeline.commands[0], pipeline.commands[-1]
-    if first is not last and isinstance(first, Simple) and isinstance(last, Simple):
+    if first is not last and isinstance(first, Simple):
         words = _expand(first.words, state.variables.known, state)
-        if words and words[0].value in _SOURCES:
+        source = words[0].value if words else ""
+        if source in _SOURCES and isinstance(last, Simple):
             return _follow_pipe(words, last, pipeline, state)
+        if source in BUILT_IN and _repeats(last):
+            state.add(words, {}, pipeline, whole=False)
+            return True
     return _command(first, pipeline, state)
+
+
+def _repeats(last: Command) -> bool:
+    """Return True if the end of a pipeline runs other programs: `ls | while read` or `xargs`."""
+    return not isinstance(last, Simple) or (bool(last.words) and last.words[0].plain == "xargs")
 
 
 def _follow_pipe(

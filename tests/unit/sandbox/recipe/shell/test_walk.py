@@ -189,6 +189,20 @@ def test_a_variable_only_a_shell_knows_is_not_handed_on_as_its_text() -> None:
     assert [call.unknown for call in walked.calls] == [("A",), ("B",), ("B",)]
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ls *.py | xargs pylint",
+        "echo a b | while read f; do pylint $f; done",
+        "printf a | sort | (read f; pylint $f)",
+    ],
+)
+def test_a_pipeline_that_runs_other_programs_runs_as_written(script: str) -> None:
+    (call,) = walk(script).calls
+    assert not call.whole
+    assert call.text == script
+
+
 NESTED = "for a in 1 2 3 4 5 6 7 8 9; do " * 8 + "x" + "; done" * 8
 ROUNDS = "for a in " + "x " * 101 + "; do a; done"
 LINES = ("a 'b\n" + "a\n" * 500, "a 'b\n" + "#" * 70_000 + "\na\n")
