@@ -1,14 +1,13 @@
 """Find the packages of a workspace, and those that options like `--filter` select."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 
 from sandbox.recipe.files import CheckoutFiles, beside, mapping, words
 from sandbox.recipe.relevant import FOREIGN
 
-MOST_PACKAGES = 200
 _MOST_PATTERNS = 100
 _DEEPEST = 6
 """Files in more folders than these are never read."""
@@ -22,7 +21,10 @@ def list_packages(files: CheckoutFiles, folder: str) -> list[str]:
 
     Without a list of patterns every folder with a `package.json` counts.
     """
-    return _sorted(files, _package_places(files, folder, files.contents))
+    return files.remember(
+        ("packages", folder),
+        lambda: _sorted(files, _package_places(files, folder, files.contents)),
+    )
 
 
 def _package_places(files: CheckoutFiles, folder: str, names: Collection[str]) -> list[str]:
@@ -103,7 +105,7 @@ def select_packages(
     top = [folder] if folder in found else []
     ordered = dict.fromkeys((*top, *everything))
     selected = [place for place in ordered if place in found] or everything
-    return [place for place in selected if place not in out][:MOST_PACKAGES]
+    return [place for place in selected if place not in out]
 
 
 def _find(files: CheckoutFiles, folder: str, wanted: str, everything: list[str]) -> set[str]:
@@ -161,19 +163,24 @@ def _plain(patterns: Iterable[str]) -> list[str]:
 
 def _matches(place: str, patterns: Iterable[str]) -> bool:
     return any(
-        _match(place.split("/"), pattern.split("/"))
+        match_folder(place.split("/"), pattern.split("/"))
         for pattern in patterns
         if len(pattern) <= _LONGEST_PATTERN
     )
 
 
-def _match(parts: list[str], pattern: list[str]) -> bool:
+def match_folder(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """Return True if a path matches: `*` is part of a name, `**` any number of folders."""
-    if not pattern or pattern[:2] == ["**", "**"]:
-        return _match(parts, pattern[1:]) if pattern else not parts
-    if pattern[0] == "**":
-        return any(_match(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _match(parts[1:], pattern[1:])
+    reached = {0}  # the numbers of parts that the pattern can match so far
+    for one in pattern:
+        if one == "**":
+            reached = set(range(min(reached), len(parts) + 1))
+        else:
+            left = reached - {len(parts)}
+            reached = {at + 1 for at in left if fnmatchcase(parts[at], one)}
+        if not reached:
+            return False
+    return len(parts) in reached
 
 
 def _name(files: CheckoutFiles, place: str) -> str:
