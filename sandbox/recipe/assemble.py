@@ -161,9 +161,7 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
     elif is_lost and reading.commands:
         reading = reading.with_(obstacles=(f"`{loops[0].step}`: {loops[0].reason}",))
     left_out = [
-        f"`{entry.step}`: {entry.reason}"
-        for entry in entries
-        if entry.treatment == "dropped"
+        f"`{entry.step}`: {entry.reason}" for entry in entries if entry.treatment == "dropped"
     ]
     if not reading.commands and not reading.obstacles and left_out:
         reading = reading.with_(

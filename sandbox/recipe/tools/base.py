@@ -12,6 +12,7 @@ from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.shell.words import MOST_CHARACTERS
 
 _MOST_FILES = 300
+_MOST_SCRIPTS = 100
 MOST_READINGS = 1500
 TOO_MANY = "the limit of tool calls is reached, and a check may be left out"
 MOST_STEPS = 4_000_000
@@ -76,9 +77,12 @@ class ToolContext:
     def scripts(
         self, lines: Collection[str], folder: str, environment: Mapping[str, str] | None = None
     ) -> ToolReading:
-        """Read several scripts in order."""
+        """Read several scripts in order; none of them if they are too many."""
+        if len(lines) > _MOST_SCRIPTS:
+            self.log.dropped(next(iter(lines)), TOO_MANY)
+            return ToolReading(obstacles=(TOO_MANY,))
         reading = ToolReading()
-        for line in list(lines)[:100]:
+        for line in lines:
             reading = reading.plus(self.script(line, folder, environment))
         return reading
 

@@ -25,7 +25,7 @@ from sandbox.setup.node.layout import TOOL_PACKAGE
 from sandbox.types.launchers import listing_command
 
 _MOST_BYTES = 64 * 1024
-_MOST_HOOKS = 60
+_MOST_HOOKS = 200
 _NAMES = (".pre-commit-config.yaml", ".pre-commit-config.yml")
 _VALUED = frozenset(
     {"-c", "--config", "--hook-stage", "--from-ref", "--to-ref", "--color", "--hook-type"}
@@ -140,8 +140,10 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     skipped = {name.strip() for name in asked.split(",")} - {""}
     stage = next(iter(options.values("--hook-stage")), _USUAL_STAGE)
     stage = _STAGES.get(stage, stage)
+    if len(entries) > _MOST_HOOKS:
+        return ToolReading(obstacles=(f"{path} has more than {_MOST_HOOKS} hooks",))
     reading = ToolReading()
-    for entry in entries[:_MOST_HOOKS]:
+    for entry in entries:
         is_asked = not only or not entry.names.isdisjoint(only)
         if is_asked and entry.names.isdisjoint(skipped) and entry.runs_at(stage):
             chosen = replace(entry, files=(*entry.files, *named))
@@ -195,10 +197,10 @@ def _read_entries(context: ToolContext, path: str) -> list[_Entry] | None:
     stages = tuple(words(document.get("default_stages")))
     frozen = dict(_FROZEN.findall(text))
     entries: list[_Entry] = []
-    for repository in tables(document.get("repos"))[:_MOST_HOOKS]:
+    for repository in tables(document.get("repos"))[: _MOST_HOOKS + 1]:
         rev = str(repository.get("rev", ""))
         pinned = {**repository, "rev": frozen.get(rev, rev)}
-        hooks = tables(repository.get("hooks"))[:_MOST_HOOKS]
+        hooks = tables(repository.get("hooks"))[: _MOST_HOOKS + 1]
         entries += [_Entry(pinned, hook, files, exclude, stages) for hook in hooks]
     return entries
 

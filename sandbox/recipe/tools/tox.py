@@ -55,7 +55,7 @@ _RUNS = frozenset({"run", "r", "run-parallel", "p", "legacy", "le", "devenv", "d
 _LISTS = frozenset(
     {"list", "l", "config", "c", "quickstart", "q", "depends", "de", "schema", "man"}
 )
-_MOST_ENVS = 8
+_MOST_ENVS = 40
 _MOST_LABELS = 20
 _MOST_CHOICES = 200
 
@@ -84,15 +84,20 @@ def read(call: Call, context: ToolContext) -> ToolReading | None:
     context.log.replaced(
         call.line(), f"the commands of {', '.join(envs)} in {config.path} are run without tox"
     )
+    if len(envs) > _MOST_ENVS:
+        line = call.line()[:100]
+        return ToolReading(obstacles=(f"`{line}` runs more than {_MOST_ENVS} environments",))
     reading = ToolReading()
-    for env in envs[:_MOST_ENVS]:
+    for env in envs:
         one = _Environment(env, config, context, options.rest or options.positional)
         if asked in (("exec",), ("e",)):
             reading = reading.plus(one.execute(call))
         else:
             reading = reading.plus(one.read(call.environment))
     if not context.budget.spend(0):
-        context.log.dropped(config.path, "its values refer to each other too often")
+        reason = "its values refer to each other too often"
+        context.log.dropped(config.path, reason)
+        return reading.with_(obstacles=(*reading.obstacles, f"{config.path}: {reason}"))
     return reading
 
 

@@ -56,9 +56,7 @@ def test_the_commands_of_the_failed_step(script: str) -> None:
     assert rebuild(job(script), context()).command == COMMANDS[script]
 
 
-@pytest.mark.parametrize(
-    "earlier", ["cd / && pytest", "\n".join(f"curl {n}" for n in range(100))]
-)
+@pytest.mark.parametrize("earlier", ["cd / && pytest", "\n".join(f"curl {n}" for n in range(100))])
 def test_what_the_failed_step_leaves_out_counts_after_earlier_steps(earlier: str) -> None:
     built = rebuild(job(earlier, "mypy\ncd / && pytest"), context())
     assert built.obstacles == ("`pytest` runs outside the checkout",)

@@ -92,6 +92,8 @@ BOMBS = {
          + "e = ['x']\nsetup(install_requires=a, extras_require={'y': a})\n"}, "pip install -e ."),
     "make conditions": ({"Makefile": "include a.mk\n" * 39 + "test:\n\tpytest\n", "a.mk": "ifndef A\n" * 5000}, "make test"),
     "make stems": ({"Makefile": "A = " + "z% " * 1300 + "\nz%:\n\tx\n" + "%: $(A)\n" * 100 + "\tpytest\n"}, "make " + "a" * 4000),
+    "folders of a workspace": ({"package.json": json.dumps({"workspaces": [f"{'**/*/' * 12}**/x{n}" for n in range(100)]}), "package-lock.json": "{}"}
+                               | {f"a/b/c/d/e{n}/f/package.json": "{}" for n in range(190)}, "turbo run test\n" * 60),
     "make condition": ({"Makefile": "ifeq" + " " * 250 + "''x''\nendif\ntest:\n\tpytest\n"}, "make test"),
     "just blanks": ({"justfile": "test:\n    echo {{" + " " * 100_000 + "\n    pytest\n"}, "just test"),
     "make blanks": ({"Makefile": "X = " + " " * 300_000 + "y\ntest:\n\tpytest\n"}, "make test"),

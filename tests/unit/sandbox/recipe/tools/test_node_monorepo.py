@@ -7,9 +7,11 @@ import pytest
 
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.tools.node_workspaces import match_folder
 from sandbox.runners.builds import is_node_build
 from sandbox.types import JobHints, Recipe, StepKind
 from sandbox.types.monorepo import MonorepoCall, split_monorepo
+from tests.tool_reading import Read
 
 Files = dict[str, Any]
 
@@ -205,3 +207,35 @@ def test_a_build_by_nx_makes_files() -> None:
 )
 def test_calls_are_classified_by_their_tasks(line: str, kind: StepKind) -> None:
     assert classify_command(line) is kind
+
+
+@pytest.mark.parametrize(("count", "obstacle"), [(100, False), (101, True)])
+def test_no_command_of_a_target_is_left_out_in_silence(count: int, *, obstacle: bool) -> None:
+    options = {"commands": [f"jest {n}" for n in range(count)]}
+    target = {"executor": "nx:run-commands", "options": options}
+    files = {
+        "package-lock.json": "{}",
+        "package.json": '{"workspaces": ["a"]}',
+        "nx.json": "{}",
+        "a/package.json": '{"name": "a"}',
+        "a/project.json": json.dumps({"name": "a", "targets": {"test": target}}),
+    }
+    read = Read("nx test a", files)
+    assert len(read.reading.commands) == (0 if obstacle else count)
+    assert bool(read.reading.obstacles) is obstacle
+
+
+def test_patterns_of_folders_match_names_and_any_number_of_folders() -> None:
+    places = ["a", "a/b", "a/b/c", "x/c"]
+    found = {
+        pattern: [place for place in places if match_folder(place.split("/"), pattern.split("/"))]
+        for pattern in ("*", "a/**", "**/c", "a/**/c", "**/*/**/c", "**/**")
+    }
+    assert found == {
+        "*": ["a"],
+        "a/**": ["a", "a/b", "a/b/c"],
+        "**/c": ["a/b/c", "x/c"],
+        "a/**/c": ["a/b/c"],
+        "**/*/**/c": ["a/b/c", "x/c"],
+        "**/**": places,
+    }

@@ -316,3 +316,14 @@ def test_hooks_of_node_get_their_pinned_packages() -> None:
     assert "pre-commit hook no-commit-to-branch" in dropped
     assert "identify" in recipe.python.requirements
     assert recipe.obstacles == ()
+
+
+@pytest.mark.parametrize(("count", "obstacle"), [(70, False), (201, True)])
+def test_no_hook_is_left_out_in_silence(count: int, *, obstacle: bool) -> None:
+    hooks = "".join(
+        f"  - {{id: h{n}, name: h{n}, entry: mypy m{n}, language: system}}\n" for n in range(count)
+    )
+    files = {CONFIG: f"repos:\n- repo: local\n  hooks:\n{hooks}", "a.py": ""}
+    read = Read("pre-commit run -a", files)
+    assert len(read.commands) == (0 if obstacle else count)
+    assert bool(read.reading.obstacles) is obstacle

@@ -278,3 +278,11 @@ def test_a_value_below_an_option_without_one_is_no_error() -> None:
         ("pyproject.toml", f'[tool.tox]\nlegacy_tox_ini = """\n{text}"""\n'),
     ):
         assert Read("tox", {name: content}).commands == ["tox"]
+
+
+@pytest.mark.parametrize(("count", "obstacle"), [(12, False), (41, True)])
+def test_no_environment_is_left_out_in_silence(count: int, *, obstacle: bool) -> None:
+    names = ",".join(f"t{n}" for n in range(count))
+    read = Read(f"tox -e {names}", {"tox.ini": "[testenv]\ncommands = pytest {env_name}\n"})
+    assert len(read.commands) == (0 if obstacle else count)
+    assert bool(read.reading.obstacles) is obstacle
