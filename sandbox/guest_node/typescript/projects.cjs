@@ -87,9 +87,16 @@ class Texts {
   }
 }
 
+/** Return how comments are read: as tsc reads them, since no error of types is in the others. */
+function readComments (ts) {
+  // TypeScript 5.3 and later have the choice.
+  return ts.JSDocParsingMode && ts.JSDocParsingMode.ParseForTypeErrors
+}
+
 /** Return a language service of one project. */
 function openService (ts, folder, config, texts, registry) {
   const host = {
+    jsDocParsingMode: readComments(ts),
     getScriptFileNames: () => config.fileNames,
     getScriptVersion: file => texts.version(file),
     getScriptSnapshot: file => {
@@ -125,7 +132,7 @@ class Workspace {
     this.ts = ts
     this.root = root
     this.texts = new Texts()
-    const registry = ts.createDocumentRegistry(true, folder)
+    const registry = ts.createDocumentRegistry(true, folder, readComments(ts))
     this.services = readProjects(ts, folder, args)
       .filter(config => config.fileNames.length)
       .map(config => openService(ts, folder, config, this.texts, registry))
