@@ -47,6 +47,8 @@ class Triage(Frozen):
     fails."""
     leaves_traces: bool = False
     """A second run in the same place passes: the result depends on files outside the checkout."""
+    longest_s: float = 0.0
+    """Duration of the longest run, on the base commit too, in seconds."""
     notes: tuple[str, ...] = ()
 
 

@@ -58,3 +58,11 @@ class LogReading(Frozen):
     def failing(self) -> frozenset[str]:
         """Return the names of what failed in CI."""
         return frozenset(failure.name for failure in self.failures)
+
+    @property
+    def has_only_findings(self) -> bool:
+        """Return True if CI named findings of linters or compilers, and no test."""
+        # Only names of tests contain two colons.
+        return bool(self.failures) and all(
+            one.name.startswith(f"{one.file}:") and "::" not in one.name for one in self.failures
+        )

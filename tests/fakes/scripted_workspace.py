@@ -1,7 +1,7 @@
 """Workspaces on files in memory, whose test runs are answered by a function of the files: a small world to repair."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -108,6 +108,10 @@ def _failure(name: str, said: str) -> TestResult:
     )
 
 
+async def _never_waits(_: Asked) -> None:
+    """Let a run go on at once."""
+
+
 @dataclass
 class World:
     """What every workspace of a test shares."""
@@ -119,6 +123,8 @@ class World:
     trouble: Callable[[str], SandboxError | None] = lambda _: None
     """Asked before facts, runs and edits, with `head:run_tests`, ...: what to raise."""
     runs: list[Asked] = field(default_factory=list)
+    meet: Callable[[Asked], Awaitable[None]] = _never_waits
+    """Awaited after a run has begun: lets runs wait for each other."""
     confirm: Callable[[TestReport], TestReport] = lambda report: report
     """What known-answer copies make of a report."""
     confirmed: list[tuple[str, ...]] = field(default_factory=list)
@@ -183,6 +189,7 @@ class ScriptedWorkspace(FakeWorkspace):
             maxfail,
         )
         self._world.runs.append(asked)
+        await self._world.meet(asked)
         report = self._world.run(asked)
         if not confirm:
             return report

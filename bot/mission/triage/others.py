@@ -1,5 +1,9 @@
 """Run the failing tests on other commits: the base, and the merge commit that CI tests."""
 
+import asyncio
+from typing import Self
+
+from bot.errors import MetaAgentError
 from bot.mission.failures.reports import select_targets, slim
 from bot.mission.failures.signatures import missing_modules, no_verdict
 from bot.mission.triage.values import OtherCommit
@@ -11,6 +15,52 @@ _MERGE_RUNS = 3
 """Maximum number of runs on the merge commit; the same tests must fail in all of them."""
 
 
+class Ahead:
+    """The whole command on the base commit, begun beside the first run of the failing one.
+
+    It is stopped with its context.
+
+    Args:
+        open_workspace: Opens a workspace.
+        checkout: The failing commit.
+    """
+
+    def __init__(self, open_workspace: OpenWorkspace, checkout: Checkout) -> None:
+        self._open_workspace = open_workspace
+        self._checkout = checkout.with_(revision="base")
+        self._running: asyncio.Task[tuple[tuple[str, ...], TestReport]] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def begin(self) -> None:
+        """Start the run; later calls have no effect."""
+        self._running = self._running or asyncio.create_task(self._run())
+
+    async def _run(self) -> tuple[tuple[str, ...], TestReport]:
+        async with self._open_workspace(self._checkout) as workspace:
+            return await workspace.list_files(), await workspace.run_tests()
+
+    async def result(self) -> tuple[tuple[str, ...], TestReport] | None:
+        """Return the commit's files and the report, once; None if the run has to be made again."""
+        # A step that is tried again must not meet the error of its first try.
+        running, self._running = self._running, None
+        try:
+            return await running if running is not None else None
+        except (SandboxError, MetaAgentError):
+            return None
+
+    async def stop(self) -> None:
+        """Stop the run. Idempotent."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+            self._running = None
+
+
 async def run_base(
     open_workspace: OpenWorkspace,
     checkout: Checkout,
@@ -18,6 +68,7 @@ async def run_base(
     red: TestReport,
     *,
     whole: bool = False,
+    ahead: Ahead | None = None,
 ) -> OtherCommit:
     """Run the failing tests on the base commit; its own errors become notes.
 
@@ -27,12 +78,17 @@ async def run_base(
         facts: Facts of the workspace, such as the base commit.
         red: The red run.
         whole: Run the whole command, for failures that depend on earlier tests.
+        ahead: A run of the whole command that may have begun already.
     """
     if facts.base_sha is None:
         return OtherCommit(
             note="no base commit is known, so nothing says whether it was red before"
         )
     try:
+        begun = await ahead.result() if ahead is not None else None
+        if begun is not None:
+            files, report = begun
+            return _read_base(report, files if missing_modules(red, ()) else ())
         async with open_workspace(checkout.with_(revision="base")) as workspace:
             return await _run_on_base(workspace, red, whole=whole)
     except HostGone:
@@ -55,7 +111,10 @@ async def _run_on_base(workspace: Workspace, red: TestReport, *, whole: bool) ->
             return OtherCommit(
                 checked=True, note="the failing tests do not exist on the base commit", files=files
             )
-    report = await workspace.run_tests(targets=targets)
+    return _read_base(await workspace.run_tests(targets=targets), files)
+
+
+def _read_base(report: TestReport, files: tuple[str, ...]) -> OtherCommit:
     unproven = None if report.success else no_verdict(report)
     if unproven:
         return OtherCommit(

@@ -146,6 +146,7 @@ def _count(red: TestReport, evidence: Evidence) -> Triage:
     again = [reds(report, red) for report in (red, *(run.report for run in runs))]
     times = Counter(name for found in again for name in found)
     base = evidence.base.report
+    measured = (red, *(run.report for run in evidence.reruns), *([base] if base else ()))
     return Triage(
         kind=FailureKind.BUG,
         reason="",
@@ -158,6 +159,7 @@ def _count(red: TestReport, evidence: Evidence) -> Triage:
         order_dependent=order,
         neighbours=evidence.neighbours if order else (),
         leaves_traces=evidence.leaves_traces,
+        longest_s=max(report.duration_s for report in measured),
         notes=tuple(notes),
     )
 

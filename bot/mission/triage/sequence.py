@@ -11,6 +11,7 @@ from typing import TypeVar
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
+from bot.mission.failures.reports import select_targets
 from bot.mission.failures.signatures import NOT_THERE, no_verdict, outage
 from bot.mission.run import Run
 from bot.mission.steps import Ended, Steps, end
@@ -18,7 +19,7 @@ from bot.mission.tree import Tree
 from bot.mission.triage.history import plan_by_history
 from bot.mission.triage.infra import could_not_fetch, detect_ci_outage
 from bot.mission.triage.measure import measure_green, measure_red
-from bot.mission.triage.others import run_base, run_merge
+from bot.mission.triage.others import Ahead, run_base, run_merge
 from bot.mission.triage.rates import LEAST, RunPlan
 from bot.mission.triage.rules import of_a_green_run, of_a_red_run, without_a_verdict
 from bot.mission.triage.site import Site, reds
@@ -36,9 +37,16 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
         run: The mission with its steps, limits and CI log.
         tree: Workspace with the failing commit.
     """
+    async with Ahead(run.ports.open_workspace, run.checkout) as ahead:
+        return await _triage(run, tree, ahead)
+
+
+async def _triage(run: Run, tree: Tree, ahead: Ahead) -> Finding:
     limits, log = run.ports.limits, run.context.ci_log
-    first = await _reproduce(run.steps, tree, limits, log)
+    first = await _reproduce(run, tree, ahead)
     report, facts = first.report, first.facts
+    if report.success or select_targets(report):
+        await ahead.stop()  # not the run that the base commit needs
     site = Site(
         tree=tree,
         checkout=run.checkout,
@@ -53,7 +61,7 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
 
     async def measure() -> Evidence:
         plan = await plan_by_history(site.plan, report, run.context.request, run.ports.recall)
-        return await _evidence(replace(site, plan=plan), facts, report)
+        return await _evidence(replace(site, plan=plan), facts, report, ahead)
 
     evidence = await run.steps.run("triage-evidence", Evidence, measure)
     return Finding(
@@ -61,22 +69,25 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
     )
 
 
-async def _reproduce(
-    steps: Steps, tree: Tree, limits: Limits, ci_log: LogReading | None
-) -> Reproduction:
-    """Make the first run.
+async def _reproduce(run: Run, tree: Tree, ahead: Ahead) -> Reproduction:
+    """Make the first run; beside it, the base commit's if that will be the same command.
 
     A set-up that fails here, and could not be fetched in CI either, is an outage.
     """
+    ci_log = run.context.ci_log
 
     async def reproduce() -> Reproduction:
         workspace = await tree.at()
         # Tests write files, so the next use of the tree begins with a revert.
         tree.touched()
-        return await reproduce_failures(workspace, maxfail=limits.maxfail)
+        # Findings cannot be asked for by name, so the whole command will run on the base commit.
+        expected = ci_log is not None and ci_log.has_only_findings
+        if expected and (await workspace.facts()).base_sha is not None:
+            ahead.begin()
+        return await reproduce_failures(workspace, maxfail=run.ports.limits.maxfail)
 
     try:
-        return await steps.run("reproduce", Reproduction, reproduce)
+        return await run.steps.run("reproduce", Reproduction, reproduce)
     except Ended as ended:
         said = could_not_fetch(ci_log)
         if ended.trouble.outcome is not Outcome.ENV_UNBUILDABLE or said is None:
@@ -147,9 +158,9 @@ async def _run_base(
     )
 
 
-async def _evidence(site: Site, facts: WorkspaceFacts, red: TestReport) -> Evidence:
+async def _evidence(site: Site, facts: WorkspaceFacts, red: TestReport, ahead: Ahead) -> Evidence:
     """Rerun on the failing commit and, concurrently, on the base commit in another sandbox."""
-    base = run_base(site.open_workspace, site.checkout, facts, red)
+    base = run_base(site.open_workspace, site.checkout, facts, red, ahead=ahead)
     evidence, on_base = await _both(measure_red(site, red), base)
     whole = [run for run in evidence.reruns if run.whole]
     if len(whole) < len(evidence.reruns) and whole and all(reds(run.report, red) for run in whole):

@@ -1,14 +1,17 @@
 """Triage on worlds in memory: what CI saw, order, traces, merges, hangs, missing parts, and the second look."""
 
+import asyncio
 import time
 from typing import Any
 
+import anyio
 import pytest
 
 from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import Limits
-from sandbox.errors import ImportRejected, SandboxUnavailable, SetupFailed
+from bot.domain.request import Depth
+from sandbox.errors import ImportRejected, SandboxDied, SandboxUnavailable, SetupFailed
 from sandbox.types import (
     Checkout,
     GitSource,
@@ -631,3 +634,60 @@ async def test_thousands_of_failing_tests_are_counted_in_moments() -> None:
     assert context.triage is not None
     assert set(context.triage.per_test_reds.values()) == {6}
     assert time.perf_counter() - started < 20
+
+
+# --- the base commit beside the first run ------------------------------------------------------------
+
+FINDING = TestResult(
+    name="calc.py:2:F821",
+    status=TestStatus.FAIL,
+    file="calc.py",
+    line=2,
+    error="F821",
+    error_message="undefined name",
+)
+
+
+def findings_of(asked: Asked) -> TestReport:
+    """A linter that finds something on the failing commit only, and takes a minute on the base."""
+    if asked.revision == "base":
+        return a_run({A: ""}).with_(duration_s=60.0)
+    report = a_run({FINDING.name: "F821: undefined name"}, runner="diagnostics")
+    return report.with_(failures=(FINDING,))
+
+
+async def test_where_ci_named_findings_the_base_commit_runs_beside_the_first_run() -> None:
+    base_began = asyncio.Event()
+
+    async def meet(asked: Asked) -> None:
+        if asked.revision == "base":
+            base_began.set()
+        await base_began.wait()
+
+    world = one_file(findings_of, meet=meet)
+    with anyio.fail_after(60):
+        context = await Stage(world=world).play(
+            ci_log=a_log(failing=(FINDING,)), depth=Depth.REPRODUCE
+        )
+    assert [run.targets for run in world.runs if run.revision == "base"] == [()]
+    assert context.triage is not None
+    assert (context.triage.base_checked, context.triage.longest_s) == (True, 60.0)
+
+
+async def test_where_a_test_fails_instead_of_the_findings_the_base_runs_only_its_file() -> None:
+    def red(asked: Asked) -> TestReport:
+        return a_run({A: "" if asked.revision == "base" else RED}, targets=asked.targets)
+
+    world = one_file(red)
+    await Stage(world=world).play(ci_log=a_log(failing=(FINDING,)), depth=Depth.REPRODUCE)
+    assert [run.targets for run in world.runs if run.revision == "base"][-1] == ("t.py",)
+
+
+async def test_a_base_commit_that_was_lost_beside_the_first_run_is_run_again() -> None:
+    lost = iter([SandboxDied("gone")])
+    world = one_file(
+        findings_of, trouble=lambda what: next(lost, None) if what == "base:run_tests" else None
+    )
+    context = await Stage(world=world).play(ci_log=a_log(failing=(FINDING,)), depth=Depth.REPRODUCE)
+    assert context.triage is not None
+    assert context.triage.base_checked
