@@ -1,8 +1,9 @@
 """The runs behind a verdict: in two fresh sandboxes, and once without the change."""
 
 import asyncio
-from contextlib import AsyncExitStack
-from typing import Self
+from collections.abc import AsyncIterator, Awaitable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Self, TypeVar
 
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import MissionContext
@@ -19,6 +20,11 @@ from sandbox.types import CHANGED, Checkout, Frozen, RunVerdict, TestReport
 # The first sandbox runs with seed 0, so these differ from it and from each other.
 _SEED_AGAIN = 1
 _SEED_ORDER = 2
+_QUICK_S = 60.0
+"""Commands up to this duration, in seconds, run in both sandboxes at once. Slower ones might reach
+their time limit beside each other."""
+
+Found = TypeVar("Found")
 
 
 class FreshRuns(Frozen):
@@ -89,7 +95,7 @@ class Standby:
 async def run_fresh(
     workspace: Workspace, standby: Standby, change: Change, context: MissionContext
 ) -> FreshRuns:
-    """Run the failing tests first, then the rest only as far as it still matters.
+    """Run the failing tests first, then the rest in both sandboxes while it still matters.
 
     Args:
         workspace: The first fresh sandbox, with the change applied and no run yet.
@@ -102,33 +108,27 @@ async def run_fresh(
     if before is None:
         return FreshRuns()
     first = FreshSandbox(workspace, change, 1)
-    targets = select_targets(before)
-    dependent: tuple[str, ...] = ()
-    if targets:
-        alone = await first.run("failing tests", targets)
-        # The second sandbox is only worth opening for a candidate that passes so far.
-        if alone.success:
-            standby.begin()
-        elif no_verdict(alone) or fails_otherwise(before, alone):
-            # Run by name, these find no test or miss what earlier tests set up: whole runs decide.
-            first.runs.clear()
-            dependent = tuple(sorted(alone.failing))
-            targets = tuple(name for name in targets if name in alone.passing)
-        elif not gone(before, alone):
-            return FreshRuns(runs=tuple(first.runs))
-    full = await first.run("full command")
-    if not full.success:
+    alone = await _run_alone(first, before, standby)
+    if alone is None:
         return FreshRuns(runs=tuple(first.runs))
-    unknown = missing_tests(before, [full])
-    # Only the whole command without the change shows which names are steady.
-    beside = asyncio.create_task(_control(first, context, () if dependent or unknown else targets))
-    try:
-        found = await _again(full, standby, change, before, targets=targets)
-        report = await beside
-    finally:
-        beside.cancel()
-        # If both fail, one of the two errors is raised.
-        await asyncio.gather(beside, return_exceptions=True)
+    targets, dependent = alone.targets, alone.dependent
+    async with AsyncExitStack() as stack:
+
+        async def begin(work: Coroutine[None, None, Found]) -> asyncio.Task[Found]:
+            return await stack.enter_async_context(_in_background(work))
+
+        # The verdict on a likely candidate needs the second sandbox, so both work at once.
+        is_beside = alone.is_likely and _is_quick(before, context.triage)
+        second = await begin(_in_a_second(standby, change, targets)) if is_beside else None
+        full = await first.run("full command")
+        if not full.success:
+            return FreshRuns(runs=tuple(first.runs))
+        unknown = missing_tests(before, [full])
+        # Only the whole command without the change shows which names are steady.
+        control = await begin(_control(first, context, () if dependent or unknown else targets))
+        second = second or await begin(_in_a_second(standby, change, targets))
+        found = await _compare(full, second, standby, change, before=before, targets=targets)
+        report = await control
     found = found.with_(runs=(*first.runs, *found.runs), dependent=dependent)
     if report is None:
         return found
@@ -142,16 +142,69 @@ async def run_fresh(
     )
 
 
-async def _again(
+class _Alone(Frozen):
+    """What the failing tests show when they run alone."""
+
+    targets: tuple[str, ...] = ()
+    """Tests to run by name in the other runs."""
+    dependent: tuple[str, ...] = ()
+    is_likely: bool = True
+    """Nothing speaks against the candidate so far."""
+
+
+async def _run_alone(first: FreshSandbox, before: TestReport, standby: Standby) -> _Alone | None:
+    """Run the failing tests alone if they have names; return None if the change repairs none."""
+    targets = select_targets(before)
+    if not targets:
+        standby.begin()
+        return _Alone()
+    alone = await first.run("failing tests", targets)
+    # The second sandbox is only worth opening for a candidate that passes so far.
+    if alone.success:
+        standby.begin()
+        return _Alone(targets=targets)
+    if no_verdict(alone) or fails_otherwise(before, alone):
+        # Run by name, these find no test or miss what earlier tests set up: whole runs decide.
+        first.runs.clear()
+        return _Alone(
+            targets=tuple(name for name in targets if name in alone.passing),
+            dependent=tuple(sorted(alone.failing)),
+            is_likely=False,
+        )
+    return _Alone(targets=targets, is_likely=False) if gone(before, alone) else None
+
+
+def _is_quick(before: TestReport, triage: Triage | None) -> bool:
+    """Return True if two runs of the whole command at once stay far below the time limit."""
+    known = before.duration_s if triage is None else max(before.duration_s, triage.longest_s)
+    return known <= _QUICK_S
+
+
+@asynccontextmanager
+async def _in_background(
+    work: Coroutine[None, None, Found],
+) -> AsyncIterator[asyncio.Task[Found]]:
+    """Run work in the background. On leaving, stop it and wait for its end."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        # If several fail, only one of the errors is raised.
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _compare(
     full: TestReport,
+    running: Awaitable[FreshSandbox | None],
     standby: Standby,
     change: Change,
-    before: TestReport,
     *,
+    before: TestReport,
     targets: tuple[str, ...],
 ) -> FreshRuns:
     """Return the runs of the second sandbox. A suite bound to the usual surroundings runs there."""
-    second = await _in_a_second(await standby.ready(), change, targets)
+    second = await running
     if second is None:
         return FreshRuns(unlike=True)
     found = FreshRuns(runs=tuple(second.runs))
@@ -167,13 +220,20 @@ async def _again(
     )
     if elsewhere.blamed or not elsewhere.bound:
         return found.with_(elsewhere=elsewhere)
-    usual = await _in_a_second(await standby.usual(), change, targets)
+    usual = await _run_again(await standby.usual(), change, targets)
     return FreshRuns(
         runs=tuple(usual.runs) if usual else (), unlike=usual is None, elsewhere=elsewhere
     )
 
 
 async def _in_a_second(
+    standby: Standby, change: Change, targets: tuple[str, ...]
+) -> FreshSandbox | None:
+    """Repeat the runs in the second sandbox."""
+    return await _run_again(await standby.ready(), change, targets)
+
+
+async def _run_again(
     workspace: Workspace, change: Change, targets: tuple[str, ...]
 ) -> FreshSandbox | None:
     """Repeat the runs in a second sandbox with other seeds; None if the edits differ there."""

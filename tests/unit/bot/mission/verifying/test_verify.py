@@ -1,10 +1,12 @@
 """The verdict: what makes a candidate green, partial or refused."""
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
 from typing_extensions import override
 
@@ -665,6 +667,45 @@ async def test_a_second_sandbox_that_was_begun_in_vain_is_closed() -> None:
     found = await verified(world)
     assert not found.green
     assert (world.opened, world.open_now) == (2, 0)
+
+
+@pytest.mark.parametrize("runner", ["pytest", "diagnostics"])
+async def test_a_short_command_runs_in_both_sandboxes_at_once(runner: str) -> None:
+    def run(asked: Asked) -> TestReport:
+        return a_run(outcomes(asked.files[PATH]), targets=asked.targets, runner=runner)
+
+    second_began = asyncio.Event()
+
+    async def meet(asked: Asked) -> None:
+        if asked.surroundings == CHANGED:
+            second_began.set()
+        elif not asked.targets:
+            await second_began.wait()
+
+    with anyio.fail_after(60):
+        found = await verified(
+            a_world(run=run, meet=meet), before=a_run(outcomes(BROKEN), runner=runner)
+        )
+    assert found.green
+
+
+@pytest.mark.parametrize("where", ["first run", "base commit"])
+async def test_a_long_command_runs_in_one_sandbox_after_the_other(where: str) -> None:
+    def red_later(asked: Asked) -> TestReport:
+        found = outcomes(asked.files[PATH])
+        return a_run(
+            found if asked.targets else {**found, SUB: "ValueError: no"}, targets=asked.targets
+        )
+
+    red = a_run(outcomes(BROKEN)).with_(duration_s=61.0 if where == "first run" else 1.0)
+    triage = Triage(kind=FailureKind.BUG, reason="", report=red, longest_s=61.0)
+    world = a_world(run=red_later)
+    context = mission(red).with_(triage=triage if where == "base commit" else None)
+    found = await verify_fix(
+        a_fix(MENDED), context, CHECKOUT, world.open_workspace, clock=FixedClock()
+    )
+    assert not found.green
+    assert all(run.surroundings != CHANGED for run in world.runs)
 
 
 async def test_a_command_without_names_is_told_of_in_words_that_count_nothing() -> None:
