@@ -4,6 +4,8 @@ import os
 
 HANG_S = 300.0
 """A bound for anything that should end by itself. Commands that must be stopped run for longer."""
+COMMAND_S = 1200.0
+"""The same for a command of ours in a process of its own, which may search and verify."""
 
 
 def hang_after(expected_s: float) -> float:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import COMMAND_S
+
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
@@ -92,7 +94,7 @@ class Shell:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=1200,
+            timeout=COMMAND_S,
             check=False,
         )
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.demo.repositories import broken_repository
+from tests.patience import COMMAND_S
 
 SHOWN_AT_ONCE = {
     "outcome",
@@ -30,7 +31,7 @@ def metaagent(*words: str, folder: Path, **variables: str) -> subprocess.Complet
     environment |= {"METAAGENT_DATA_DIR": str(folder / "data"), **variables}
     command = [sys.executable, "-m", "bot", *words]
     return subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=900, check=False
+        command, capture_output=True, text=True, env=environment, timeout=COMMAND_S, check=False
     )
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import COMMAND_S
+
 PROGRAM = '''"""Seats in a hall."""
 
 
@@ -86,7 +88,7 @@ def test_a_red_unittest_project_is_fixed_by_the_search(
     environment["METAAGENT_DATA_DIR"] = str(tmp_path / "data")
     words = [sys.executable, "-m", "bot", "fix", str(tree), "--test", command, "--json"]
     done = subprocess.run(
-        words, capture_output=True, text=True, env=environment, timeout=900, check=False
+        words, capture_output=True, text=True, env=environment, timeout=COMMAND_S, check=False
     )
     result = json.loads(done.stdout)
     assert (result["outcome"], result["rung"]) == ("FIXED", 1), result

@@ -16,6 +16,7 @@ from benchmarks.startup import WRONG_USE
 from bot.publish.evidence import evidence
 from bot.publish.story import build_story
 from tests.builders import a_mission
+from tests.patience import COMMAND_S
 from tests.unit.bot.intake import payloads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ def run(name: str, *words: str) -> dict[str, Any]:
     """The one line of a benchmark."""
     command = [sys.executable, "-m", f"benchmarks.{name}", *words]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_S, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = done.stdout.splitlines()
@@ -62,7 +63,7 @@ def test_the_flood_benchmark_watches_memory_and_health() -> None:
 def test_the_webhook_benchmark_without_payloads_is_wrong_use(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.webhook", str(tmp_path)]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_S, check=False
     )
     assert done.returncode == 2
     assert "no payloads" in done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.missing import missing
+from tests.patience import COMMAND_S
 
 ROOT = Path(__file__).resolve().parents[2]
 MISSION = """
@@ -35,7 +36,7 @@ def test_a_mission_is_done_where_there_is_no_network_at_all(tmp_path: Path) -> N
         missing("a network namespace of one's own needs `unshare`, and the right to use it")
     command = [*alone, sys.executable, "-c", MISSION, f"sqlite:///{tmp_path}/engine.sqlite"]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_S, check=False
     )
     assert (done.stdout.strip(), done.returncode) == ("done", 0), done.stderr
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import COMMAND_S
 from tests.unit.bot.improve.test_command import FILES, GOOD
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def run(folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=COMMAND_S,
         check=False,
         env={
             **os.environ,

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import COMMAND_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "howto" / "improve.md").read_text()
 
@@ -41,7 +43,7 @@ def run_block(number: int, folder: Path) -> dict[str, Any]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=COMMAND_S,
         check=False,
         env={**os.environ, **variables},
     )

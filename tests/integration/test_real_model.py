@@ -27,7 +27,7 @@ from bot.ports import Chat
 from tests.databases import a_database
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials
-from tests.patience import stretched
+from tests.patience import COMMAND_S, stretched
 from tests.real_model import KEY, RealModel, real_model
 from tests.unit.bot.fixers.rung2_model.climbs import Climb, mends, minds_with
 
@@ -80,7 +80,7 @@ def mission(folder: Path, setting: str, model: RealModel) -> dict[str, Any]:
         [sys.executable, "-m", "bot", *words],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=COMMAND_S,
         check=False,
         env=environment,
     )

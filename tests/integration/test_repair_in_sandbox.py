@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.integration.git_http import commit
+from tests.patience import COMMAND_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +43,7 @@ def repaired(folder: Path, *options: str) -> dict[str, Any]:
         [sys.executable, "-m", "bot", *words],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=COMMAND_S,
         check=False,
         env=environment,
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import COMMAND_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "howto" / "repair.md").read_text()
 
@@ -42,7 +44,7 @@ def test_the_page_of_repair_says_what_the_command_does(docker_ready: None, tmp_p
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=COMMAND_S,
         check=False,
         env=environment,
     )

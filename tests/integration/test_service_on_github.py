@@ -12,7 +12,7 @@ import pytest
 from tests.demo.bot_process import BotProcess
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
-from tests.patience import HANG_S
+from tests.patience import COMMAND_S, HANG_S
 from tests.postgres import Server
 
 __all__ = ["app_key", "local_github"]
@@ -51,7 +51,9 @@ def until(condition: Callable[[], bool], seconds: float = HANG_S) -> None:
 def operator(service: Mapping[str, str], *words: str) -> str:
     """Run a command on the service's machine; return what it prints."""
     command = [sys.executable, "-m", "bot", *words]
-    done = subprocess.run(command, env=service, check=True, timeout=60, stdout=subprocess.PIPE)
+    done = subprocess.run(
+        command, env=service, check=True, timeout=COMMAND_S, stdout=subprocess.PIPE
+    )
     return done.stdout.decode()
 
 
