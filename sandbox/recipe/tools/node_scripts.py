@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -47,7 +48,8 @@ def read_script(
     lines = [scripts.get(f"pre{name}", ""), text, scripts.get(f"post{name}", "")]
     noted = context.log.position()
     lines = [line for line in lines if line.strip()]
-    reading = context.scripts(lines, call.folder, call.environment)
+    inside = replace(context, in_package=True)
+    reading = inside.scripts(lines, call.folder, call.environment)
     kinds = {classify_command(command.command) for command in reading.commands}
     wanted = classify_command(f"npm run {name}")
     is_unknown = (kinds <= {StepKind.OTHER} and not _is_spread(call, reading, context)) or (
