@@ -43,7 +43,7 @@ def choose_checks(
         for number, command in enumerate(judged)
         if command in known
         or (number < last_test and makes_files(command.command))
-        or _may_fail(command, files, is_behind=number > places[0])
+        or may_fail(command, files, is_behind=number > places[0])
     ]
     first = commands.index(judged[places[0]])
     # A build of Node.js between two checks prepares the second one.
@@ -55,7 +55,7 @@ def choose_checks(
     return known, early
 
 
-def _may_fail(command: ToolCommand, files: CheckoutFiles, *, is_behind: bool) -> bool:
+def may_fail(command: ToolCommand, files: CheckoutFiles, *, is_behind: bool) -> bool:
     """Return True if a command that is not known may be what failed the step.
 
     Args:
