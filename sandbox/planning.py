@@ -1,7 +1,7 @@
 """Public interface for recipes: plan how to rebuild a failing job without running anything."""
 
 from sandbox.checkout import take_folder
-from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.detect import describe_recipe, plan_recipe
 from sandbox.recipe.relevant import relevant_files
 from sandbox.recipe.workflow import ListedJob, is_runners_own, knows_job, list_jobs
 from sandbox.spec import SandboxSpec
@@ -59,6 +59,15 @@ class Folder:
             SetupFailed: There is nothing to run.
         """
         return plan_recipe(hints, self._names, self._contents)
+
+    def describe(self, hints: JobHints) -> Recipe:
+        """Return the recipe, or one with an empty command and the obstacles of the job.
+
+        Raises:
+            SetupFailed: There is nothing to run, and no job says why.
+        """
+        recipe = describe_recipe(hints, self._names, self._contents)
+        return recipe if recipe.job is not None else self.recipe(hints)
 
 
 async def read_folder(path: str, spec: SandboxSpec) -> Folder:

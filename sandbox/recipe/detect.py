@@ -66,6 +66,9 @@ _INSTALLERS = (
     ("Pipfile", "pipenv install --dev"),
 )
 """Files that show how a project is installed, in order of precedence."""
+_NOTHING = (
+    "There is nothing to run: no test command was given and none was found in the repository."
+)
 _NAME_ONE = "Name the command: `--test COMMAND`, or `test_command` in .github/metaagent.yml."
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
@@ -85,6 +88,19 @@ def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, 
     Raises:
         SetupFailed: There is nothing to run.
     """
+    recipe = describe_recipe(hints, names, contents)
+    if recipe.command:
+        return recipe
+    if recipe.job is None:
+        raise SetupFailed(_NOTHING, _NAME_ONE)
+    reason = next(iter(recipe.obstacles), "its steps run nothing that is known to test or check")
+    raise SetupFailed(f"The job has no check that can be run here: {reason}.", _NAME_ONE)
+
+
+def describe_recipe(
+    hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]
+) -> Recipe:
+    """Plan like `plan_recipe`; a recipe with nothing to run has an empty command."""
     log = FidelityLog()
     files = CheckoutFiles(contents, names, log)
     job = find_job(hints, contents, log)
@@ -107,10 +123,7 @@ def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
     if job is not None and rebuilt.command:
         return _without_wrapper(rebuilt, context, tested=tested)
     if job is not None and (job.obstacles or rebuilt.obstacles) and not rebuilt.command:
-        if tested:
-            return rebuilt.with_(command="python -m pytest", kind=StepKind.TEST)
-        reasons = _short((*job.obstacles, *rebuilt.obstacles))
-        raise SetupFailed(f"The job has no check that can be run here: {reasons[0]}.", _NAME_ONE)
+        return rebuilt.with_(command="python -m pytest", kind=StepKind.TEST) if tested else rebuilt
     found = _detect_command(context, tested=tested)
     if job is not None and not rebuilt.obstacles:
         obstacle = "the failed step runs nothing that is known to test or check and can be run here"
@@ -166,7 +179,7 @@ def _has_tests(context: ToolContext, project: Project) -> bool:
 
 
 def _detect_command(context: ToolContext, *, tested: bool) -> Rebuilt:
-    """Plan without a workflow: the repository's own tools, pytest first."""
+    """Plan without a workflow: the repository's own tools, pytest first; empty without any."""
     files = context.files
     if tested:
         project = project_in(files, ".")
@@ -190,10 +203,7 @@ def _detect_command(context: ToolContext, *, tested: bool) -> Rebuilt:
             found = rebuild_command(command, context)
             if found.command and not is_wrapper(found.command):
                 return found
-    raise SetupFailed(
-        "There is nothing to run: no test command was given and none was found in the repository.",
-        _NAME_ONE,
-    )
+    return Rebuilt()
 
 
 def _tool_requirements(context: ToolContext) -> Requirements:
@@ -345,7 +355,7 @@ def _short(obstacles: Collection[str]) -> tuple[str, ...]:
 
 def _note_command(plan: Rebuilt, job: Job | None, context: ToolContext) -> None:
     failed = next((step for step in job.steps if step.failed), None) if job is not None else None
-    if failed is None or not failed.script.strip():
+    if failed is None or not failed.script.strip() or not plan.command:
         return
     written = " ".join(failed.script.split())
     if written == plan.command:

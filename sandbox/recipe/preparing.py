@@ -29,7 +29,6 @@ _FILE_TOOLS = frozenset(
     }
     | {"awk", "envsubst", "tee", "tr", "truncate", "sort"}
 )
-_STARTERS = frozenset({"node", "tsx", "ts-node"})
 _PRINTERS = frozenset({"echo", "printf", "cat"})
 _PROGRAM_OPTIONS = frozenset({"-e", "--expression"})
 _UNPACKERS = frozenset({"tar", "unzip", "gunzip", "xz"})
@@ -148,15 +147,6 @@ def _makes_files(words: list[str], files: CheckoutFiles) -> bool:
 def packs(command: ToolCommand) -> bool:
     """Return True if a command writes the archive of a package."""
     return _PACKS.search(command.command) is not None
-
-
-def runs_own_script(command: ToolCommand, files: CheckoutFiles) -> bool:
-    """Return True if a command is `node FILE` or `tsx FILE` with a file of the checkout."""
-    words = _program(command.command)
-    words = words[1:] if words[:1] == ["npx"] else words
-    is_started = bool(words) and words[0] in _STARTERS and len(words) > 1
-    path = inside(command.working_directory, words[1]) if is_started else None
-    return path is not None and files.is_file(path)
 
 
 def _without_program(words: list[str]) -> list[str]:

@@ -41,6 +41,8 @@ _ONLY_GITHUB_KNOWS = (
         "event_path",
     ),
 )
+_WITH_INPUTS = frozenset({"workflow_call", "workflow_dispatch"})
+"""Events that give a workflow inputs."""
 _UNKNOWN_EVERYWHERE = ("secrets", "vars", "needs", "job", "jobs")
 
 
@@ -104,12 +106,20 @@ def job_context(
 
 
 def own_inputs(document: Mapping[str, Any]) -> Value:
-    """Return the inputs of a workflow without a known caller: the declared ones, all unknown."""
+    """Return the inputs of a workflow without a known caller, by the events that start it.
+
+    A push or a pull request gives no inputs. Started by hand or by a caller alone, the declared
+    defaults count; inputs without one are unknown.
+    """
     events = mapping(document.get("on"))
+    if set(events) - _WITH_INPUTS:
+        return {}
     declared: dict[str, Value] = {}
-    for event in ("workflow_dispatch", "workflow_call"):
-        for name in mapping(mapping(events.get(event)).get("inputs")):
-            declared[name] = Unknown((f"inputs.{name}",))
+    for event in sorted(_WITH_INPUTS):
+        for name, about in mapping(mapping(events.get(event)).get("inputs")).items():
+            default = mapping(about).get("default")
+            is_plain = isinstance(default, str | int | float) and "${{" not in str(default)
+            declared[name] = default if is_plain else Unknown((f"inputs.{name}",))
     return declared
 
 

@@ -14,6 +14,7 @@ from sandbox.recipe.actions.script_kind import kind_of_script
 from sandbox.recipe.actions.shells import choose_shell
 from sandbox.recipe.actions.templates import evaluate_condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import (
+    UNKNOWN_ACTION,
     Use,
     find_artifact,
     names_repository,
@@ -255,6 +256,8 @@ class StepReader:
             "dropped": self._log.dropped,
         }
         note[effect.treatment](use.uses, effect.reason)
+        if effect.reason == UNKNOWN_ACTION:
+            self._variables = self._variables.with_(is_open=True)
         self.python = read_python(use, self._contents) or self.python
         self.node = read_setup_node(use, self._contents) or self.node
         self.pnpm = read_setup_pnpm(use) or self.pnpm
@@ -298,6 +301,7 @@ class StepReader:
             )
             self._log.dropped(use.uses, f"this action of the repository is not run: {why}")
             self.obstacles.append(f"needs the action {use.uses}, which is not run here: {why}")
+            self._variables = self._variables.with_(is_open=True)
             return [common]
         self._log.replayed(use.uses, "its steps are inlined")
         inputs = self._inputs(document, given, level)
@@ -309,7 +313,7 @@ class StepReader:
             context={**context, "steps": unknown_steps(steps_of(runs))}, depth=level.depth + 1
         )
         before = self._variables
-        self._variables = Variables(
+        self._variables = before.with_(
             known={**before.known, **common.environment},
             unknown={**before.unknown, **common.unknown_environment},
         )
@@ -320,7 +324,7 @@ class StepReader:
             for name, value in self._variables.known.items()
             if before.known.get(name) == value or common.environment.get(name) != value
         }
-        self._variables = Variables(known={**before.known, **kept}, unknown=self._variables.unknown)
+        self._variables = self._variables.with_(known={**before.known, **kept})
         return found
 
     def _inputs(

@@ -27,6 +27,7 @@ from sandbox.types import Frozen
 
 _BEGINNING = 64 * 1024
 """Characters of a project's file in which its repository is looked for."""
+UNKNOWN_ACTION = "this action is unknown"
 _CHECKOUT = "actions/checkout"
 _NODE = "actions/setup-node"
 _GO = "actions/setup-go"
@@ -98,7 +99,7 @@ def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
     if effect is None and name.startswith("docker://"):
         return Effect("dropped", "no container is started inside the sandbox")
     if effect is None:
-        return Effect("dropped", "this action is unknown")
+        return Effect("dropped", UNKNOWN_ACTION)
     return effect
 
 

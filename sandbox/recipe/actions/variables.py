@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sandbox.recipe.actions.exports import Exported
 from sandbox.recipe.actions.templates import resolve, resolve_value
-from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.actions.values import Context, Partly, Unknown, Value
 from sandbox.recipe.document import mapping, text
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.types import Frozen
@@ -35,10 +35,14 @@ class Variables(Frozen):
     known: dict[str, str] = Field(default_factory=dict)
     unknown: dict[str, str] = Field(default_factory=dict)
     """Expressions that only GitHub knows, by variable name."""
+    is_open: bool = False
+    """An action that is not run here may have set other variables."""
 
     def context(self) -> dict[str, Value]:
         """Return the variables as the `env` context."""
-        return {**{name: Unknown((names,)) for name, names in self.unknown.items()}, **self.known}
+        unknown = {name: Unknown((names,)) for name, names in self.unknown.items()}
+        found = {**unknown, **self.known}
+        return Partly(found) if self.is_open else found
 
     def plus(self, level: object, context: Context, log: FidelityLog) -> "Variables":
         """Add one level of `env`, whose values may use the levels before."""
@@ -62,7 +66,7 @@ class Variables(Frozen):
                 log.dropped(f"env {name}", "its value is too long")
             else:
                 known[name] = found
-        return Variables(known=known, unknown=unknown)
+        return self.with_(known=known, unknown=unknown)
 
     def exported(self, values: Exported, log: FidelityLog) -> "Variables":
         """Add what a step wrote to GITHUB_ENV."""
@@ -80,7 +84,7 @@ class Variables(Frozen):
                 )
             else:
                 known[name] = value
-        return Variables(known=known, unknown=unknown)
+        return self.with_(known=known, unknown=unknown)
 
 
 def is_passed_on(name: str) -> bool:

@@ -16,6 +16,8 @@ from sandbox.recipe.shell.words import Expanded, ShellExpression
 from sandbox.types import USUAL, Frozen
 
 OUTSIDE = "it runs outside the checkout"
+UNKNOWN_DECISION = "only a shell knows whether it fails"
+FETCHING_DECISION = "whether it fails depends on what it fetches, and nothing is fetched here"
 UNKNOWN_VALUE = "it uses a value that only a shell knows"
 CHECKOUT_PATH = re.compile(rf"(--?[\w-]+=)?({USUAL.workdir}(?:/[\w./@+-]*)?)")
 """A word that is a path in the checkout, or an option with such a path."""
@@ -40,6 +42,8 @@ class Call(Frozen):
     background: bool = False
     tolerated: bool = False
     """Its failure does not count: `|| true` follows."""
+    decides: bool = False
+    """It is a part of the shell's own logic, `text`, and fails as the script does."""
 
     @property
     def uses_unknown(self) -> bool:
@@ -72,6 +76,8 @@ class State:
     later: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     folders: list[str | None] = field(default_factory=list)
+    functions: dict[str, str] = field(default_factory=dict)
+    """The text of each function by its name."""
     steps: int = 0
 
     def enter(self, folder: str | None) -> None:

@@ -11,6 +11,18 @@ from sandbox.recipe.shell.budget import ScriptExhausted, Spend, expand_all
 from sandbox.recipe.shell.builtins import ASSIGNMENT, BUILT_IN
 from sandbox.recipe.shell.calls import OUTSIDE, UNKNOWN_VALUE, Call, State
 from sandbox.recipe.shell.conditions import choose_branch
+from sandbox.recipe.shell.decisions import (
+    add_decision,
+    asks_for_program,
+    decides,
+    exits,
+    function_name,
+    is_decision,
+    may_fail,
+    notes_failure,
+    split_lists,
+    tolerate,
+)
 from sandbox.recipe.shell.syntax import (
     Assigned,
     Case,
@@ -36,6 +48,7 @@ from sandbox.recipe.shell.words import (
 from sandbox.types import Frozen
 
 __all__ = [
+    "AS_WRITTEN",
     "OUTSIDE",
     "UNKNOWN_LOOP",
     "UNKNOWN_VALUE",
@@ -51,6 +64,7 @@ _MOST_WORDS = 2000
 _LONGEST_LIST = 2000
 UNKNOWN_LOOP = "only a shell knows the values of the loop"
 UNSUPPORTED = "loops, cases and functions are not supported"
+AS_WRITTEN = "only a shell can follow it, and it runs as written"
 _NOTHING = re.compile(r"true|:|echo\b|exit 0")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
 
@@ -99,21 +113,36 @@ def _walk_lines(text: str, state: State) -> None:
                 state.files.log.dropped(line, "the line cannot be parsed")
 
 
-def _walk(script: Script, state: State) -> bool | None:
+def _walk(script: Script, state: State, *, is_condition: bool = False) -> bool | None:
     status: bool | None = True
-    for joined, pipeline in script.items:
-        if (joined == "&&" and status is False) or (joined == "||" and status is True):
-            # `command || true` ignores the failure of the previous command.
-            if joined == "||" and state.calls and _NOTHING.match(pipeline.text):
-                state.calls[-1] = state.calls[-1].with_(tolerated=True)
+    lists = list(split_lists(script))
+    for place, parts in enumerate(lists, start=1):
+        is_last = place == len(lists)
+        if not is_condition and is_decision(parts, state.variables, is_last=is_last):
+            add_decision(" ".join(f"{joined} {one.text}".strip() for joined, one in parts), state)
             continue
-        state.steps += 1
-        if state.steps > _MOST_CALLS:
-            raise ScriptExhausted
-        status = _pipeline(pipeline, state)
-        if pipeline.negated and status is not None:
-            status = not status
+        for joined, pipeline in parts:
+            if (joined == "&&" and status is False) or (joined == "||" and status is True):
+                _skip(joined, pipeline, state)
+                continue
+            state.steps += 1
+            if state.steps > _MOST_CALLS:
+                raise ScriptExhausted
+            status = _pipeline(pipeline, state)
+            if pipeline.negated and status is not None:
+                status = not status
     return status
+
+
+def _skip(joined: str, pipeline: Pipeline, state: State) -> None:
+    """Note that what follows `||` replaces a command, whose failure alone fails nothing."""
+    if joined != "||" or not state.calls:
+        return
+    if _NOTHING.match(pipeline.text):
+        # `command || true` ignores the failure of the previous command.
+        state.calls[-1] = state.calls[-1].with_(tolerated=True)
+    elif not notes_failure(pipeline):
+        tolerate(state, len(state.calls) - 1)
 
 
 def _pipeline(pipeline: Pipeline, state: State) -> bool | None:
@@ -166,36 +195,59 @@ def _command(command: Command, pipeline: Pipeline, state: State) -> bool | None:
             state.folders = folders
         return status
     if isinstance(command, If):
-        return _if(command, state)
+        return _if(command, pipeline, state)
     if isinstance(command, For):
-        return _for(command, state)
+        return _for(command, pipeline, state)
     if isinstance(command, Assigned):
         _assign(command, state)
     if isinstance(command, Case) and (body := _chosen(command, state)) is not None:
         return _walk(body, state)
     if isinstance(command, Opaque | Case):
-        state.files.log.dropped(pipeline.text, UNSUPPORTED)
+        _leave(command, pipeline, UNSUPPORTED, state)
         state.variables.forget(pipeline.text)
     return True
 
 
-def _if(command: If, state: State) -> bool | None:
+def _leave(command: Command, pipeline: Pipeline, reason: str, state: State) -> None:
+    """Leave a part of the script to a shell: a function until it is called, a loop at once."""
+    name = function_name(pipeline.text) if isinstance(command, Opaque) else None
+    is_run = name is None and may_fail(pipeline.text)
+    shown = f"for {command.name}" if isinstance(command, For) else pipeline.text
+    if is_run:
+        state.files.log.replayed(shown, AS_WRITTEN)
+        add_decision(pipeline.text, state)
+        return
+    state.files.log.dropped(shown, reason)
+    if name is not None:
+        state.functions[name] = pipeline.text
+
+
+def _if(command: If, pipeline: Pipeline, state: State) -> bool | None:
+    if decides(command, state.variables):
+        add_decision(pipeline.text, state)
+        return True
     for condition, body in command.branches:
-        truth = True if condition is None else _walk(condition, state)
+        noted = len(state.calls)
+        truth = True if condition is None else _walk(condition, state, is_condition=True)
+        if not exits(body):
+            tolerate(state, noted)
         # an undecidable condition is assumed to hold: authors write the main case first
         if truth is not False:
-            return _walk(body, state)
+            status = _walk(body, state)
+            if condition is not None and asks_for_program(condition):
+                tolerate(state, noted)
+            return status
     return True
 
 
-def _for(command: For, state: State) -> bool | None:
+def _for(command: For, pipeline: Pipeline, state: State) -> bool | None:
     values: list[str] = []
     for value in (one.value for one in _expand(command.words, state.variables.known, state)):
         glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
         values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
-        state.files.log.dropped(f"for {command.name}", UNKNOWN_LOOP)
-        for text in (command.name, *(pipeline.text for _, pipeline in command.body.items)):
+        _leave(command, pipeline, UNKNOWN_LOOP, state)
+        for text in (command.name, *(one.text for _, one in command.body.items)):
             state.variables.forget(text)
         return True
     if len(values) > _MOST_ROUNDS:
@@ -259,6 +311,10 @@ def _simple(command: Simple, pipeline: Pipeline, state: State) -> bool | None:
     if first and not words[first].value.startswith("-"):
         inner = Simple(left[first:], command.redirections)
         return _simple(inner, pipeline, state)
+    if (function := state.functions.get(words[0].value)) is not None:
+        if may_fail(function):
+            add_decision(f"{function}\n{pipeline.text}", state)
+        return True
     known = BUILT_IN.get(words[0].value)
     if known is not None:
         words = _expand(left, state.variables, state)

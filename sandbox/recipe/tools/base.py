@@ -53,6 +53,8 @@ class ToolContext:
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment of the current step."""
     depth: int = 0
+    in_package: bool = False
+    """A script of a `package.json` is read, which finds the programs of packages by their name."""
     budget: ReadingBudget = field(default_factory=ReadingBudget)
 
     @property

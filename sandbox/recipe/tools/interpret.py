@@ -9,9 +9,10 @@ from posixpath import join, relpath
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import CheckoutFiles
-from sandbox.recipe.job import ToolReading
+from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.programs import IMAGE_PROGRAMS
 from sandbox.recipe.shell.budget import ScriptExhausted
+from sandbox.recipe.shell.calls import FETCHING_DECISION, UNKNOWN_DECISION
 from sandbox.recipe.shell.walk import UNKNOWN_VALUE, Call, Walked, walk_script
 from sandbox.recipe.shell.words import ShellExpression
 from sandbox.recipe.tools import (
@@ -40,11 +41,12 @@ from sandbox.recipe.tools.base import (
     plain_command,
     substitute,
 )
+from sandbox.recipe.tools.node_programs import start_by_npx
 from sandbox.recipe.tools.projects import read_inner
 from sandbox.recipe.tools.python import read_python
 from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
 from sandbox.types import StepKind
-from sandbox.types.launchers import NODE_MANAGERS
+from sandbox.types.launchers import NODE_MANAGERS, listing_command
 
 _READERS: dict[str, Reader] = {
     "pip": pip.read,
@@ -72,6 +74,11 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(rust.PROGRAMS, rust.read),
 }
 """Program name to reader, explicitly."""
+_ELSEWHERE = re.compile(
+    r"(?<![\w./-])(?:curl|wget|docker|podman|ssh|gh"
+    r"|git\s+(?:log|fetch|show|describe|tag|rev-list|merge-base))(?![\w-])"
+)
+"""What a part of a script needs that no sandbox has: a network, containers, or the history."""
 _TOO_LONG = "it has, or expands to, more commands or text than are read here"
 _NOT_FETCHED = "nothing is fetched or sent while a recipe runs"
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
@@ -211,6 +218,8 @@ def _read_text(
 
 def read_call(call: Call, context: ToolContext) -> ToolReading:
     """Read one call."""
+    if call.decides:
+        return _decision(call, context)
     if call.unknown:
         unknown = {name: ShellExpression(f"${{{name}}}") for name in call.unknown}
         context = replace(context, variables={**context.variables, **unknown})
@@ -233,6 +242,19 @@ def read_call(call: Call, context: ToolContext) -> ToolReading:
     if reader is not None and (reading := reader(call, context)) is not None:
         return reading
     return _plain(call, context)
+
+
+def _decision(call: Call, context: ToolContext) -> ToolReading:
+    """Read a part of a script that fails by the shell's own logic: it runs as written."""
+    text = call.text
+    if _ELSEWHERE.search(text) or call.unknown:
+        is_fetching = _ELSEWHERE.search(text) is not None
+        context.log.dropped(text, FETCHING_DECISION if is_fetching else UNKNOWN_DECISION)
+        return ToolReading()
+    is_plain = listing_command(text) or not set(";&|\n") & set(text)
+    line = text if is_plain else f"bash -e -c {shlex.quote(text)}"
+    command = ToolCommand(command=line, working_directory=call.folder, environment=call.environment)
+    return ToolReading(commands=(command,))
 
 
 def _server_obstacle(call: Call) -> tuple[str, ...]:
@@ -298,7 +320,9 @@ def _plain(call: Call, context: ToolContext) -> ToolReading:
         context.log.dropped(call.text, UNKNOWN_VALUE)
         return ToolReading()
     # the output of a check is read here: `| tee log` and `> log` would only hide it
-    return checked_command(call, context) if is_check else plain_command(call)
+    found = checked_command(call, context) if is_check else plain_command(call)
+    is_started = context.in_package and not is_check
+    return start_by_npx(found, line if call.whole else call.text) if is_started else found
 
 
 def _exclusion_reason(call: Call) -> str | None:

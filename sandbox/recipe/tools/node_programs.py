@@ -30,7 +30,21 @@ _PROGRAM = re.compile(r"@?\w[\w.-]*(?:/\w[\w.-]*)?(?:@[\w.^~-]+)?")
 _SYSTEM = frozenset(
     {"node", "npm", "npx", "bash", "sh", "env", "python", "python3", "make", "git", "docker"}
     | {"rm", "cp", "mv", "mkdir", "cat", "echo", "sed", "chmod", "touch", "ln", "tar", "unzip"}
-    | {"sleep", "test", "true", "false", "exit", "bun"}
+    | {"sleep", "test", "true", "false", "exit", "bun", "grep", "find", "diff", "cmp", "ls", "awk"}
+    | {
+        "printf",
+        "sort",
+        "tee",
+        "xargs",
+        "wc",
+        "head",
+        "tail",
+        "curl",
+        "which",
+        "cd",
+        "gcc",
+        "cmake",
+    }
 )
 """Programs that no package brings."""
 _MODULE = re.compile(r"[@.\w][\w@./-]{0,200}")

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from sandbox.recipe.checks import may_fail
 from sandbox.recipe.command import classify_command
 from sandbox.recipe.files import CheckoutFiles, beside, mapping
 from sandbox.recipe.job import ToolCommand, ToolReading
-from sandbox.recipe.preparing import BUILDS, is_file_work, prepares
+from sandbox.recipe.preparing import BUILDS, prepares
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools.base import ToolContext
 from sandbox.runners.builds import is_build_script
@@ -47,13 +49,14 @@ def read_script(
     lines = [scripts.get(f"pre{name}", ""), text, scripts.get(f"post{name}", "")]
     noted = context.log.position()
     lines = [line for line in lines if line.strip()]
-    reading = context.scripts(lines, call.folder, call.environment)
+    inside = replace(context, in_package=True)
+    reading = inside.scripts(lines, call.folder, call.environment)
     kinds = {classify_command(command.command) for command in reading.commands}
     wanted = classify_command(f"npm run {name}")
     is_unknown = (kinds <= {StepKind.OTHER} and not _is_spread(call, reading, context)) or (
         wanted is not StepKind.OTHER
         and wanted not in kinds
-        and any(_may_check(command, context) for command in reading.commands)
+        and any(_is_unknown(command, context) for command in reading.commands)
     )
     if is_unknown and not reading.obstacles:
         context.log.forget(noted)
@@ -70,10 +73,10 @@ def _is_spread(call: Call, reading: ToolReading, context: ToolContext) -> bool:
     return bool(folders - {call.folder}) and is_building
 
 
-def _may_check(command: ToolCommand, context: ToolContext) -> bool:
+def _is_unknown(command: ToolCommand, context: ToolContext) -> bool:
     """Return True if a command of a script may be a check that is not known as one."""
     is_known = classify_command(command.command) is not StepKind.OTHER
-    return not (is_known or is_file_work(command) or prepares(command, context.files))
+    return not is_known and may_fail(command, context.files, is_behind=False)
 
 
 def matching_scripts(files: CheckoutFiles, folder: str, patterns: Iterable[str]) -> list[str]:

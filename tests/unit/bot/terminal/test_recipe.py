@@ -147,6 +147,24 @@ def test_a_folder_without_anything_to_run_is_wrong_use(tmp_path: Path) -> None:
         run(tmp_path / "nowhere")
 
 
+def test_a_job_that_runs_nothing_here_is_shown_with_its_steps(tmp_path: Path) -> None:
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
+    steps = "[{uses: actions/checkout@v4}, {run: docker run x}]"
+    workflow = tmp_path / ".github" / "workflows" / "ci.yml"
+    workflow.write_text(f"jobs: {{image: {{steps: {steps}}}}}")
+    result = run(tmp_path, job="image")
+    assert not result.feasible
+    assert result.json_object["command"] == ""
+    for words in (
+        "step      Run docker run x",
+        "replayed  actions/checkout@v4",
+        "dropped   docker run x: no containers",
+        "It cannot be rebuilt here:\n  `docker run` needs a container daemon",
+    ):
+        assert words in result.text
+    assert "Installed" not in result.text
+
+
 def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.yml").write_text("jobs: {secret: {steps: [{run: pytest}]}}")
     (folder / ".github" / "workflows" / "link.yml").symlink_to(tmp_path / "outside.yml")

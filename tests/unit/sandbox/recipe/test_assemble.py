@@ -35,7 +35,9 @@ COMMANDS = {
     "cd a\npytest": "python -m pytest",
     "(cd a && pytest)\n(cd b/c && pytest -x)": "cd a && python -m pytest && cd ../b/c && python -m pytest -x",
     "A=1 pytest\nB=2 pytest -x": "A=1 python -m pytest && B=2 python -m pytest -x",
-    "A=x\nmy-check $A | tee log\npytest": "python -m pytest",
+    "A=x\nmy-check $A | tee log\npytest": (
+        "export A=x && my-check $A | tee log && python -m pytest"
+    ),
     "A=x\nmy-check $A | tee log\nmy-other": "export A=x && my-check $A | tee log && my-other",
     "black .\ngit diff --exit-code": "black --check .",
     "ruff check --fix . && isort src && git diff --quiet": "ruff check --no-fix . && isort --check-only src",
@@ -239,7 +241,8 @@ def test_what_is_left_beside_a_loop_is_no_check() -> None:
     assert rebuild(job(script), context()).command == f"bash -e -c 'echo mode > cover.txt\n{loop}'"
     makefile = "test:\n\techo mode > cover.txt\n\t" + loop.replace("$", "$$") + "\n"
     built = rebuild(job("make test"), context(Makefile=makefile))
-    assert built.obstacles == ("`for d`: only a shell knows the values of the loop",)
+    assert built.command == f"bash -e -c '{loop}'"
+    assert (built.prepare, built.obstacles) == (("echo mode > cover.txt",), ())
 
 
 def test_modules_that_are_fetched_are_no_check() -> None:

