@@ -20,7 +20,13 @@ from tests.patience import stretched
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 PACKAGES = json.dumps({"name": "web", "devDependencies": {"typescript": "5.9.3"}})
-OPTIONS = {"strict": True, "types": [], "module": "ESNext", "moduleResolution": "Bundler"}
+OPTIONS = {
+    "strict": True,
+    "types": [],
+    "target": "ES2022",
+    "module": "ESNext",
+    "moduleResolution": "Bundler",
+}
 MODEL = """export interface User {
   name: string;
   nickname?: string;
@@ -176,3 +182,117 @@ async def test_proposals_fit_the_quotes_and_the_keys_of_a_file(
     found = await proposed(backend, tmp_path, texts, {"TS2322", "TS2741"})
     assert ("ts_object", task + '{ id: 1, state: "open" };\n') in found
     assert ("ts_declaration", icons.replace("number", "string")) in found
+
+
+LIBRARY = """export type Level = "low" | "normal" | "high";
+
+export interface Box {
+  id: number;
+  weight: number;
+  level?: Level;
+}
+
+export const costOf = (box: Box): number => box.weight * 3;
+
+export function find(boxes: Map<number, Box>, id: number): Box {
+  const box = boxes.get(id);
+  if (!box) throw new RangeError(`no box ${id}`);
+  return box;
+}
+
+export type Colour = "red" | "green" | "grey";
+"""
+NATURAL = {
+    "an imported function that has no use": (
+        """import { costOf, type Box } from "./library";
+
+export const total = (boxes: Box[]) => boxes.reduce((sum, box) => sum + costOf(box), 0);
+""",
+        "costOf(box), 0",
+        "box, 0",
+    ),
+    "the check that follows another declaration": (
+        """import type { Box } from "./library";
+
+export function weightOf(boxes: Map<string, Box>, name: string): number {
+  const found = boxes.get(name);
+  if (!found) throw new RangeError(`no found ${name}`);
+  return found.weight;
+}
+""",
+        "  if (!found) throw new RangeError(`no found ${name}`);\n",
+        "",
+    ),
+    "a comparison where zero is a value": (
+        """export function record(seen: number[], counts: Map<string, number>, name: string): void {
+  const count = counts.get(name);
+  if (count !== undefined) {
+    seen.push(count);
+  }
+}
+""",
+        "  if (count !== undefined) {\n    seen.push(count);\n  }\n",
+        "  seen.push(count);\n",
+    ),
+    "the message of a caught error": (
+        """export function attempt(work: () => void): string {
+  try {
+    work();
+    return "done";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+""",
+        "error instanceof Error ? error.message : String(error)",
+        "error.message",
+    ),
+    "an array of what is no array": (
+        "export const sorted = (names: ReadonlySet<string>) => [...names].sort();\n",
+        "[...names]",
+        "names",
+    ),
+    "the return of what was made": (
+        """export function double(values: number[]): number[] {
+  const doubled: number[] = [];
+  for (const value of values) {
+    doubled.push(value * 2);
+  }
+  return doubled;
+}
+""",
+        "  return doubled;\n",
+        "",
+    ),
+    "a literal that the list lacks": (
+        """import type { Colour } from "./library";
+
+export const ALL: Colour[] = ["red", "green", "grey"];
+""",
+        '"grey"',
+        '"gren"',
+    ),
+    "a default that means nothing special": (
+        """import type { Box, Level } from "./library";
+
+export const levelOf = (box: Box): Level => box.level ?? "normal";
+""",
+        ' ?? "normal"',
+        "",
+    ),
+}
+"""Texts, and what is replaced in them by what; the best proposal restores each."""
+
+
+async def test_the_best_proposal_is_what_a_person_would_write(
+    backend: Backend, tmp_path: Path
+) -> None:
+    right, wrong = {}, {}
+    for number, (text, old, new) in enumerate(NATURAL.values()):
+        # The first line tells the texts of proposals apart.
+        right[f"{number}.ts"] = f"// {number}.ts\n{text}"
+        wrong[f"{number}.ts"] = f"// {number}.ts\n{text.replace(old, new)}"
+    codes = {"TS2322", "TS2820", "TS2365", "TS18048", "TS2345", "TS18046", "TS2339", "TS2355"}
+    found = await proposed(backend, tmp_path, {"library.ts": LIBRARY, **wrong}, codes)
+    best = {path: next((new for _, new in found if path in new), "") for path in right}
+    assert best == right

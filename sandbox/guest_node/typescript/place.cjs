@@ -21,6 +21,7 @@ class Place {
     this.node = this.nodeAt(this.file, this.start, this.end)
     const count = quote => this.text.split(quote).length
     this.quote = count('"') > count("'") ? '"' : "'"
+    this.semicolon = /;\s*$/m.test(this.text.slice(0, 4000)) ? ';' : ''
     this.uses = new Map()
     this.expressions = this.findExpressions()
   }
@@ -157,7 +158,8 @@ class Place {
   /** Return the variables and parameters that a place can use, the nearest first. */
   variables (node) {
     const { ts } = this
-    return this.checker.getSymbolsInScope(node, ts.SymbolFlags.Value)
+    return this.checker.getSymbolsInScope(node, ts.SymbolFlags.Value | ts.SymbolFlags.Alias)
+      .filter(symbol => this.follow(symbol).flags & ts.SymbolFlags.Value)
       .filter(symbol => this.isOwnSymbol(symbol) && this.isBefore(symbol, node)).slice(0, MAX_NAMES)
   }
 
@@ -181,6 +183,15 @@ class Place {
 
   symbolType (symbol, node) {
     return this.checker.getTypeOfSymbolAtLocation(symbol, node)
+  }
+
+  /** Return the type that a function returns or promises; undefined if it is unknown. */
+  returnType (node) {
+    const signature = this.checker.getSignatureFromDeclaration(node)
+    if (!signature) return undefined
+    const type = this.checker.getReturnTypeOfSignature(signature)
+    const isPromise = this.isPromise(type) && this.checker.getTypeArguments
+    return (isPromise && this.checker.getTypeArguments(type)[0]) || type
   }
 
   /** Return the function around a node. */
@@ -257,6 +268,9 @@ class Place {
     if (kinds.some(one => one.flags & ts.TypeFlags.Undefined)) exact.push(`${text} ${isPresent ? '!' : '='}== undefined`)
     if (kinds.some(one => one.flags & ts.TypeFlags.Null)) exact.push(`${text} ${isPresent ? '!' : '='}== null`)
     const plain = isPresent ? text : `!${text}`
+    // Without a comparison, an empty text, zero and false would count as missing.
+    const { String, NumberLike, BooleanLike } = ts.TypeFlags
+    if (kinds.some(one => one.flags & (String | NumberLike | BooleanLike))) return [...exact, plain]
     const compared = (this.text.match(/[!=]== (?:undefined|null)/g) || []).length
     const short = (this.text.match(/if \(!?[\w.]+\)/g) || []).length
     return compared > short ? [...exact, plain] : [plain, ...exact]

@@ -25,6 +25,10 @@ const PARTIAL = 0.8
 const RIVALS = 0.2
 /** Minimum difference in cost between an edit and a clearly better one. */
 const CLEAR = 0.08
+/** Lower cost of an edit that uses a name without a use, and higher cost of one that leaves one more. */
+const USED = 0.15
+/** Codes of names without a use. */
+const UNUSED = [6133, 6138, 6192, 6196, 6198]
 
 /**
  * Yield proposals for findings, each checked against all files of the program.
@@ -34,7 +38,7 @@ const CLEAR = 0.08
 function * search (workspace, request, mayGoOn) {
   const before = workspace.check()
   const isQuick = Boolean(request.only_clear)
-  const state = { workspace, before, counts: countKeys(before), refused: new Set(), isQuick }
+  const state = { workspace, before, counts: countKeys(before), refused: new Set(), unused: new Map(), isQuick }
   const leads = matchFindings(workspace, before, request.findings)
   const covered = new Set()
   for (const lead of leads) {
@@ -88,11 +92,15 @@ function tryAll (state, lead, mayGoOn) {
   let isClear = false
   for (const candidate of drafts(state.workspace, lead)) {
     if (!mayGoOn() || passing.length >= ENOUGH) break
+    // A dearer edit may still become cheaper by the names that it uses.
+    const least = candidate.cost - (hasUnused(state, lead, passing) ? USED : 0)
     isClear = state.isQuick && passing.some(one =>
-      total(one) === state.before.length && candidate.cost - one.cost >= CLEAR)
+      total(one) === state.before.length && least - one.cost >= CLEAR)
     if (isClear) break
     const removed = evaluate(state, candidate, lead)
-    if (removed && removed.has(lead.key)) passing.push({ ...candidate, removed })
+    if (!removed || !removed.has(lead.key)) continue
+    const cost = candidate.cost + USED * countLost(state, lead, candidate)
+    passing.push({ ...candidate, cost, removed })
   }
   state.workspace.texts.change(new Map())
   return { passing, isClear }
@@ -138,6 +146,36 @@ function evaluate (state, candidate, lead) {
   }
   if (!removed) state.refused.add(candidate.key)
   return removed
+}
+
+/** Return whether the files that passing candidates change have names without a use. */
+function hasUnused (state, lead, passing) {
+  const files = new Set(passing.flatMap(one => [...one.texts.keys()]))
+  return [...files].some(file => unusedBefore(state, lead, file) > 0)
+}
+
+/** Return how many names lose their use by a candidate, from -1 to 1. */
+function countLost (state, lead, { texts }) {
+  const files = [...texts.keys()]
+  const before = files.map(file => unusedBefore(state, lead, file))
+  state.workspace.texts.change(texts)
+  const lost = files.reduce((sum, file, at) => sum + countUnused(lead.service, file) - before[at], 0)
+  return Math.max(-1, Math.min(1, lost))
+}
+
+/** Return how many names of a file have no use without any candidate. */
+function unusedBefore ({ unused, workspace }, lead, file) {
+  if (!unused.has(file)) {
+    workspace.texts.change(new Map())
+    unused.set(file, countUnused(lead.service, file))
+  }
+  return unused.get(file)
+}
+
+/** Return how many imports, variables, parameters and private members of a file have no use. */
+function countUnused (service, file) {
+  const found = [...service.getSuggestionDiagnostics(file), ...service.getSemanticDiagnostics(file)]
+  return found.filter(one => UNUSED.includes(one.code)).length
 }
 
 function compare (state, only) {
@@ -187,6 +225,7 @@ function rank (passing, lead) {
   return passing
     .map((one, index) => ({ ...one, cost: costs[index] + doubt }))
     .sort((a, b) => a.cost - b.cost)
+    .map(one => ({ ...one, cost: Math.max(0, one.cost) }))
 }
 
 module.exports = { search }

@@ -3,6 +3,8 @@
 
 const NAME = 'code_fix'
 const USUAL = 0.6
+/** An import of types beside values. */
+const INLINE = /import \{[^}]*\btype [A-Za-z_$]/
 const COSTS = {
   spelling: 0.1,
   import: 0.15,
@@ -40,7 +42,11 @@ const COSTS = {
 function * propose (place) {
   const { ts } = place
   const format = { ...ts.getDefaultFormatCodeSettings('\n'), ...layout(place.text) }
-  const preferences = { importModuleSpecifierPreference: 'shortest', quotePreference: 'auto' }
+  const preferences = {
+    importModuleSpecifierPreference: 'shortest',
+    quotePreference: 'auto',
+    preferTypeOnlyAutoImports: INLINE.test(place.text)
+  }
   const fixes = place.service.getCodeFixesAtPosition(
     place.path, place.start, place.end, [place.code], format, preferences)
   let order = 0

@@ -8,6 +8,8 @@ const MAX_DECLARATIONS = 10
 const LITERAL = /['"]/
 /** Additional cost of a type that says less than one with literals. */
 const LOSS = 0.5
+/** Additional cost of another type for a value that is declared for others. */
+const OTHERS = 0.15
 const PRIMITIVES = ['string', 'number', 'boolean']
 
 /** Yield other declarations of what a diagnostic is about. */
@@ -87,7 +89,7 @@ function * change (place, node, sources) {
   if (isOptional && node.questionToken) {
     yield { cost: 0.3, edits: [place.replace(node.questionToken, '')] }
   } else if (isOptional && !node.initializer && !node.dotDotDotToken) {
-    const cost = place.isChecked(node.name.getText(), 'undefined') ? 0.08 : 0.55
+    const cost = place.isChecked(node.name.getText(), 'undefined') ? 0.08 : 0.65
     yield { cost, edits: [place.insert(node.getSourceFile(), node.name.getEnd(), '?')] }
   }
   yield * modifiers(place, node)
@@ -151,7 +153,7 @@ function * types (place, node, sources) {
   const spelled = new Set(sources.map(source => withFirst(text, source)))
   for (const [index, source] of [...spelled].entries()) {
     const isReturn = ts.isFunctionLike(node.parent)
-    const loses = LITERAL.test(text) || /[{]/.test(source) ? LOSS : (isReturn ? 0 : 0.1)
+    const loses = LITERAL.test(text) || /[{]/.test(source) ? LOSS : (isReturn && !dropsOwn(place, node, source) ? 0 : OTHERS)
     yield { cost: 0.32 + loses + 0.02 * index, edits: [place.replace(node, source)] }
     if (text.endsWith('[]') || source.split(' | ').includes(text)) continue
     yield { cost: 0.4 + loses + 0.02 * index, edits: [place.replace(node, `${text} | ${source}`)] }
@@ -176,6 +178,19 @@ function * types (place, node, sources) {
   if (/^readonly /.test(text)) yield { cost: 0.35, edits: [place.replace(node, text.slice(9))] }
   else if (isArray) yield { cost: 0.45, edits: [place.replace(node, `readonly ${text}`)] }
   yield * inside(place, node)
+}
+
+/** Return whether a type is without one of the checkout that an annotation names. */
+function dropsOwn (place, node, source) {
+  const { ts } = place
+  const names = []
+  const visit = one => {
+    const symbol = ts.isTypeReferenceNode(one) && place.follow(place.checker.getSymbolAtLocation(one.typeName))
+    if (symbol && place.isOwnSymbol(symbol)) names.push(one.typeName.getText())
+    ts.forEachChild(one, visit)
+  }
+  visit(node)
+  return names.some(name => !source.includes(name))
 }
 
 /** Yield exchanged keywords, arguments and names inside of a type. */

@@ -121,7 +121,18 @@ function literals (place, node) {
   }
   if (ts.isLiteralTypeNode(node.parent)) return [...keys(place, node), ...neighbourLiterals(place, node)]
   const type = place.expected(node)
-  return type ? place.parts(type).filter(one => one.isStringLiteral()).map(one => one.value) : []
+  const all = type ? place.parts(type).filter(one => one.isStringLiteral()).map(one => one.value) : []
+  const given = new Set(listed(place, node))
+  const left = all.filter(one => !given.has(one))
+  return left.length ? left : all
+}
+
+/** Return the strings beside one in its list, or in the cases of its switch. */
+function listed ({ ts }, node) {
+  const { parent } = node
+  const items = ts.isArrayLiteralExpression(parent) ? [...parent.elements]
+    : ts.isCaseClause(parent) ? parent.parent.clauses.map(one => one.expression) : []
+  return items.filter(one => one && one !== node && ts.isStringLiteralLike(one)).map(one => one.text)
 }
 
 /** Return the keys of the other types of `Pick`, `Omit` and the like. */

@@ -1,16 +1,21 @@
 'use strict'
-// A value of the wrong type: a missing `await`, call or conversion, a member, a default.
+// A value of the wrong type: a missing `await`, call, conversion or `return`, a member, a default.
 
 const { distance, isName } = require('../place.cjs')
 
 const NAME = 'ts_value'
 const MAX_MEMBERS = 12
+const MAX_LITERALS = 3
+/** Codes of functions that may end without a value. */
+const ENDLESS = [2355, 2366, 7030]
+/** Names of what is used where nothing is chosen. */
+const PLAIN = /^(?:default|normal|none|unknown|other|medium|auto)$/i
 
 /** Yield conversions of the expressions that a diagnostic is about. */
 function * propose (place) {
   for (const [index, expression] of place.expressions.entries()) {
-    for (const draft of convert(place, expression)) {
-      yield { cost: draft.cost + 0.02 * index, edits: [place.replaceValue(expression, draft.text)] }
+    for (const { cost, text, edits } of convert(place, expression)) {
+      yield { cost: cost + 0.02 * index, edits: edits || [place.replaceValue(expression, text)] }
     }
   }
   yield * addReturn(place)
@@ -31,6 +36,8 @@ function * convert (place, expression) {
     yield { cost, text: isUsed ? `(await ${text})` : `await ${text}` }
   }
   yield * literal(place, expression)
+  yield * caught(place, expression, type, wanted)
+  yield * spread(place, expression, type, atom)
   if (!ts.isExpressionStatement(expression.parent)) yield * unwrap(place, expression)
   if (type.getCallSignatures().length && !ts.isAwaitExpression(expression)) yield { cost: 0.3, text: `${atom}()` }
   yield * nullable(place, expression, type, wanted, atom)
@@ -43,6 +50,50 @@ function * convert (place, expression) {
   const isArgument = (expression.parent.arguments || []).includes(expression)
   if (isArgument && isArray(place.checker, type)) yield { cost: 0.3, text: `...${atom}` }
   yield * memberOf(place, expression, type, wanted, atom)
+  yield * converted(place, expression, type, wanted)
+}
+
+/** Yield the message of a caught error, whose type is unknown. */
+function * caught (place, expression, type, wanted) {
+  const { ts } = place
+  if (!(type.flags & ts.TypeFlags.Unknown) || !ts.isIdentifier(expression)) return
+  const name = expression.text
+  const message = `${name} instanceof Error ? ${name}.message : String(${name})`
+  const { parent } = expression
+  if (ts.isPropertyAccessExpression(parent) && parent.name.text === 'message') {
+    const isInside = !ts.isPropertyAssignment(parent.parent) && !ts.isVariableDeclaration(parent.parent) &&
+      !ts.isReturnStatement(parent.parent) && !(parent.parent.arguments || []).includes(parent)
+    const text = isInside && !ts.isTemplateSpan(parent.parent) ? `(${message})` : message
+    yield { cost: 0.3, edits: [place.replace(parent, text)] }
+  } else if (wanted) {
+    yield { cost: place.text.includes(`instanceof Error ? ${name}`) ? 0.35 : 0.45, text: message }
+  }
+}
+
+/** Yield an array of the items of a set, an iterator or a read-only array. */
+function * spread (place, expression, type, atom) {
+  const { ts, checker } = place
+  const { parent } = expression
+  if (!ts.isPropertyAccessExpression(parent) || parent.expression !== expression) return
+  if (checker.getPropertyOfType(checker.getApparentType(type), parent.name.text)) return
+  const isIterable = checker.getPropertiesOfType(checker.getApparentType(type))
+    .some(one => one.name.startsWith('__@iterator'))
+  if (!isIterable || type.flags & ts.TypeFlags.StringLike) return
+  yield { cost: 0.3, text: `[...${atom}]` }
+  yield { cost: 0.36, text: `Array.from(${expression.getText()})` }
+}
+
+/** Yield calls of the checkout's functions that make the expected type of a value. */
+function * converted (place, expression, type, wanted) {
+  for (const symbol of place.variables(expression)) {
+    const [signature] = place.symbolType(symbol, expression).getCallSignatures()
+    if (!signature || !signature.declaration || !signature.parameters.length) continue
+    const isShort = signature.declaration.parameters.slice(1)
+      .every(one => one.questionToken || one.initializer || one.dotDotDotToken)
+    const isFitting = place.fits(type, place.symbolType(signature.parameters[0], expression)) &&
+      place.fits(signature.getReturnType(), wanted)
+    if (isShort && isFitting) yield { cost: 0.46, text: `${symbol.name}(${expression.getText()})` }
+  }
 }
 
 /** Yield `"3"` for `3` and the reverse. */
@@ -106,11 +157,12 @@ function * nullable (place, expression, type, wanted, atom) {
   const wrap = one => isInside ? `(${one})` : one
   const plain = place.checker.getNonNullableType(type)
   const target = wanted && !place.isNullable(wanted) ? wanted : plain
-  const isArgument = (access.parent.arguments || []).includes(access)
+  const use = place.uses.get(access) || access
+  const isArgument = (use.parent.arguments || []).includes(use)
   const beside = ts.isPropertyAccessExpression(access) ? siblings(place, access, target) : []
   if (beside.length === 1) yield { cost: 0.34, text: wrap(`${atom} ?? ${beside[0]}`) }
   for (const value of defaults(place, target)) {
-    const isMadeUp = value === '{}' ? 0.25 : (isArgument && value !== '[]' ? 0.12 : 0)
+    const isMadeUp = value === '{}' ? 0.25 : (isArgument && value !== '[]' ? 0.15 : 0)
     yield { cost: 0.35 + isMadeUp, text: wrap(`${atom} ?? ${value}`) }
   }
   for (const other of ['undefined', 'null']) {
@@ -130,13 +182,20 @@ function siblings (place, access, wanted) {
 function defaults (place, type) {
   const { ts, checker } = place
   const has = flag => place.parts(type).some(one => one.flags & flag)
-  const found = []
-  if (has(ts.TypeFlags.StringLike)) found.push(place.quote + place.quote)
+  const found = literalsOf(place, type)
+  if (has(ts.TypeFlags.String)) found.push(place.quote + place.quote)
   if (has(ts.TypeFlags.NumberLike)) found.push('0', '1')
   if (has(ts.TypeFlags.BooleanLike)) found.push('false', 'true')
   if (place.parts(type).some(one => isArray(checker, one))) found.push('[]')
   else if (has(ts.TypeFlags.Object)) found.push('{}')
   return found
+}
+
+/** Return the strings of a union, those first that mean nothing special. */
+function literalsOf (place, type) {
+  const names = place.parts(type).filter(one => one.isStringLiteral()).map(one => one.value)
+  const plain = names.filter(one => PLAIN.test(one))
+  return [...new Set([...plain, ...names])].slice(0, MAX_LITERALS).map(one => place.quote + one + place.quote)
 }
 
 function isArray (checker, type) {
@@ -213,12 +272,29 @@ function * addReturn (place) {
   if (last && ts.isExpressionStatement(last)) {
     yield { cost: 0.2, edits: [place.insert(place.file, last.getStart(), 'return ')] }
   }
+  if (last && ENDLESS.includes(place.code)) yield * returnVariable(place, around, last)
   const functions = place.expressions.filter(one => ts.isArrowFunction(one) && ts.isBlock(one.body))
   for (const one of functions) {
     const final = one.body.statements[one.body.statements.length - 1]
     if (final && ts.isExpressionStatement(final)) {
       yield { cost: 0.2, edits: [place.insert(place.file, final.getStart(), 'return ')] }
     }
+  }
+}
+
+/** Yield the return of a variable behind the last statement of a function, the last declared first. */
+function * returnVariable (place, around, last) {
+  const { ts } = place
+  const type = place.returnType(around)
+  if (!type || ts.isReturnStatement(last) || ts.isThrowStatement(last)) return
+  const declared = around.body.statements.filter(one => ts.isVariableStatement(one))
+    .flatMap(one => [...one.declarationList.declarations]).reverse()
+  const start = last.getStart()
+  const [indent] = /^\s*/.exec(place.text.slice(place.text.lastIndexOf('\n', start) + 1, start))
+  for (const [index, { name }] of declared.entries()) {
+    if (!ts.isIdentifier(name) || !place.fits(place.typeOf(name), type)) continue
+    const text = `\n${indent}return ${name.text}${place.semicolon}`
+    yield { cost: 0.25 + 0.02 * index, edits: [place.insert(place.file, last.getEnd(), text)] }
   }
 }
 
