@@ -214,16 +214,8 @@ def _read_earlier(step: ResolvedStep, reading: ToolReading, context: ToolContext
 def _combine(
     before: ToolReading, failing: ToolReading, step: ResolvedStep, context: ToolContext
 ) -> Rebuilt:
-    checks, early = choose_checks(failing.commands, context.files)
-    checks, undone = convert_git_diff(checks, failing.commands)
-    if checks and all(only_informs(command.command) for command in checks):
-        undone = (*undone, f"`{checks[0].command[:100]}` checks nothing, and nothing is sent here")
-    if len(checks) > MOST_CHECKS:
-        undone = (*undone, f"the failed step runs more than {MOST_CHECKS} checks")
-        del checks[MOST_CHECKS:]
-    kinds = [_kind(command, step) for command in checks]
-    named = [kind for kind in kinds if kind is not StepKind.OTHER]
-    kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(named), StepKind.OTHER)
+    checks, early, undone = _choose(failing, context)
+    kind = _common_kind([_kind(command, step) for command in checks])
     folder, shared = _common_settings(checks, step)
     # A linter that is no package of Node.js reads sources only, and should not wait for npm.
     without_node = kind in {StepKind.LINT, StepKind.FORMAT} and failing.node_folders is None
@@ -271,6 +263,25 @@ def _combine(
         node_tools=tools,
         node_optional=node_optional,
     )
+
+
+def _choose(
+    failing: ToolReading, context: ToolContext
+) -> tuple[list[ToolCommand], list[ToolCommand], tuple[str, ...]]:
+    """Return the checks, what prepares for them, and why some of the step cannot be judged."""
+    checks, early = choose_checks(failing.commands, context.files)
+    checks, undone = convert_git_diff(checks, failing.commands)
+    if checks and all(only_informs(command.command) for command in checks):
+        undone = (*undone, f"`{checks[0].command[:100]}` checks nothing, and nothing is sent here")
+    if len(checks) > MOST_CHECKS:
+        undone = (*undone, f"the failed step runs more than {MOST_CHECKS} checks")
+    return checks[:MOST_CHECKS], early, undone
+
+
+def _common_kind(kinds: Sequence[StepKind]) -> StepKind:
+    """Return what the checks are together: tests if one of them is."""
+    named = [kind for kind in kinds if kind is not StepKind.OTHER]
+    return StepKind.TEST if StepKind.TEST in kinds else next(iter(named), StepKind.OTHER)
 
 
 def _is_needed(command: ToolCommand, failing: ToolReading, context: ToolContext) -> bool:

@@ -143,7 +143,7 @@ async def run_fresh(
 
 
 class _Alone(Frozen):
-    """What the failing tests show when they run alone."""
+    """The result of the failing tests, run alone."""
 
     targets: tuple[str, ...] = ()
     """Tests to run by name in the other runs."""

@@ -41,7 +41,7 @@ class Variables(Frozen):
     def context(self) -> dict[str, Value]:
         """Return the variables as the `env` context."""
         unknown = {name: Unknown((names,)) for name, names in self.unknown.items()}
-        found = {**unknown, **self.known}
+        found: dict[str, Value] = {**unknown, **self.known}
         return Partly(found) if self.is_open else found
 
     def plus(self, level: object, context: Context, log: FidelityLog) -> "Variables":

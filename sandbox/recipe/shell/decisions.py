@@ -89,7 +89,8 @@ def _exits(command: Command) -> bool:
             return exits(body)
         case If(branches=branches):
             return any(exits(body) for _, body in branches)
-    return False
+        case _:
+            return False
 
 
 def decides(command: If, variables: Mapping[str, str]) -> bool:

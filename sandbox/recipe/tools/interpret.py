@@ -78,7 +78,7 @@ _ELSEWHERE = re.compile(
     r"(?<![\w./-])(?:curl|wget|docker|podman|ssh|gh"
     r"|git\s+(?:log|fetch|show|describe|tag|rev-list|merge-base))(?![\w-])"
 )
-"""What a part of a script needs that no sandbox has: a network, containers, or the history."""
+"""Programs that need a network, containers or the history, which no sandbox has."""
 _TOO_LONG = "it has, or expands to, more commands or text than are read here"
 _NOT_FETCHED = "nothing is fetched or sent while a recipe runs"
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.unit.sandbox.recipe.test_assemble import context, job, rebuild
+from sandbox.recipe.assemble import rebuild
+from tests.unit.sandbox.recipe.test_assemble import context, job
 from tests.unit.sandbox.recipe.tools.test_node_scripts import plan_job
 
 KEPT = {

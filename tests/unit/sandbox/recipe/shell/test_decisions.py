@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.unit.sandbox.recipe.test_assemble import Rebuilt, context, job, rebuild
+from sandbox.recipe.assemble import Rebuilt, rebuild
+from tests.unit.sandbox.recipe.test_assemble import context, job
 
 MAKEFILE = """\
 check:
