@@ -48,6 +48,11 @@ git update-ref refs/heads/main "$2"
 git reset -q --hard
 rm -rf "$3"
 """
+# Tools look up whose repository this is; nothing can be fetched from it.
+_ADD_ORIGIN = """
+cd "$1"
+git remote add origin "https://github.com/$2"
+"""
 _PLACE_FOLDER = """
 cd "$1"
 git init -q --template= -b main .
@@ -95,6 +100,9 @@ def _readable(sizes: Mapping[str, int]) -> list[str]:
 
 class CheckoutSource(Protocol):
     """The source of a workspace's files."""
+
+    origin: str | None
+    """The repository that the remote `origin` names, `owner/name`; None adds no remote."""
 
     @property
     def head_sha(self) -> str | None:
@@ -155,6 +163,8 @@ class CommitSource:
         repository: The import.
         revision: Which of its two commits is in the work tree.
     """
+
+    origin: str | None = None
 
     def __init__(self, repository: ImportedRepository, revision: Revision) -> None:
         self._repository = repository
@@ -218,6 +228,7 @@ class CommitSource:
         repository = self._repository
         cuts = sorted(repository.shallow().decode().split())
         placed = (self._sha, repository.head_sha, repository.base_sha or "", *cuts)
+        placed = (*placed, self.origin) if self.origin else placed
         return hashlib.sha256("\n".join(placed).encode()).hexdigest()
 
     async def place(self, guest: Guest) -> None:
@@ -227,6 +238,7 @@ class CommitSource:
         archive = pack({"repository.bundle": bundle, "shallow": self._repository.shallow()})
         await guest.unpack(archive, folder)
         await _script(guest, _EMPTY + _PLACE_COMMIT, guest.workdir, self._sha, folder)
+        await _add_origin(guest, self.origin)
 
     async def restore(self, guest: Guest) -> None:
         """Reset to the commit and remove everything else."""
@@ -245,6 +257,7 @@ class FolderContents:
 
     head_sha: str | None = None
     base_sha: str | None = None
+    origin: str | None = None
 
     def __init__(
         self,
@@ -288,7 +301,8 @@ class FolderContents:
 
     async def digest(self) -> str:
         """Return a digest of the files that were read, local changes included."""
-        return (await asyncio.to_thread(hashlib.sha256, self._archive)).hexdigest()
+        placed = self._archive + (self.origin or "").encode()
+        return (await asyncio.to_thread(hashlib.sha256, placed)).hexdigest()
 
     async def place(self, guest: Guest) -> None:
         """Unpack the files in the guest and commit them, for tools that call git."""
@@ -298,6 +312,7 @@ class FolderContents:
         # that it saves.
         compression = "0" if len(self._archive) < _SMALL_BYTES else "1"
         await _script(guest, f"set -eu{_PLACE_FOLDER}", guest.workdir, compression)
+        await _add_origin(guest, self.origin)
 
     async def restore(self, guest: Guest) -> None:
         """Reset to the commit of the folder and remove everything else."""
@@ -351,6 +366,11 @@ def _archive(files: Mapping[str, Original]) -> bytes:
             entry.size, entry.mode, entry.mtime = len(file.content), int(file.mode[-3:], 8), _WHEN
             archive.addfile(entry, io.BytesIO(file.content))
     return raw.getvalue()
+
+
+async def _add_origin(guest: Guest, origin: str | None) -> None:
+    if origin is not None:
+        await _script(guest, f"set -eu{_ADD_ORIGIN}", guest.workdir, origin)
 
 
 async def _script(guest: Guest, script: str, *arguments: str) -> None:

@@ -110,6 +110,12 @@ async def take_source(checkout: Checkout, parts: Parts) -> CheckoutSource:
     Raises:
         ImportRejected: The source is unavailable or exceeds a limit.
     """
+    taken = await _take(checkout, parts)
+    taken.origin = checkout.hints.repository
+    return taken
+
+
+async def _take(checkout: Checkout, parts: Parts) -> CheckoutSource:
     source = checkout.source
     if isinstance(source, GitSource):
         return CommitSource(await parts.importer.fetch(source), checkout.revision)

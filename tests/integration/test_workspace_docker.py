@@ -135,11 +135,12 @@ async def test_git_inside_knows_the_commit_and_has_no_hooks(ground: Ground) -> N
     commit(ground.folder, dict(GOOD))
     commit(ground.folder, {"a": "1"})
     sha = commit(ground.folder, {"b": "1"})
-    async with ground.open(sha) as workspace:
+    async with ground.open(sha, hints=JobHints(repository="octo/r")) as workspace:
         said = await workspace.run(
-            "git rev-parse HEAD; git status --short; git log --oneline | wc -l; ls .git/hooks"
+            "git rev-parse HEAD; git status --short; git log --oneline | wc -l; ls .git/hooks;"
+            "git remote get-url origin"
         )
-    assert said.stdout.split() == [sha, "2"]
+    assert said.stdout.split() == [sha, "2", "https://github.com/octo/r"]
 
 
 @pytest.mark.anyio

@@ -63,19 +63,11 @@ function choose (place, literal, property) {
     const isSame = text === property.name
     found.push({ cost: 0.15 + cost, text: isSame ? text : `${property.name}: ${text}` })
   }
-  for (const [index, text] of [...beside(place, literal, wanted), ...defaults(place, wanted)].entries()) {
+  for (const [index, text] of defaults(place, wanted).entries()) {
     found.push({ cost: 0.5 + 0.05 * index, text: `${property.name}: ${text}` })
   }
   const unique = new Map(found.sort((a, b) => b.cost - a.cost).map(one => [one.text, one]))
   return [...unique.values()].sort((a, b) => a.cost - b.cost)
-}
-
-/** Return the last number of a table, which has a property of the same type for each key. */
-function beside (place, literal, wanted) {
-  const { ts } = place
-  const values = literal.properties.map(one => one.initializer)
-  const isTable = values.length > 1 && values.every(one => one && ts.isNumericLiteral(one))
-  return isTable && wanted.flags & ts.TypeFlags.Number ? [values[values.length - 1].getText()] : []
 }
 
 /** Return the edit that adds a property where the type declares it. */

@@ -8,8 +8,6 @@ const MAX_MEMBERS = 12
 const MAX_LITERALS = 3
 /** Codes of functions that may end without a value. */
 const ENDLESS = [2355, 2366, 7030]
-/** Names of what is used where nothing is chosen. */
-const PLAIN = /^(?:default|normal|none|unknown|other|medium|auto)$/i
 
 /** Yield conversions of the expressions that a diagnostic is about. */
 function * propose (place) {
@@ -191,11 +189,10 @@ function defaults (place, type) {
   return found
 }
 
-/** Return the strings of a union, those first that mean nothing special. */
+/** Return the first strings of a union. */
 function literalsOf (place, type) {
-  const names = place.parts(type).filter(one => one.isStringLiteral()).map(one => one.value)
-  const plain = names.filter(one => PLAIN.test(one))
-  return [...new Set([...plain, ...names])].slice(0, MAX_LITERALS).map(one => place.quote + one + place.quote)
+  return place.parts(type).filter(one => one.isStringLiteral()).slice(0, MAX_LITERALS)
+    .map(one => place.quote + one.value + place.quote)
 }
 
 function isArray (checker, type) {
