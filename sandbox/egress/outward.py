@@ -21,6 +21,8 @@ RESOLVE_S = 10.0
 MAX_ADDRESSES = 4
 LOOKUPS = 2
 """Limit of parallel lookups: each takes one of the few shared threads."""
+KNOWN_S = 60.0
+MAX_KNOWN = 1000
 
 ANSWER = "HTTP/1."
 MADE = "200"
@@ -87,12 +89,21 @@ class Outward:
     Args:
         upstream: The operator's own proxy, if any.
         resolver: Resolves names to addresses.
+        known_s: How long addresses are used again, in seconds.
     """
 
-    def __init__(self, upstream: Upstream | None = None, resolver: Resolver = resolve) -> None:
+    def __init__(
+        self,
+        upstream: Upstream | None = None,
+        resolver: Resolver = resolve,
+        *,
+        known_s: float = KNOWN_S,
+    ) -> None:
         self._upstream = upstream
         self._resolver = resolver
         self._turn = asyncio.Semaphore(LOOKUPS)
+        self._known_s = known_s
+        self._known: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     async def open(self, endpoint: Endpoint) -> OutboundConnection:
         """Connect to an endpoint.
@@ -116,6 +127,7 @@ class Outward:
             with contextlib.suppress(OSError, TimeoutError):
                 reader, writer = await _connect(address, endpoint.port)
                 return OutboundConnection(reader, writer, None)
+        self._known.pop((endpoint.host, endpoint.port), None)
         raise EgressRefused("it does not respond")
 
     async def is_direct(self, endpoint: Endpoint) -> bool:
@@ -129,18 +141,37 @@ class Outward:
 
     async def _addresses(self, endpoint: Endpoint) -> list[str]:
         """Return the allowed addresses of an endpoint."""
-        async with self._turn, asyncio.timeout(RESOLVE_S):
-            found = (
-                [endpoint.host]
-                if endpoint.is_literal
-                else await self._resolver(endpoint.host, endpoint.port)
-            )
+        found = [endpoint.host] if endpoint.is_literal else await self._resolve(endpoint)
         reasons = {address: refusal(address, own=endpoint.own) for address in found[:MAX_ADDRESSES]}
         allowed = [address for address, reason in reasons.items() if reason is None]
         if not allowed:
             reason = next((reason for reason in reasons.values() if reason), "none")
             raise EgressRefused(f"its address is {reason}")
         return allowed
+
+    async def _resolve(self, endpoint: Endpoint) -> list[str]:
+        """Return the addresses of a name.
+
+        A package manager opens a connection for each of hundreds of packages, and a resolver that
+        loses one of their questions lets them wait for seconds.
+        """
+        if (known := self._find(endpoint)) is not None:
+            return known
+        async with self._turn:
+            # Others may have asked for the same name meanwhile.
+            if (known := self._find(endpoint)) is not None:
+                return known
+            async with asyncio.timeout(RESOLVE_S):
+                found = await self._resolver(endpoint.host, endpoint.port)
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+        ends = asyncio.get_running_loop().time() + self._known_s
+        self._known[endpoint.host, endpoint.port] = ends, found
+        return found
+
+    def _find(self, endpoint: Endpoint) -> list[str] | None:
+        ends, addresses = self._known.get((endpoint.host, endpoint.port), (0.0, []))
+        return addresses if asyncio.get_running_loop().time() < ends else None
 
     async def _open_through(self, upstream: Upstream, endpoint: Endpoint) -> OutboundConnection:
         try:

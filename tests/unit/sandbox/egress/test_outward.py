@@ -86,6 +86,39 @@ async def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_
     assert names.asked == ["index.example"]
 
 
+async def test_connections_to_a_host_share_a_lookup_for_a_while() -> None:
+    names = Names(["127.0.0.1"], ["169.254.169.254"])
+    async with serving(WebSite()) as site:
+        host = own("index.example", site.port)
+        outward = Outward(resolver=names)
+        ways = [await outward.open(host) for _ in range(3)]
+        for way in ways:
+            way.writer.transport.abort()
+    assert len(names.asked) == 1
+
+
+async def test_a_name_is_looked_up_and_checked_again_afterwards() -> None:
+    names = Names(["127.0.0.1"], ["169.254.169.254"])
+    async with serving(WebSite()) as site:
+        host = own("index.example", site.port)
+        outward = Outward(resolver=names, known_s=0.0)
+        way = await outward.open(host)
+        with pytest.raises(EgressRefused, match="its address is"):
+            await outward.open(host)
+        way.writer.transport.abort()
+
+
+async def test_a_host_that_does_not_answer_is_looked_up_again() -> None:
+    async with serving(WebSite()) as site:
+        port = site.port
+    names = Names(["127.0.0.1"], ["127.0.0.1"])
+    outward = Outward(resolver=names)
+    for _ in range(2):
+        with pytest.raises(EgressRefused, match="does not respond"):
+            await outward.open(own("index.example", port))
+    assert len(names.asked) == 2
+
+
 async def test_a_name_nobody_knows_and_a_host_that_does_not_answer_are_refused() -> None:
     with pytest.raises(EgressRefused, match="cannot be resolved"):
         await Outward(resolver=Names()).open(own("index.example", 443))
@@ -139,7 +172,9 @@ async def test_a_private_host_of_the_operators_is_reached_without_it() -> None:
     proxy = Proxy(b"")
     async with proxy.running() as where, serving(WebSite()) as site:
         outward = Outward(
-            Upstream.parse(f"http://{where}"), Names(["127.0.0.1"], ["127.0.0.1"], ["203.0.113.1"])
+            Upstream.parse(f"http://{where}"),
+            Names(["127.0.0.1"], ["127.0.0.1"], ["203.0.113.1"]),
+            known_s=0.0,
         )
         endpoint = own("index.example", site.port)
         way = await outward.open(endpoint)
