@@ -110,12 +110,6 @@ async def take_source(checkout: Checkout, parts: Parts) -> CheckoutSource:
     Raises:
         ImportRejected: The source is unavailable or exceeds a limit.
     """
-    taken = await _take(checkout, parts)
-    taken.origin = checkout.hints.repository
-    return taken
-
-
-async def _take(checkout: Checkout, parts: Parts) -> CheckoutSource:
     source = checkout.source
     if isinstance(source, GitSource):
         return CommitSource(await parts.importer.fetch(source), checkout.revision)
@@ -137,6 +131,7 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     """
     started = time.perf_counter()
     source = await take_source(checkout, parts)
+    source.origin = checkout.hints.repository
     names = source.names()
     contents = await source.read(relevant_files(names))
     given = checkout.recipe
