@@ -227,8 +227,8 @@ class CommitSource:
         """
         repository = self._repository
         cuts = sorted(repository.shallow().decode().split())
-        placed = (self._sha, repository.head_sha, repository.base_sha or "", *cuts)
-        placed = (*placed, self.origin) if self.origin else placed
+        commits = (self._sha, repository.head_sha, repository.base_sha or "")
+        placed = (self.origin or "", *commits, *cuts)
         return hashlib.sha256("\n".join(placed).encode()).hexdigest()
 
     async def place(self, guest: Guest) -> None:
@@ -301,8 +301,9 @@ class FolderContents:
 
     async def digest(self) -> str:
         """Return a digest of the files that were read, local changes included."""
-        placed = self._archive + (self.origin or "").encode()
-        return (await asyncio.to_thread(hashlib.sha256, placed)).hexdigest()
+        digest = await asyncio.to_thread(hashlib.sha256, self._archive)
+        digest.update((self.origin or "").encode())
+        return digest.hexdigest()
 
     async def place(self, guest: Guest) -> None:
         """Unpack the files in the guest and commit them, for tools that call git."""

@@ -1,6 +1,6 @@
 """A mission on a red commit after a green one, from a git server to its end, in a real sandbox."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bot.clock import SystemClock
@@ -18,15 +18,16 @@ from tests.builders import a_request
 from tests.fakes.scripted_fixer import KnownLessons
 from tests.integration.git_http import commit, serve_git
 
-Files = Mapping[str, str]
+Files = Mapping[str, str | bytes | None]
 
 
 async def run_on_red_commit(
     docker: DockerBackend,
     folder: Path,
     commits: tuple[Files, Files],
-    command: str,
-    fixers: Sequence[Fixer],
+    hints: JobHints,
+    fixers: Iterable[Fixer],
+    policy: RepositoryPolicy | None = None,
 ) -> MissionContext:
     """Return the end of the mission.
 
@@ -34,8 +35,9 @@ async def run_on_red_commit(
         docker: Where it runs.
         folder: An empty folder for the repository and the sandbox's data.
         commits: The files of the green commit, and those that the red one adds or changes.
-        command: The command that is red.
+        hints: The command or job that is red.
         fixers: The rungs of the ladder.
+        policy: The repository's; the usual one without it.
     """
     (folder / "served").mkdir()
     sandboxes = Sandboxes(SandboxSpec(), docker, folder / "data")
@@ -54,5 +56,7 @@ async def run_on_red_commit(
         )
         url = f"{server.url}/r/.git"
         source = GitSource(url=url, sha=head, base_sha=base, repository_id="42")
-        checkout = Checkout(source=source, hints=JobHints(command=command))
-        return await run_mission(a_request(head_sha=head), RepositoryPolicy(), checkout, ports)
+        checkout = Checkout(source=source, hints=hints)
+        return await run_mission(
+            a_request(head_sha=head), policy or RepositoryPolicy(), checkout, ports
+        )

@@ -90,7 +90,7 @@ async def test_fixes_and_suggestions_together_make_the_command_green(
     green = project(eslint, **configuration, **{"src/shop.js": SHOP})
     fixers = (*tool_fixers(), SearchFixer(KnownLessons()))
     context = await run_on_red_commit(
-        docker, tmp_path, (green, {"src/shop.js": RED}), "npm run lint", fixers
+        docker, tmp_path, (green, {"src/shop.js": RED}), JobHints(command="npm run lint"), fixers
     )
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None

@@ -14,7 +14,7 @@ from bot.ports.sandboxes import Fixer
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.errors import SetupFailed
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, TestStatus
+from sandbox.types import Checkout, FolderSource, JobHints, TestStatus
 from sandbox.workspace import Sandboxes
 from tests.fakes.scripted_fixer import KnownLessons
 from tests.fakes.scripted_mind import ScriptedMind
@@ -52,7 +52,9 @@ async def test_a_failing_test_is_reproduced_and_no_tool_repairs_it(
     docker: DockerBackend, tmp_path: Path
 ) -> None:
     fixers: tuple[Fixer, ...] = (*tool_fixers(), SearchFixer(KnownLessons()))
-    context = await run_on_red_commit(docker, tmp_path, (GREEN, WRONG), "go test ./...", fixers)
+    context = await run_on_red_commit(
+        docker, tmp_path, (GREEN, WRONG), JobHints(command="go test ./..."), fixers
+    )
     assert context.outcome is Outcome.NO_FIX, context.reason
     report = context.test_results
     assert report is not None
@@ -70,7 +72,9 @@ async def test_a_models_change_that_passes_is_offered_to_a_person(
 ) -> None:
     mind = ScriptedMind({"fix": REPAIR})
     fixer = ModelFixer(mind, SearchTrials(KnownLessons()), ModelLimits(samples=1, rounds=1))
-    context = await run_on_red_commit(docker, tmp_path, (GREEN, WRONG), "go test ./...", (fixer,))
+    context = await run_on_red_commit(
+        docker, tmp_path, (GREEN, WRONG), JobHints(command="go test ./..."), (fixer,)
+    )
     assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
     assert "makes every test pass" in context.reason
     assert "+\treturn pieces * 9" in context.choices[0].diff
@@ -94,7 +98,7 @@ async def test_gos_own_tools_repair_what_they_find(
 ) -> None:
     before, after = FAULTS[command]
     context = await run_on_red_commit(
-        docker, tmp_path, (GREEN, {"say.go": before}), command, tool_fixers()
+        docker, tmp_path, (GREEN, {"say.go": before}), JobHints(command=command), tool_fixers()
     )
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None
@@ -109,7 +113,11 @@ async def test_gofmt_lays_out_a_test_file(docker: DockerBackend, tmp_path: Path)
     before = after.replace(imports, moved).replace("; got != 90", ";got!=90")
     command = 'test -z "$(gofmt -l .)" && go vet ./...'
     context = await run_on_red_commit(
-        docker, tmp_path, (GREEN, {"shop_test.go": before}), command, tool_fixers()
+        docker,
+        tmp_path,
+        (GREEN, {"shop_test.go": before}),
+        JobHints(command=command),
+        tool_fixers(),
     )
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.fix is not None

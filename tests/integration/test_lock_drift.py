@@ -1,25 +1,17 @@
 """A lock file that npm refuses, in the real sandbox: npm writes it, and a fresh installation proves it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bot.clock import SystemClock
 from bot.domain.mission import Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.fixers.rung0_tools import tool_fixers
-from bot.mission.loop import MissionPorts, run_mission
-from bot.publish.progress import SilentProgress
-from bot.queue.memory import MemoryCheckpoint
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, GitSource, JobHints
-from sandbox.workspace import Sandboxes
-from tests.builders import a_request
-from tests.fakes.scripted_fixer import KnownLessons
-from tests.integration.git_http import GitServer, commit, serve_git
+from sandbox.types import JobHints
+from tests.integration.red_commit import run_on_red_commit
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -51,33 +43,17 @@ DRIFTED: dict[str, str | bytes | None] = {
 """A commit that declares a package and forgets the lock file."""
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[GitServer]:
-    (tmp_path / "served").mkdir()
-    with serve_git(tmp_path / "served") as served:
-        yield served
-
-
 async def test_a_forgotten_lock_file_is_written_verified_and_offered_by_policy(
-    docker_ready: None, server: GitServer, tmp_path: Path
+    docker_ready: None, tmp_path: Path
 ) -> None:
-    folder = server.root / "r"
-    base = commit(folder, GREEN, "green")
-    head = commit(folder, DRIFTED, "use ms")
-    sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
-    ports = MissionPorts(
-        open_workspace=sandboxes.open_workspace,
-        fixers=tool_fixers(),
-        recall=KnownLessons(),
-        checkpoint=MemoryCheckpoint(through_json=True),
-        progress=SilentProgress(),
-        clock=SystemClock(),
+    context = await run_on_red_commit(
+        DockerBackend(SandboxSpec(pool=0)),
+        tmp_path,
+        (GREEN, DRIFTED),
+        JobHints(job_name="test", step_name="Run npm ci"),
+        tool_fixers(),
+        RepositoryPolicy(dependencies="fix"),
     )
-    url = f"{server.url}/r/.git"
-    source = GitSource(url=url, sha=head, base_sha=base, repository_id="42")
-    checkout = Checkout(source=source, hints=JobHints(job_name="test", step_name="Run npm ci"))
-    policy = RepositoryPolicy(dependencies="fix")
-    context = await run_mission(a_request(head_sha=head), policy, checkout, ports)
     assert context.outcome is Outcome.FIXED, context.reason
     assert context.triage is not None
     assert context.triage.base_checked, context.triage
